@@ -1,0 +1,46 @@
+# Nodeworth: how many nodes is your interconnect worth?
+#
+#   snakemake                                            the default study
+#   snakemake --configfile config/studies/smoke.yaml     another one
+#   snakemake --profile cluster                          on a cluster
+#
+# A study goes through these stages, one rule file each.
+
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+from workflows.plan import make_plan, source_digest, stop_on_bad_input
+
+min_version("9.12")
+
+# A study given with --configfile replaces the default one; nothing of the default leaks into it.
+if not workflow.config_settings.configfiles:
+
+    configfile: "config/studies/laptop.yaml"
+
+
+with stop_on_bad_input():
+    plan = make_plan(Path(workflow.configfiles[-1]), config)
+
+
+pathvars:
+    results=str(plan.results),
+
+
+wildcard_constraints:
+    processes=r"\d+",
+    block=r"\d+",
+
+
+rule all:
+    input:
+        "<results>/report.pdf",
+        "<results>/report.html",
+
+
+include: "workflows/rules/prepare.smk"
+include: "workflows/rules/run.smk"
+include: "workflows/rules/collect.smk"
+include: "workflows/rules/analyse.smk"
+include: "workflows/rules/report.smk"

@@ -1,0 +1,73 @@
+# Sourced by run-study and run-tests: makes sure that what they need is there.
+#   need_programs   programs named in envs/programs.txt, from the Debian packages beside them
+#   need_python     .venv with the locked Python environment
+# Says what it is about to do with root's rights before it does it. Does nothing the second time.
+
+say() { printf '%s\n' "$*" >&2; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_be_root() {
+    [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
+}
+
+# install_debian PURPOSE PACKAGE...: false where that is not possible, having said what to install.
+install_debian() {
+    local purpose=$1
+    shift
+    if ! command -v apt-get >/dev/null; then
+        say "Missing $purpose. This is not Debian: install the equivalent of: $*"
+        return 1
+    fi
+    if ! may_be_root; then
+        say "Missing $purpose. Without root, ask for: sudo apt-get install --no-install-recommends $*"
+        return 1
+    fi
+    say "Installing $purpose as root: apt-get install --no-install-recommends $*"
+    as_root apt-get update -qq >&2 &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" \
+            </dev/null >&2
+}
+
+# A program that cannot be had is no failure here: the study leaves out what needs it and says so.
+need_programs() {
+    local program package rest missing=()
+    while read -r program package rest; do
+        case $program in '' | '#'*) continue ;; esac
+        command -v "$program" >/dev/null || missing+=("$package")
+    done <envs/programs.txt
+    [ ${#missing[@]} = 0 ] || install_debian "the applications and tools" $(printf '%s\n' "${missing[@]}" | sort -u) ||
+        say "Going on with what is there; whatever needs the rest is left out and named in the report."
+}
+
+need_python() {
+    local python wanted
+    wanted=$(cat uv.lock pyproject.toml | sha256sum)
+    [ "$(cat .venv/locked 2>/dev/null)" = "$wanted" ] && return
+    if [ ! -x .venv/bin/python ]; then
+        for python in python3.11 python3.12 python3.13 python3; do
+            command -v $python >/dev/null && break
+        done
+        "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || {
+            say "Nodeworth needs Python 3.11, 3.12 or 3.13; install one of them."
+            return 1
+        }
+        "$python" -c 'import ensurepip' 2>/dev/null || install_debian "Python's venv" python3-venv || return 1
+        say "Making the Python environment in .venv"
+        rm -rf .venv && "$python" -m venv .venv || return 1
+    fi
+    if [ ! -x .venv/bin/uv ]; then
+        .venv/bin/python -m ensurepip -q >/dev/null 2>&1
+        .venv/bin/python -m pip install -q --disable-pip-version-check uv >&2 || {
+            say "Could not install uv into .venv: is the Python package index reachable?"
+            return 1
+        }
+    fi
+    .venv/bin/uv sync --quiet --locked >&2 || {
+        say "Could not install the Python environment of uv.lock into .venv."
+        return 1
+    }
+    printf '%s\n' "$wanted" >.venv/locked
+}

@@ -1,0 +1,139 @@
+"""The design of a study: which points, in which blocks, in which order."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.design import expected_cost, points, repetitions
+from workflows.domain import Answer, Case, Interconnect, Point
+from workflows.study import Limits, Study
+
+
+def case(name="duct", **changes):
+    settings = dict(
+        name=name,
+        application="openfoam",
+        size="32k",
+        title=name,
+        folder=Path(name),
+        parameters={},
+        settings={},
+        answer=Answer("pressure_drop", "Pa", 1e-3),
+        serial_seconds=4.0,
+    )
+    return Case(**settings | changes)
+
+
+def interconnect(name, kind="measured", nodes=1, cores=2):
+    return Interconnect(name, kind, name, {}, None, nodes, cores)
+
+
+def study(**changes):
+    settings = dict(
+        name="s",
+        title="s",
+        question="",
+        cases=("duct",),
+        interconnects=("shared_memory", "gigabit"),
+        processes=(1, 2, 4),
+        oversubscription=(1, 2),
+        blocks=2,
+        seed=1,
+        baselines=(),
+        compare_kinds=(),
+        limits=Limits(1, 10, 1),
+        cases_folder=None,
+        file=Path("s.yaml"),
+    )
+    return Study(**settings | changes)
+
+
+BOTH = {one.name: one for one in (interconnect("shared_memory"), interconnect("gigabit", "emulated", 2, 1))}
+
+
+def test_all_points_that_two_cores_allow():
+    found, left_out = points(study(), {"duct": case()}, BOTH)
+    assert found == [
+        Point("duct", None, 1, 1, nodes=1, cores=1),
+        Point("duct", "shared_memory", 2, 1, nodes=1, cores=2),
+        Point("duct", "gigabit", 2, 1, nodes=2, cores=2),
+        Point("duct", "shared_memory", 2, 2, nodes=1, cores=1),
+        Point("duct", "shared_memory", 4, 2, nodes=1, cores=2),
+        Point("duct", "gigabit", 4, 2, nodes=2, cores=2),
+    ]
+    assert {one.reason for one in left_out} == {
+        "needs more cores than there are (2)",
+        "would not leave one node, so nothing of the emulated interconnect would be used",
+    }
+
+
+def test_the_serial_run_is_made_once_whatever_the_interconnects():
+    found, _ = points(study(), {"duct": case()}, BOTH)
+    assert [point.interconnect for point in found if point.processes == 1] == [None]
+
+
+def test_without_one_process_there_is_no_serial_run():
+    found, _ = points(study(processes=(2,)), {"duct": case()}, BOTH)
+    assert all(point.interconnect for point in found)
+
+
+def test_a_decomposition_that_does_not_divide_is_left_out_and_said():
+    found, left_out = points(study(processes=(2, 4)), {"duct": case(divisible=6)}, BOTH)
+    assert {point.processes for point in found} == {2}
+    assert any("needs a count that divides 6" in one.reason for one in left_out)
+
+
+def test_an_odd_count_has_no_level_two():
+    found, left_out = points(study(processes=(3,), oversubscription=(2,)), {"duct": case()}, BOTH)
+    assert found == []
+    assert left_out[0].reason == "the processes do not divide by the oversubscription level"
+    assert left_out[0].what.startswith("duct, shared_memory, 3 processes")
+
+
+def test_what_cannot_be_used_here_is_passed_over():
+    found, _ = points(study(), {"duct": case()}, {"shared_memory": BOTH["shared_memory"]})
+    assert {point.interconnect for point in found} == {None, "shared_memory"}
+
+
+ALL, _ = points(study(cases=("duct", "wing")), {"duct": case(), "wing": case("wing")}, BOTH)
+
+
+def test_what_is_compared_is_run_back_to_back():
+    order = repetitions(ALL, [1, 2, 3], seed=7)
+    groups = [(r.block, r.point.case, r.point.processes, r.point.oversubscription) for r in order]
+    changes = sum(one != other for one, other in zip(groups, groups[1:], strict=False)) + 1
+    assert changes == len(set(groups))
+
+
+def test_companions_name_the_interconnects_of_the_block():
+    by_point = {r.point: r.companions for r in repetitions(ALL, [1], seed=7)}
+    assert by_point[Point("duct", "shared_memory", 2, 1, 1, 2)] == ("gigabit", "shared_memory")
+    assert by_point[Point("duct", "shared_memory", 2, 2, 1, 1)] == ("shared_memory",)
+    assert by_point[Point("duct", None, 1, 1, 1, 1)] == ()
+
+
+@given(seed=st.integers(0, 2**31), blocks=st.integers(1, 8))
+def test_every_point_once_a_block_and_the_blocks_in_turn(seed, blocks):
+    order = repetitions(ALL, range(1, blocks + 1), seed)
+    assert [r.block for r in order] == sorted(r.block for r in order)
+    for block in range(1, blocks + 1):
+        assert sorted(map(str, ALL)) == sorted(str(r.point) for r in order if r.block == block)
+
+
+@given(seed=st.integers(0, 2**31))
+def test_the_order_of_a_block_depends_on_the_seed_alone(seed):
+    assert repetitions(ALL, [3], seed) == [r for r in repetitions(ALL, range(1, 5), seed) if r.block == 3]
+
+
+def test_the_order_is_random():
+    orders = {tuple(map(str, repetitions(ALL, [1], seed))) for seed in range(20)}
+    assert len(orders) == 20
+
+
+def test_expected_cost_by_hand():
+    # 3 blocks of 4 s on one core and 2 s on two, half a second of start-up each.
+    two = [Point("duct", None, 1, 1, 1, 1), Point("duct", "shared_memory", 2, 1, 1, 2)]
+    cost = expected_cost(two, 3, {"duct": case()}, overhead_seconds=0.5)
+    assert (cost.runs, cost.seconds) == (6, 3 * (4.5 + 2.5))
+    assert cost.core_hours == 3 * (4.5 + 2 * 2.5) / 3600

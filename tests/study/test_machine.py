@@ -1,0 +1,93 @@
+"""One study at a time on a machine, noise as the kernel counts it, and no job without its Snakemake."""
+
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from workflows.domain import InputError
+from workflows.machine import only_study_on_this_machine
+from workflows.noise import Counters, noise_between, read_counters, wait_until_idle
+
+PYTHON = sys.executable
+
+
+def test_noise_by_hand():
+    before = Counters(clock=10.0, pressure=1.0, busy=5.0, steal=0.0)
+    after = Counters(clock=14.0, pressure=2.0, busy=12.0, steal=0.4)
+    noise = noise_between(before, after, own_cpu_seconds=6.0)
+    assert (noise.pressure_share, noise.foreign_cores, noise.stolen_cores) == (0.25, 0.25, 0.1)
+
+
+def test_no_pressure_accounting_is_no_zero():
+    bare = Counters(clock=1.0, pressure=None, busy=0.0, steal=0.0)
+    assert noise_between(bare, Counters(2.0, None, 0.0, 0.0), 0.0).pressure_share is None
+
+
+def test_the_work_of_another_process_shows():
+    with subprocess.Popen([PYTHON, "-c", "while True: pass"]) as busy:
+        try:
+            before = read_counters()
+            time.sleep(1)
+            seen = noise_between(before, read_counters(), own_cpu_seconds=0.0)
+            waited, cores = wait_until_idle(limit_seconds=0.3, idle_cores=0.0)
+        finally:
+            busy.kill()
+    assert seen.foreign_cores > 0.3
+    assert waited >= 0.3
+    assert cores > 0.0
+
+
+def test_the_machine_is_not_shared(tmp_path):
+    lock, said = tmp_path / "lock", []
+    with (
+        only_study_on_this_machine(said.append, lock=lock),
+        pytest.raises(InputError, match="another study"),
+        only_study_on_this_machine(said.append, limit_seconds=0.3, lock=lock),
+    ):
+        pytest.fail("two studies at once")
+    assert said == ["waiting for another study that measures on this machine"]
+    with only_study_on_this_machine(said.append, lock=lock):
+        pass
+    assert len(said) == 1
+
+
+def test_the_lock_of_a_killed_study_is_free(tmp_path):
+    lock = tmp_path / "lock"
+    holder = (
+        "import sys, time; from pathlib import Path; from workflows.machine import *\n"
+        f"with only_study_on_this_machine(print, lock=Path({str(lock)!r})):\n"
+        "    print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([PYTHON, "-c", holder], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        process.kill()
+    with only_study_on_this_machine(print, limit_seconds=5, lock=lock):
+        pass
+
+
+def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):
+    """The parent is a real process whose command line says snakemake; the job is its grandchild."""
+    job = tmp_path / "job.py"
+    job.write_text(
+        "import os, time; from pathlib import Path; from workflows.machine import end_with_snakemake\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "with end_with_snakemake(every_seconds=0.1):\n"
+        "    (folder / 'pid.new').write_text(str(os.getpid())); (folder / 'pid.new').rename(folder / 'pid')\n"
+        "    try:\n"
+        "        time.sleep(60)\n"
+        "    finally:\n"
+        "        (folder / 'cleaned').touch()\n"
+    )
+    snakemake = tmp_path / "snakemake"
+    snakemake.write_text(f"import subprocess; subprocess.run(['bash', '-c', '{PYTHON} {job}; true'])\n")
+    with subprocess.Popen([PYTHON, snakemake]) as parent:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process = psutil.Process(int((tmp_path / "pid").read_text()))
+        parent.kill()
+    process.wait(timeout=20)
+    assert (tmp_path / "cleaned").exists()

@@ -1,0 +1,90 @@
+"""What is said about a study file that is wrong: one line with the file, the key and the value."""
+
+from pathlib import Path
+
+import pytest
+
+from workflows.domain import InputError
+from workflows.study import check_baselines, read_study
+
+GOOD = """
+name: mine
+cases: [cavity]
+interconnects: [shared_memory, tcp_loopback]
+processes: [1, 2]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "mine.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_defaults_are_those_of_the_schema(tmp_path):
+    study = read_study(write(tmp_path, GOOD))
+    assert (study.blocks, study.oversubscription, study.limits.run_seconds) == (6, (1,), 300)
+    assert study.title == "mine"
+
+
+def test_a_given_value_replaces_the_default_and_leaves_its_neighbours(tmp_path):
+    study = read_study(write(tmp_path, GOOD + "limits: {run_seconds: 5}\n"))
+    assert (study.limits.run_seconds, study.limits.core_hours) == (5, 2)
+
+
+def test_overrides_replace_keys(tmp_path):
+    assert read_study(write(tmp_path, GOOD), {"blocks": 9}).blocks == 9
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (("processes:", "proceses:"), "proceses: unknown key, did you mean 'processes'?"),
+        (("processes: [1, 2]", "processes: [0, 2]"), "processes[0]: 0 is too small; at least 1"),
+        (("processes: [1, 2]", "processes: [2, 2]"), "processes: 2 is there twice; each only once"),
+        (("processes: [1, 2]", "processes: 2"), "processes: 2 is not a list"),
+        (("processes: [1, 2]", "processes: [two]"), "processes[0]: 'two' is not a whole number"),
+        (("[cavity]", "[cavity, cavity]"), "cases: 'cavity' is there twice; each only once"),
+        (("name: mine", "name: ../mine"), "name: '../mine' does not match"),
+        (("name: mine", ""), "name: missing"),
+        (("name: mine", "name: mine\nname: yours"), 'found duplicate key "name"'),
+        (("name: mine", "name: mine\nblocks: 0"), "blocks: 0 is too small; at least 1"),
+        (("name: mine", "name: mine\nlimits: {hours: 1}"), "limits.hours: unknown key"),
+        (("name: mine", "name: mine\ncompare_kinds: [[measured, real]]"), "compare_kinds[0][1]: no 'real' here"),
+    ],
+)
+def test_one_line_for_what_is_wrong(tmp_path, change, line):
+    file = write(tmp_path, GOOD.replace(*change))
+    with pytest.raises(InputError) as error:
+        read_study(file)
+    assert str(error.value).startswith(str(file))
+    assert line in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+KINDS = {"shared_memory": "measured", "tcp_loopback": "measured", "gigabit": "emulated"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "line"),
+    [
+        ("baselines: [infiniband]", "baselines[0]: 'infiniband' is not among the study's interconnects"),
+        ("baselines: [gigabit]", "baselines[0]: 'gigabit' is emulated and no block of the study compares it"),
+        ("compare_kinds: [[measured, emulated]]", None),
+        ("baselines: [gigabit]\ncompare_kinds: [[measured, emulated]]", None),
+        ("baselines: [shared_memory]", None),
+    ],
+)
+def test_a_comparison_that_no_block_provides(tmp_path, extra, line):
+    study = read_study(write(tmp_path, GOOD + extra + "\n"))
+    if line is None:
+        check_baselines(study, KINDS)
+    else:
+        with pytest.raises(InputError, match=line.replace("[", r"\[")):
+            check_baselines(study, KINDS)
+
+
+def test_a_kind_that_no_interconnect_has(tmp_path):
+    study = read_study(write(tmp_path, GOOD + "compare_kinds: [[measured, emulated]]\n"))
+    with pytest.raises(InputError, match="no interconnect of the study is emulated"):
+        check_baselines(study, {"shared_memory": "measured"})

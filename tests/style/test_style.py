@@ -1,0 +1,85 @@
+"""The tree's own rules: linters, formatters, schemas, and what Snakemake has to say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from workflows import cases, inputs
+from workflows.interconnects import load_interconnect
+from workflows.plan import ROOT
+from workflows.study import read_study
+
+BIN = Path(sys.executable).parent
+
+
+def check(*command: str) -> None:
+    done = subprocess.run([BIN / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_finds_nothing():
+    check("ruff", "check", ".")
+
+
+def test_python_is_formatted():
+    check("ruff", "format", "--check", ".")
+
+
+def test_snakefiles_are_formatted():
+    check("snakefmt", "--check", "Snakefile", "workflows/rules")
+
+
+def test_snakemake_lint_finds_nothing():
+    check("snakemake", "--lint")
+
+
+def test_the_snakefile_is_a_table_of_contents():
+    assert len((ROOT / "Snakefile").read_text().splitlines()) < 60
+
+
+SCHEMAS = sorted(inputs.SCHEMAS.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", SCHEMAS, ids=lambda file: file.stem)
+def test_schemas_are_closed_and_describe_every_key(file):
+    schema = inputs.read_yaml(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for section in sections(schema):
+        assert section.get("additionalProperties") is not None or "patternProperties" in section
+        for key, value in section["properties"].items():
+            assert "description" in value or "$ref" in value or value == {}, f"{file.name}: {key}"
+
+
+def sections(schema):
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema
+        for value in schema.values():
+            yield from sections(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from sections(value)
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("config/studies/*.yaml")), ids=lambda file: file.stem)
+def test_shipped_studies_are_right(file):
+    study = read_study(file)
+    assert study.name == file.stem
+    for name in study.cases:
+        cases.load_case(name, ROOT / "cases")
+    for name in study.interconnects:
+        load_interconnect(name, ROOT / "config/interconnects")
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("config/interconnects/*.yaml")), ids=lambda file: file.stem)
+def test_shipped_interconnects_are_right(file):
+    assert load_interconnect(file.stem, file.parent).name == file.stem
+
+
+def test_the_analysis_knows_nothing_of_how_a_run_was_made():
+    for file in (ROOT / "analysis").rglob("*.py"):
+        text = file.read_text()
+        assert "from workflows" not in text and "import workflows" not in text, file

@@ -1,0 +1,163 @@
+"""The design of a study: its points, its blocks and their order. Pure functions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from workflows.domain import Case, Interconnect, Point
+from workflows.study import Study
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something the study asks for that is not run, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """One timed run of a point within a block.
+
+    Attributes
+    ----------
+    point : Point
+    block : int
+        From 1. Repetitions of one block with the same case, processes and oversubscription are run
+        back to back.
+    companions : tuple of str
+        Interconnects planned together in that block, sorted; empty for a serial run. Two repetitions
+        are a pair only if they have the same companions.
+    """
+
+    point: Point
+    block: int
+    companions: tuple[str, ...]
+
+
+def points(
+    study: Study, cases: Mapping[str, Case], interconnects: Mapping[str, Interconnect]
+) -> tuple[list[Point], list[LeftOut]]:
+    """Every point of a study that can be run, and what was left out.
+
+    Parameters
+    ----------
+    study : Study
+    cases, interconnects : mapping of str to Case, Interconnect
+        Those that can be used here; a name of the study that is missing is passed over.
+
+    Returns
+    -------
+    list of Point
+        The serial point of a case first, then by processes, oversubscription and the study's order of
+        interconnects.
+    list of LeftOut
+        One entry a reason.
+    """
+    found: list[Point] = []
+    refused: dict[str, list[str]] = {}
+    for name in (name for name in study.cases if name in cases):
+        if 1 in study.processes:
+            found.append(Point(name, None, 1, 1, nodes=1, cores=1))
+        for processes in (count for count in study.processes if count > 1):
+            for level in study.oversubscription:
+                for interconnect in (one for one in study.interconnects if one in interconnects):
+                    point = _point(name, interconnects[interconnect], processes, level)
+                    if reason := _impossible(point, cases[name], interconnects[interconnect]):
+                        what = f"{name}, {interconnect}, {processes} processes, oversubscription {level}"
+                        refused.setdefault(reason, []).append(what)
+                    else:
+                        found.append(point)
+    return found, [LeftOut("; ".join(what), reason) for reason, what in refused.items()]
+
+
+def _point(case: str, interconnect: Interconnect, processes: int, level: int) -> Point:
+    cores = -(-processes // level)
+    nodes = -(-cores // interconnect.cores_per_node)
+    return Point(case, interconnect.name, processes, level, nodes, cores)
+
+
+def _impossible(point: Point, case: Case, interconnect: Interconnect) -> str | None:
+    have = interconnect.nodes * interconnect.cores_per_node
+    if point.processes % point.oversubscription:
+        return "the processes do not divide by the oversubscription level"
+    if point.cores > have:
+        return f"needs more cores than there are ({have})"
+    if case.divisible is not None and case.divisible % point.processes:
+        return f"the decomposition of {case.name} needs a count that divides {case.divisible}"
+    if interconnect.kind == "emulated" and point.nodes == 1:
+        return "would not leave one node, so nothing of the emulated interconnect would be used"
+    return None
+
+
+def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> list[Repetition]:
+    """The runs of a study in the order in which they are made.
+
+    Blocks are spread over the study's time: block 1 of every point comes before block 2 of any. Within
+    it the groups of points that will be compared come in random order, and so do the interconnects
+    within a group.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    blocks : iterable of int
+    seed : int
+        The same seed gives the same order; the order of a block does not depend on the others.
+
+    Returns
+    -------
+    list of Repetition
+    """
+    groups = [list(group) for _, group in groupby(sorted(points, key=_group), key=_group)]
+    ordered = []
+    for block in blocks:
+        order = random.Random(f"{seed}/{block}")
+        for group in order.sample(groups, len(groups)):
+            companions = tuple(sorted(point.interconnect for point in group if point.interconnect))
+            ordered += [Repetition(point, block, companions) for point in order.sample(group, len(group))]
+    return ordered
+
+
+def _group(point: Point) -> tuple[str, int, int]:
+    return point.case, point.processes, point.oversubscription
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a study is expected to take: runs, wall seconds on this place, core hours."""
+
+    runs: int
+    seconds: float
+    core_hours: float
+
+
+def expected_cost(
+    points: Iterable[Point], blocks: int, cases: Mapping[str, Case], overhead_seconds: float = 0.7
+) -> Cost:
+    """Estimate what all runs of a study take, from each case's serial time and perfect speedup.
+
+    Parameters
+    ----------
+    points : iterable of Point
+    blocks : int
+    cases : mapping of str to Case
+        ``serial_seconds`` of each is its time on one core.
+    overhead_seconds : float
+        Launch and start-up of one run.
+
+    Returns
+    -------
+    Cost
+        A lower bound where the points scale badly.
+    """
+    runs, seconds, core_seconds = 0, 0.0, 0.0
+    for point in points:
+        one = cases[point.case].serial_seconds / point.cores + overhead_seconds
+        runs += blocks
+        seconds += blocks * one
+        core_seconds += blocks * one * point.cores
+    return Cost(runs, seconds, core_seconds / 3600)

@@ -1,0 +1,198 @@
+"""The words of a study as data: case, interconnect, point, and what one run printed.
+
+Nothing here reads a file or starts a program.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class InputError(Exception):
+    """Bad input, told in one line: the file, the key, the value, what is allowed."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a right run of a case prints.
+
+    Attributes
+    ----------
+    quantity : str
+        Name of the integral quantity (``pressure_drop``, ``energy``).
+    unit : str
+    tolerance : float
+        Largest relative difference from the reference answer.
+    golden : float or None
+        The answer of a run made once with care; without one, the reference is the serial answer
+        that preparing the case produces.
+    possible : tuple of float
+        Lowest and highest value that is physically possible; a run outside has diverged.
+    """
+
+    quantity: str
+    unit: str
+    tolerance: float
+    golden: float | None = None
+    possible: tuple[float, float] = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An application with an input and a size.
+
+    Attributes
+    ----------
+    name : str
+        As a study names it: ``elbow_segregated``, or ``elbow_segregated-4k`` for another size.
+    application : str
+        Module of `workflows.applications` that knows how to prepare, run and read it.
+    size : str
+    title : str
+        A few words for headings.
+    folder : Path
+        ``cases/<application>/<case>``: case.yaml and the application's input files.
+    parameters : dict
+        Values of this size, put into the input files (``$name`` in a template).
+    settings : dict
+        The application's own section of case.yaml, as its schema describes it.
+    answer : Answer or None
+        None where the case prints nothing to be judged by (only `command` allows that).
+    serial_seconds : float
+        Rough time of one serial run here, for planning only.
+    divisible : int or None
+        Process counts must divide this number; None where any count will do.
+    description, stands_for : str
+        What it computes, and which case of a known study it stands for.
+    """
+
+    name: str
+    application: str
+    size: str
+    title: str
+    folder: Path
+    parameters: dict[str, Any]
+    settings: dict[str, Any]
+    answer: Answer | None
+    serial_seconds: float
+    divisible: int | None = None
+    description: str = ""
+    stands_for: str = ""
+
+
+@dataclass(frozen=True)
+class Interconnect:
+    """What joins the processes.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``measured`` or ``emulated`` (``simulated`` and ``published`` are not launched).
+    title : str
+        A few words for legends.
+    launch : dict
+        ``mca`` (Open MPI parameters) and ``env`` (environment variables).
+    emulate : dict or None
+        ``nodes``, ``cores_per_node``, ``rate_mbps``, ``mtu`` of emulated nodes.
+    nodes, cores_per_node : int
+        What can be used of the place where this interconnect is.
+    description : str
+        What it is, in a sentence or two.
+    """
+
+    name: str
+    kind: str
+    title: str
+    launch: dict[str, Any]
+    emulate: dict[str, Any] | None
+    nodes: int
+    cores_per_node: int
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """case × interconnect × processes × oversubscription.
+
+    ``interconnect`` is None for a serial run. ``cores = processes / oversubscription``.
+    """
+
+    case: str
+    interconnect: str | None
+    processes: int
+    oversubscription: int
+    nodes: int
+    cores: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a program's output and when it arrived, in seconds since the launch."""
+
+    seconds: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the output of one run says.
+
+    Attributes
+    ----------
+    seconds : float or None
+        Time of the main loop, start-up and output excluded; None where the run did not get there.
+    startup_seconds : float or None
+        From the launch to the start of the main loop.
+    output_seconds : float or None
+        From the end of the main loop to the last line.
+    answer : float or None
+        Value of the case's quantity.
+    problem : str or None
+        Why the run does not count (incomplete, diverged, ...); None for a sound run. The answer is
+        compared with its reference by the caller, not here.
+    details : dict
+        Whatever else is worth keeping (iterations, residuals, application's own times, version).
+    """
+
+    seconds: float | None
+    startup_seconds: float | None
+    output_seconds: float | None
+    answer: float | None
+    problem: str | None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Application(Protocol):
+    """What a module of `workflows.applications` provides."""
+
+    def programs(self, case: Case) -> list[str]:
+        """Programs that must be on the machine."""
+
+    def inputs(self, case: Case) -> dict[str, bytes]:
+        """Input files of a run by relative path, as they are written for the case's size."""
+
+    def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
+        """Make `folder` ready for runs on `processes` (mesh, decomposition), never timed.
+
+        `base` is the prepared folder of one process, None when that one is made. Raises
+        `InputError`, or `RuntimeError` with one line when a program fails.
+        """
+
+    def stage(self, case: Case, prepared: Path, folder: Path) -> None:
+        """Fill the fresh, empty `folder` for one run, leaving `prepared` unchanged."""
+
+    def command(self, case: Case, processes: int) -> list[str]:
+        """Program and arguments of one rank, started in the staged folder."""
+
+    def environment(self, case: Case) -> dict[str, str]:
+        """Environment variables that every rank needs."""
+
+    def read(self, case: Case, processes: int, lines: list[Line]) -> Reading:
+        """Read the output of one run, however cut off it is. Never raises on bad output."""
+
+    def version(self, lines: list[Line]) -> str | None:
+        """Version of the application as it prints it."""

@@ -1,0 +1,108 @@
+"""This machine while it measures: one study at a time, and none without its Snakemake."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+
+from workflows.domain import InputError
+
+LOCK = Path(tempfile.gettempdir()) / "nodeworth-measuring.lock"
+
+
+@contextlib.contextmanager
+def only_study_on_this_machine(
+    say: Callable[[str], None], limit_seconds: float = 3600, lock: Path = LOCK
+) -> Iterator[None]:
+    """Hold the machine's lock, so that no two timed runs overlap.
+
+    The kernel gives the lock back when the process ends, however it ends.
+
+    Parameters
+    ----------
+    say : callable
+        Told once if the lock is taken.
+    limit_seconds : float
+        Longest wait.
+    lock : Path
+
+    Raises
+    ------
+    InputError
+        If another study keeps the machine for longer than `limit_seconds`.
+    """
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        start, told = time.monotonic(), False
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() - start > limit_seconds:
+                    raise InputError(
+                        f"another study has been measuring on this machine for {limit_seconds:g} s; "
+                        f"it holds {lock}"
+                    ) from None
+                if not told:
+                    say("waiting for another study that measures on this machine")
+                    told = True
+                time.sleep(0.2)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
+    """End this process, in good order, when the Snakemake that started it is gone.
+
+    A Snakemake that is killed cannot tell its jobs. Also turns SIGTERM and SIGHUP into `SystemExit`, so
+    that whatever was set up is taken down.
+    """
+    above = psutil.Process().parents()
+    snakemakes = [place for place, process in enumerate(above) if _is_snakemake(process)]
+    watched = above[: snakemakes[-1] + 1] if snakemakes else []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(every_seconds):
+            if not all(_lives(process) for process in watched):
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    previous = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _is_snakemake(process: psutil.Process) -> bool:
+    try:
+        return any(Path(word).name == "snakemake" for word in process.cmdline()[:3])
+    except psutil.Error:  # gone meanwhile
+        return False
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

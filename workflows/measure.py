@@ -1,0 +1,171 @@
+"""Timed runs, one after another: wait for an idle machine, run, check, record."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from workflows import logs, provenance, records
+from workflows.applications import application
+from workflows.design import Repetition
+from workflows.emulation import Node, emulated_nodes
+from workflows.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.noise import noise_between, read_counters, wait_until_idle
+from workflows.plan import Plan
+from workflows.prepare import check_answer
+from workflows.progress import Progress
+from workflows.records import Record
+from workflows.running import run
+
+
+def measure_block(plan: Plan, block: int, log: TextIO) -> list[Path]:
+    """Run what is not yet recorded of one block.
+
+    Parameters
+    ----------
+    plan : Plan
+    block : int
+    log : text file
+        Gets the lines that also show the progress on standard error.
+
+    Returns
+    -------
+    list of Path
+        The first record of every repetition of the block.
+
+    Raises
+    ------
+    InputError
+        A record that cannot be read or written: one line with the file.
+    """
+    if missing := _missing(plan, block):
+        waiting = sum(not plan.block_file(other).exists() for other in plan.blocks if other != block)
+        points = [repetition.point for repetition, _ in missing]
+        progress = Progress(plan, points, waiting, (sys.stderr, log))
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(end_with_snakemake())
+            stack.enter_context(only_study_on_this_machine(progress.say))
+            missing = _missing(plan, block)  # again: whoever had the machine may have run some of it
+            nodes = _emulated_nodes(plan, [repetition for repetition, _ in missing], stack)
+            for repetition, attempt in missing:
+                progress.made(
+                    measure(plan, repetition, attempt, nodes.get(repetition.point.interconnect, ()))
+                )
+    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions(block)]
+
+
+def _missing(plan: Plan, block: int) -> list[tuple[Repetition, int]]:
+    """What is still to be run of a block, in order, with the number of the attempt."""
+    requests = records.read_requests(plan.results)
+    missing = []
+    for repetition in plan.repetitions(block):
+        made = records.attempts(plan.results, repetition)
+        if records.wanted(repetition, made, plan.inputs(repetition.point), requests):
+            missing.append((repetition, len(made) + 1))
+    return missing
+
+
+def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[Node]) -> Record:
+    """Make one repetition and write its record and its log.
+
+    Parameters
+    ----------
+    plan : Plan
+    repetition : Repetition
+    attempt : int
+        Number of the attempt, from 1; there must be no record of it yet.
+    nodes : sequence of Node
+        Emulated nodes of the interconnect, if it is an emulated one.
+
+    Returns
+    -------
+    Record
+        As written.
+    """
+    point, limits = repetition.point, plan.study.limits
+    case = plan.cases[point.case]
+    interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
+    waited, busy = wait_until_idle(limits.idle_seconds)
+    before = read_counters()
+    done = run(
+        case, point, plan.prepared_folder(case.name, point.processes), interconnect, nodes, limits.run_seconds
+    )
+    noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
+    reference = json.loads(plan.reference_file(case.name).read_text())
+    reason = done.problem or check_answer(case, done.reading.answer, reference)
+    path = records.record_path(plan.results, repetition, attempt)
+    record = {
+        "study": plan.study.name,
+        "case": case.name,
+        "application": case.application,
+        "interconnect": point.interconnect,
+        "kind": interconnect.kind if interconnect else "measured",
+        "nodes": point.nodes,
+        "processes": point.processes,
+        "cores": point.cores,
+        "oversubscription": point.oversubscription,
+        "block": repetition.block,
+        "companions": list(repetition.companions),
+        "repetition": 1,
+        "attempt": attempt,
+        "seconds": done.reading.seconds,
+        "valid": reason is None,
+        "reason": reason,
+        "started": done.execution.started,
+        "times": {
+            "startup_seconds": done.reading.startup_seconds,
+            "output_seconds": done.reading.output_seconds,
+            "wall_seconds": done.execution.wall_seconds,
+            "cpu_seconds": done.execution.cpu_seconds,
+        },
+        "answer": {
+            "quantity": case.answer.quantity,
+            "unit": case.answer.unit,
+            "value": done.reading.answer,
+            "reference": reference["value"],
+            "source": reference["source"],
+            "tolerance": case.answer.tolerance,
+        },
+        "noise": {
+            "pressure_share": noise.pressure_share,
+            "foreign_cores": noise.foreign_cores,
+            "stolen_cores": noise.stolen_cores,
+            "idle_wait_seconds": waited,
+            "busy_cores_before": busy,
+        },
+        "exit": {
+            "status": done.execution.exit_status,
+            "signal": done.execution.signal,
+            "timed_out": done.execution.timed_out,
+            "time_limit_seconds": limits.run_seconds,
+            "errors": done.execution.errors[-4000:],
+        },
+        "placement": done.placement,
+        "command": done.launch.argv,
+        "environment": provenance.relevant_environment(done.launch.env),
+        "version": application(case.application).version(done.execution.lines),
+        "mpi": provenance.mpi_version(),
+        "machine": provenance.machine(),
+        "inputs": plan.inputs(point),
+        "details": done.reading.details,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logs.write_log(path.with_suffix(".log.gz"), done.execution.lines)
+    records.write_record(path, record)
+    return record
+
+
+def _emulated_nodes(
+    plan: Plan, missing: Sequence[Repetition], stack: contextlib.ExitStack
+) -> dict[str | None, tuple[Node, ...]]:
+    """Build the nodes of every emulated interconnect that is still to be run; `stack` takes them down."""
+    names = {repetition.point.interconnect for repetition in missing if repetition.point.interconnect}
+    return {
+        name: stack.enter_context(emulated_nodes(plan.interconnects[name].emulate))
+        for name in sorted(names)
+        if plan.interconnects[name].emulate
+    }

@@ -1,0 +1,111 @@
+"""How busy the machine is, from the kernel's counters."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counters of the whole machine at one moment, in seconds since it was started.
+
+    Attributes
+    ----------
+    clock : float
+        Monotonic clock.
+    pressure : float or None
+        Time in which at least one runnable task waited for a CPU; None on a kernel without
+        /proc/pressure.
+    busy, steal : float
+        CPU time spent running anything, and CPU time the hypervisor gave to others, over all CPUs.
+    """
+
+    clock: float
+    pressure: float | None
+    busy: float
+    steal: float
+
+
+def read_counters() -> Counters:
+    """Read /proc/pressure/cpu and /proc/stat."""
+    try:
+        some = Path("/proc/pressure/cpu").read_text().split("\n", 1)[0]
+        pressure = int(some.rsplit("total=", 1)[1]) / 1e6
+    except OSError:  # a kernel without pressure accounting, or one that forbids reading it
+        pressure = None
+    with Path("/proc/stat").open() as stat:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+    return Counters(
+        clock=time.monotonic(),
+        pressure=pressure,
+        busy=(user + nice + system + irq + softirq) / _TICKS_PER_SECOND,
+        steal=steal / _TICKS_PER_SECOND,
+    )
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What else the machine did between two moments.
+
+    Attributes
+    ----------
+    pressure_share : float or None
+        Share of the time, 0-1, in which at least one runnable task waited for a CPU. A run with more
+        processes than cores causes it itself.
+    foreign_cores : float
+        CPUs that something else than the run kept busy, on average.
+    stolen_cores : float
+        CPUs that the hypervisor gave to others, on average.
+    """
+
+    pressure_share: float | None
+    foreign_cores: float
+    stolen_cores: float
+
+
+def noise_between(before: Counters, after: Counters, own_cpu_seconds: float) -> Noise:
+    """Noise between two readings, `own_cpu_seconds` of the busy time being the run's own."""
+    elapsed = max(after.clock - before.clock, 1e-9)
+    share = None
+    if before.pressure is not None and after.pressure is not None:
+        share = min(max((after.pressure - before.pressure) / elapsed, 0.0), 1.0)
+    return Noise(
+        pressure_share=share,
+        foreign_cores=max((after.busy - before.busy - own_cpu_seconds) / elapsed, 0.0),
+        stolen_cores=(after.steal - before.steal) / elapsed,
+    )
+
+
+def wait_until_idle(
+    limit_seconds: float, window_seconds: float = 0.1, idle_cores: float = 0.1
+) -> tuple[float, float]:
+    """Wait until the machine is idle, for a bounded time.
+
+    Parameters
+    ----------
+    limit_seconds : float
+    window_seconds : float
+        Length of one look.
+    idle_cores : float
+        The machine counts as idle while fewer CPUs than this are busy.
+
+    Returns
+    -------
+    waited_seconds : float
+    busy_cores : float
+        CPUs that were busy, or stolen by the hypervisor, in the last look.
+    """
+    start = before = read_counters()
+    while True:
+        time.sleep(window_seconds)
+        after = read_counters()
+        seen = noise_between(before, after, own_cpu_seconds=0.0)
+        busy = seen.foreign_cores + seen.stolen_cores
+        if busy < idle_cores or after.clock - start.clock >= limit_seconds:
+            return after.clock - start.clock, busy
+        before = after

@@ -1,0 +1,190 @@
+"""A study together with its cases and interconnects: everything that will be run, and where it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from workflows import cases, interconnects
+from workflows.applications import application
+from workflows.design import Cost, LeftOut, Repetition, expected_cost, points, repetitions
+from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.records import request_file
+from workflows.study import Study, check_baselines, read_study
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study comes to on this machine.
+
+    Attributes
+    ----------
+    study : Study
+    cases : dict of str to Case
+        Those whose programs are here.
+    interconnects : dict of str to Interconnect
+        Those that can be used here.
+    points : tuple of Point
+    left_out : tuple of LeftOut
+        What the study asks for and cannot be run here.
+    """
+
+    study: Study
+    cases: dict[str, Case]
+    interconnects: dict[str, Interconnect]
+    points: tuple[Point, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def results(self) -> Path:
+        """Folder of the study's results, relative to the project's root."""
+        return Path("results") / self.study.name
+
+    @property
+    def blocks(self) -> range:
+        """Numbers of the blocks."""
+        return range(1, self.study.blocks + 1)
+
+    def block_file(self, block: int) -> Path:
+        """List of the records of a block, written when the block is complete."""
+        return self.results / "blocks" / f"{block}.txt"
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What all runs are expected to take."""
+        return expected_cost(self.points, self.study.blocks, self.cases)
+
+    def repetitions(self, block: int) -> list[Repetition]:
+        """The runs of one block in their order."""
+        return repetitions(self.points, [block], self.study.seed)
+
+    def prepared(self) -> list[str]:
+        """Folders that are prepared before the first block: one a case and process count."""
+        return sorted({str(self.prepared_folder(point.case, point.processes)) for point in self.points})
+
+    def prepared_folder(self, case: str, processes: int) -> Path:
+        """Where a case prepared for a process count lies."""
+        return self.results / "prepared" / case / f"processes-{processes}"
+
+    def references(self) -> list[str]:
+        """Files with the answer that the runs of a case must give, one a case."""
+        return sorted({str(self.reference_file(point.case)) for point in self.points})
+
+    def reference_file(self, case: str) -> Path:
+        """Where the reference answer of a case lies."""
+        return self.results / "prepared" / case / "reference.json"
+
+    def requests(self) -> list[str]:
+        """The file of requests to run something again, if there is one."""
+        file = request_file(self.results)
+        return [str(file)] if file.exists() else []
+
+    def case_digest(self, wildcards: Any) -> str:
+        """Digest of what determines the runs of ``wildcards.case``."""
+        return cases.digest(self.cases[wildcards.case])
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what is run: a change of it means that something may be missing."""
+        return _digest([(point, self.inputs(point)) for point in self.points])
+
+    @cached_property
+    def description(self) -> str:
+        """Digest of how study, cases and interconnects describe themselves."""
+        return _digest([self.study, self.cases, self.interconnects, self.left_out])
+
+    def inputs(self, point: Point) -> dict[str, str | None]:
+        """Digests of what determines a run of a point; a change of one makes old records not count."""
+        interconnect = self.interconnects[point.interconnect] if point.interconnect else None
+        return {
+            "case": cases.digest(self.cases[point.case]),
+            "interconnect": interconnects.digest(interconnect) if interconnect else None,
+        }
+
+
+def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
+    """Read a study with its cases and interconnects.
+
+    Parameters
+    ----------
+    file : Path
+        The study file. Its cases and interconnects are looked up in the project's own folders.
+    overrides : mapping, optional
+        See `workflows.study.read_study`.
+
+    Raises
+    ------
+    InputError
+        One line for a study that is wrong, or of which nothing can be run here.
+    """
+    study = read_study(file, overrides)
+    wanted_cases = {name: cases.load_case(name, study.cases_folder or ROOT / "cases") for name in study.cases}
+    wanted_interconnects = {
+        name: interconnects.load_interconnect(name, ROOT / "config/interconnects")
+        for name in study.interconnects
+    }
+    check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
+    missing_programs = {name: _missing_programs(case) for name, case in wanted_cases.items()}
+    unavailable = {name: interconnects.unavailable(one) for name, one in wanted_interconnects.items()}
+    usable_cases = {name: case for name, case in wanted_cases.items() if not missing_programs[name]}
+    usable = {name: one for name, one in wanted_interconnects.items() if not unavailable[name]}
+    found, impossible = points(study, usable_cases, usable)
+    left_out = [
+        *(LeftOut(f"case {name}", reason) for name, reason in missing_programs.items() if reason),
+        *(LeftOut(f"interconnect {name}", reason) for name, reason in unavailable.items() if reason),
+        *impossible,
+    ]
+    if not found:
+        reasons = "; ".join(f"{one.what}: {one.reason}" for one in left_out)
+        raise InputError(f"{file}: nothing of this study can be run here: {reasons}")
+    return Plan(study, usable_cases, usable, tuple(found), tuple(left_out))
+
+
+def check_cost(plan: Plan) -> None:
+    """Refuse a study that is expected to take more than it allows itself.
+
+    Raises
+    ------
+    InputError
+    """
+    allowed = plan.study.limits.core_hours
+    if plan.cost.core_hours > allowed:
+        raise InputError(
+            f"{plan.study.file}: limits.core_hours: {allowed:g} is too little: {plan.cost.runs} runs will "
+            f"take about {plan.cost.core_hours:.2g} core hours; raise it, or ask for less"
+        )
+
+
+@contextlib.contextmanager
+def stop_on_bad_input() -> Iterator[None]:
+    """End the program with the one line of an `InputError`, without a traceback."""
+    try:
+        yield
+    except InputError as error:
+        sys.exit(f"nodeworth: {error}")
+
+
+def source_digest(package: str) -> str:
+    """Digest of the Python sources of a package of the project, for rules that follow their code."""
+    sources = sorted((ROOT / package).rglob("*.py"))
+    return _digest([(file.relative_to(ROOT), file.read_text()) for file in sources])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def _missing_programs(case: Case) -> str | None:
+    missing = [
+        program for program in application(case.application).programs(case) if not shutil.which(program)
+    ]
+    return f"not installed here: {', '.join(missing)}" if missing else None

@@ -1,0 +1,78 @@
+"""What is shown while a study runs: done, to do, time left, last result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from workflows.design import Repetition, expected_cost
+from workflows.domain import Point
+from workflows.plan import Plan
+from workflows.records import Record
+
+
+class Progress:
+    """Lines about a running study.
+
+    Parameters
+    ----------
+    plan : Plan
+    missing : sequence of Point
+        What is about to be run, of one block.
+    other_blocks : int
+        Blocks that are still to be run after it.
+    files : sequence of text file
+        Where the lines go.
+    """
+
+    def __init__(
+        self, plan: Plan, missing: Sequence[Point], other_blocks: int, files: Sequence[TextIO]
+    ) -> None:
+        self._plan = plan
+        self._files = files
+        self._started = time.monotonic()
+        self._left = len(missing) + len(plan.points) * other_blocks
+        self._expected_done = 0.0
+        self._expected_left = self._expected(missing) + self._expected(plan.points) * other_blocks
+
+    def say(self, text: str) -> None:
+        """Write one line."""
+        for file in self._files:
+            print(text, file=file, flush=True)
+
+    def made(self, repetition: Repetition, record: Record) -> None:
+        """Tell of a repetition that was just recorded, and how long the rest will take."""
+        expected = self._expected([repetition.point])
+        self._left -= 1
+        self._expected_done += expected
+        self._expected_left -= expected
+        left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
+        total = len(self._plan.points) * len(self._plan.blocks)
+        self.say(
+            f"[{total - self._left}/{total}] {describe(repetition.point)}, block {repetition.block}"
+            f"{_attempt(record)}: {_result(record)}, {_duration(left)} left"
+        )
+
+    def _expected(self, points: Sequence[Point]) -> float:
+        return expected_cost(points, 1, self._plan.cases).seconds
+
+
+def describe(point: Point) -> str:
+    """Name a point in words."""
+    if point.interconnect is None:
+        return f"{point.case}, serial"
+    level = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
+    return f"{point.case}, {point.interconnect}, {point.processes} processes{level}"
+
+
+def _attempt(record: Record) -> str:
+    return f", attempt {record['attempt']}" if record["attempt"] > 1 else ""
+
+
+def _result(record: Record) -> str:
+    return f"{record['seconds']:.3g} s" if record["valid"] else f"INVALID, {record['reason']}"
+
+
+def _duration(seconds: float) -> str:
+    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

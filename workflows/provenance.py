@@ -1,0 +1,53 @@
+"""What machine and what software a record was made with."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+RELEVANT_PREFIXES = ("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "PSM2_", "ARMCI_", "WM_PROJECT", "SLURM_JOB")
+
+
+@functools.cache
+def machine() -> dict[str, str | int | float | None]:
+    """CPU, memory, kernel and operating system of this machine."""
+    return {
+        "host": platform.node(),
+        "cpu": _field("/proc/cpuinfo", "model name") or platform.processor() or None,
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_GB": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
+        "kernel": platform.release(),
+        "os": _field("/etc/os-release", "PRETTY_NAME", separator="="),
+        "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    }
+
+
+@functools.cache
+def mpi_version() -> str | None:
+    """First line that ``mpirun --version`` prints; None where there is no mpirun."""
+    try:
+        shown = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return shown.stdout.partition("\n")[0].strip() or None
+
+
+def relevant_environment(environment: dict[str, str]) -> dict[str, str]:
+    """The variables of an environment that change how a run communicates or computes."""
+    return {name: value for name, value in sorted(environment.items()) if name.startswith(RELEVANT_PREFIXES)}
+
+
+def _field(file: str, name: str, separator: str = ":") -> str | None:
+    for line in Path(file).read_text().splitlines():
+        key, found, value = line.partition(separator)
+        if found and key.strip() == name:
+            return value.strip().strip('"')
+    return None
+
+
+def _first_line(file: str) -> str | None:
+    path = Path(file)
+    return path.read_text().partition("\n")[0] if path.exists() else None

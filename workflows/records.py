@@ -1,0 +1,156 @@
+"""One record a repetition: where it is, how it is written, which are still to be made.
+
+A record is written once, whole, and never replaced: a later attempt is another file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.design import Repetition
+from workflows.domain import InputError, Point
+
+Record = dict[str, Any]
+
+
+def point_folder(results: Path, point: Point) -> Path:
+    """Folder of the records of one point, below ``results/<study>``."""
+    return (
+        results
+        / "records"
+        / point.case
+        / (point.interconnect or "serial")
+        / f"processes-{point.processes}"
+        / f"oversubscription-{point.oversubscription}"
+    )
+
+
+def record_path(results: Path, repetition: Repetition, attempt: int) -> Path:
+    """Path of the record of one attempt; its log lies beside it with the ending ``.log.gz``."""
+    return point_folder(results, repetition.point) / f"block-{repetition.block}-attempt-{attempt}.json"
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record whole or not at all, never over another one.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a record already.
+    OSError
+        If it cannot be written (full disk, read-only folder); nothing is left of it then.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("w") as file:
+            json.dump(record, file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        path.hardlink_to(draft)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_record(path: Path) -> Record:
+    """Read one record.
+
+    Raises
+    ------
+    InputError
+        If it is damaged: one line with the file and the reason.
+    """
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise InputError(f"{path}: damaged record ({error}); move it away to run it again") from None
+
+
+def attempts(results: Path, repetition: Repetition) -> list[Record]:
+    """Records of all attempts at one repetition, the first one first."""
+    found = []
+    while (path := record_path(results, repetition, len(found) + 1)).exists():
+        found.append(read_record(path))
+    return found
+
+
+def read_all(results: Path, points: Sequence[Point]) -> Iterator[tuple[Point, Path, Record]]:
+    """Every record of the given points with its path, in order of points and paths."""
+    for point in points:
+        for path in sorted(point_folder(results, point).glob("block-*-attempt-*.json")):
+            yield point, path, read_record(path)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A wish to run again what was recorded before `time`.
+
+    Attributes
+    ----------
+    what : str
+        ``failed``: every repetition without a valid attempt; else
+        ``case[/interconnect[/processes[/oversubscription]]]`` with ``serial`` for the serial run.
+    time : str
+        When it was made, ISO 8601 in UTC.
+    """
+
+    what: str
+    time: str
+
+    def covers(self, point: Point) -> bool:
+        """Whether the point is meant."""
+        own = [
+            point.case,
+            point.interconnect or "serial",
+            str(point.processes),
+            str(point.oversubscription),
+        ]
+        wanted = self.what.split("/")
+        return self.what == "failed" or own[: len(wanted)] == wanted
+
+
+def request_file(results: Path) -> Path:
+    """File of the requests of a study, one JSON object a line."""
+    return results / "again.jsonl"
+
+
+def read_requests(results: Path) -> list[Request]:
+    """Requests of a study in the order in which they were made."""
+    file = request_file(results)
+    if not file.exists():
+        return []
+    return [Request(**json.loads(line)) for line in file.read_text().splitlines()]
+
+
+def wanted(
+    repetition: Repetition,
+    records: Sequence[Record],
+    inputs: Mapping[str, str | None],
+    requests: Sequence[Request],
+) -> bool:
+    """Whether a repetition is still to be run.
+
+    Parameters
+    ----------
+    repetition : Repetition
+    records : sequence of Record
+        All its attempts.
+    inputs : mapping
+        Digests of its case and interconnect as they are now. Records of other inputs do not count.
+    requests : sequence of Request
+    """
+    counted = [record for record in records if record["inputs"] == inputs]
+    if not counted:
+        return True
+    return any(
+        request.covers(repetition.point)
+        and not any(record["started"] > request.time for record in counted)
+        and not (request.what == "failed" and any(record["valid"] for record in counted))
+        for request in requests
+    )

@@ -1,0 +1,45 @@
+"""
+Makes every case ready to run: its mesh, and its decomposition once a process count. Never timed.
+
+REQUIRED INPUTS:
+
+    the case's folder under cases/
+
+OUTPUTS:
+
+    folder      = <results>/prepared/{case}/processes-{processes}
+    reference   = <results>/prepared/{case}/reference.json
+"""
+
+
+rule prepare_serial:
+    """Meshing {wildcards.case} and finding the answer that its runs must give"""
+    output:
+        folder=directory("<results>/prepared/{case}/processes-1"),
+        reference="<results>/prepared/{case}/reference.json",
+    params:
+        study=str(plan.study.file),
+        digest=plan.case_digest,
+    log:
+        "<results>/logs/prepare/{case}-1.log",
+    threads: workflow.cores
+    script:
+        "../scripts/prepare.py"
+
+
+rule prepare_parallel:
+    """Decomposing {wildcards.case} for {wildcards.processes} processes"""
+    input:
+        base="<results>/prepared/{case}/processes-1",
+    output:
+        folder=directory("<results>/prepared/{case}/processes-{processes}"),
+    params:
+        study=str(plan.study.file),
+        digest=plan.case_digest,
+    log:
+        "<results>/logs/prepare/{case}-{processes}.log",
+    script:
+        "../scripts/prepare.py"
+
+
+ruleorder: prepare_serial > prepare_parallel

@@ -1,0 +1,119 @@
+"""One run of one point: stage the case, launch it, read what it printed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import application
+from workflows.domain import Case, Interconnect, Point, Reading
+from workflows.emulation import Node
+from workflows.execution import Execution, execute
+from workflows.launch import Launch, check_placement, mpirun, read_placement
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to.
+
+    Attributes
+    ----------
+    launch : Launch
+        Command line and environment.
+    execution : Execution
+        Output, exit status, wall and CPU time.
+    reading : Reading
+        What the output says.
+    placement : list of dict
+        Host and cores of every rank, as the ranks saw them.
+    problem : str or None
+        Why it does not count, the answer apart; None for a sound run.
+    """
+
+    launch: Launch
+    execution: Execution
+    reading: Reading
+    placement: list[dict[str, Any]]
+    problem: str | None
+
+
+def run(
+    case: Case,
+    point: Point,
+    prepared: Path,
+    interconnect: Interconnect | None,
+    nodes: Sequence[Node],
+    time_limit_seconds: float,
+) -> Run:
+    """Run a point once in a fresh folder that is gone afterwards.
+
+    Parameters
+    ----------
+    case : Case
+    point : Point
+    prepared : Path
+        The case prepared for the point's processes; not changed.
+    interconnect : Interconnect or None
+        None for a serial run.
+    nodes : sequence of Node
+        The emulated nodes of the interconnect; empty where it is not emulated.
+    time_limit_seconds : float
+        A run that takes longer is stopped.
+
+    Returns
+    -------
+    Run
+        Also of a run that failed.
+    """
+    app = application(case.application)
+    with scratch_folder() as scratch:
+        folder = scratch / "run"
+        folder.mkdir()
+        app.stage(case, prepared.resolve(), folder)
+        launch = mpirun(
+            point,
+            interconnect,
+            nodes,
+            app.command(case, point.processes),
+            app.environment(case),
+            scratch,
+        )
+        execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
+        reading = app.read(case, point.processes, execution.lines)
+        placement = read_placement(launch.placement)
+    problem = _problem(execution, reading, time_limit_seconds) or check_placement(
+        placement, point, interconnect, nodes
+    )
+    return Run(launch, execution, reading, placement, problem)
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give a fresh folder in memory where there is one, else in the folder for temporary files.
+
+    ``NODEWORTH_SCRATCH`` names another place, as a shared file system for runs on several machines.
+    """
+    place = os.environ.get("NODEWORTH_SCRATCH") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    folder = Path(tempfile.mkdtemp(prefix=f"nodeworth-{os.getpid()}-", dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _problem(execution: Execution, reading: Reading, time_limit_seconds: float) -> str | None:
+    if execution.timed_out:
+        return f"stopped at its time limit of {time_limit_seconds:g} s"
+    last = next((line for line in reversed(execution.errors.splitlines()) if line.strip()), "")
+    said = f" ({last.strip()})" if last else ""
+    if execution.signal:
+        return f"ended by {execution.signal}{said}"
+    if execution.exit_status:
+        return f"exit status {execution.exit_status}{said}"
+    return reading.problem
