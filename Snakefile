@@ -6,11 +6,12 @@
 #
 # A study goes through these stages, one rule file each.
 
+import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
 
-from workflows.plan import make_plan, source_digest, stop_on_bad_input
+from workflows.plan import check_cost, make_plan, source_digest, one_line_errors
 
 min_version("9.12")
 
@@ -20,8 +21,12 @@ if not workflow.config_settings.configfiles:
     configfile: "config/studies/laptop.yaml"
 
 
-with stop_on_bad_input():
+with one_line_errors():
     plan = make_plan(Path(workflow.configfiles[-1]), config)
+    check_cost(plan)
+
+if workflow.is_main_process:
+    print(plan.announcement(), file=sys.stderr)
 
 
 pathvars:
@@ -30,7 +35,6 @@ pathvars:
 
 wildcard_constraints:
     processes=r"\d+",
-    block=r"\d+",
 
 
 rule all:

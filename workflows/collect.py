@@ -89,7 +89,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, An
             "question": study.question,
             "blocks": study.blocks,
             "seed": study.seed,
-            "baselines": list(study.baselines),
+            "baselines": list(study.baselines or first_of_each_kind(plan)),
             "compare_kinds": [list(pair) for pair in study.compare_kinds],
             "file": str(study.file),
         },
@@ -101,13 +101,22 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, An
         "left_out": [asdict(one) for one in plan.left_out],
         "machine": machine | {"mpi": provenance.mpi_version(), "applications": _versions(records)},
         "runs": {
-            "planned": len(plan.points) * study.blocks,
+            "planned": len(plan.repetitions),
             "recorded": len(runs),
             "invalid": int((~runs["valid"]).sum()),
         },
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "version": VERSION,
     }
+
+
+def first_of_each_kind(plan: Plan) -> list[str]:
+    """The baselines of a study that names none: the first interconnect of each kind, in its order."""
+    first: dict[str, str] = {}
+    for name in plan.study.interconnects:
+        if name in plan.interconnects:
+            first.setdefault(plan.interconnects[name].kind, name)
+    return list(first.values())
 
 
 def _row(record: Record, path: str) -> dict[str, Any]:
@@ -138,7 +147,7 @@ def _row(record: Record, path: str) -> dict[str, Any]:
         "foreign_cores": noise.get("foreign_cores"),
         "stolen_cores": noise.get("stolen_cores"),
         "idle_wait_seconds": noise.get("idle_wait_seconds"),
-        "answer": get("answer", {}).get("value"),
+        "answer": (get("answer") or {}).get("value"),
     }
 
 
@@ -150,7 +159,8 @@ def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
         "size": case.size,
         "description": case.description,
         "stands_for": case.stands_for,
-        "answer": {
+        "answer": case.answer
+        and {
             "quantity": case.answer.quantity,
             "unit": case.answer.unit,
             "tolerance": case.answer.tolerance,

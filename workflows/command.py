@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workflows.again import WHAT, ask_again
 from workflows.domain import InputError
-from workflows.plan import ROOT, make_plan, stop_on_bad_input
+from workflows.plan import ROOT, make_plan, one_line_errors
 
 DEFAULT = Path("config/studies/laptop.yaml")
 
@@ -48,5 +48,5 @@ def _study_file(given: str, here: Path) -> Path:
 
 
 if __name__ == "__main__":
-    with stop_on_bad_input():
+    with one_line_errors():
         main(sys.argv[1:])

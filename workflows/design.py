@@ -59,7 +59,7 @@ def points(
         One entry a reason.
     """
     found: list[Point] = []
-    refused: dict[str, list[str]] = {}
+    refused: dict[str, list[Point]] = {}
     for name in (name for name in study.cases if name in cases):
         if 1 in study.processes:
             found.append(Point(name, None, 1, 1, nodes=1, cores=1))
@@ -68,11 +68,22 @@ def points(
                 for interconnect in (one for one in study.interconnects if one in interconnects):
                     point = _point(name, interconnects[interconnect], processes, level)
                     if reason := _impossible(point, cases[name], interconnects[interconnect]):
-                        what = f"{name}, {interconnect}, {processes} processes, oversubscription {level}"
-                        refused.setdefault(reason, []).append(what)
+                        refused.setdefault(reason, []).append(point)
                     else:
                         found.append(point)
-    return found, [LeftOut("; ".join(what), reason) for reason, what in refused.items()]
+    return found, [LeftOut(_describe(left, cases), reason) for reason, left in refused.items()]
+
+
+def _describe(points: Sequence[Point], cases: Iterable[str]) -> str:
+    """Name points in as few words as that takes: what holds for every case does not name them."""
+    told = []
+    for processes, level in dict.fromkeys((point.processes, point.oversubscription) for point in points):
+        here = [p for p in points if (p.processes, p.oversubscription) == (processes, level)]
+        over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in here))
+        which = dict.fromkeys(point.case for point in here)
+        whose = "" if set(which) == set(cases) else f" for {', '.join(which)}"
+        told.append(f"{processes} processes at oversubscription {level} over {over}{whose}")
+    return "; ".join(told)
 
 
 def _point(case: str, interconnect: Interconnect, processes: int, level: int) -> Point:
@@ -161,3 +172,8 @@ def expected_cost(
         seconds += blocks * one
         core_seconds += blocks * one * point.cores
     return Cost(runs, seconds, core_seconds / 3600)
+
+
+def duration(seconds: float) -> str:
+    """Tell a rough time in words."""
+    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

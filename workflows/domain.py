@@ -194,5 +194,8 @@ class Application(Protocol):
     def read(self, case: Case, processes: int, lines: list[Line]) -> Reading:
         """Read the output of one run, however cut off it is. Never raises on bad output."""
 
+    def explain(self, errors: str) -> str | None:
+        """Why the program gave up, in one line of its standard error; None where it does not say."""
+
     def version(self, lines: list[Line]) -> str | None:
         """Version of the application as it prints it."""

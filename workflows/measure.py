@@ -13,56 +13,56 @@ from workflows import logs, provenance, records
 from workflows.applications import application
 from workflows.design import Repetition
 from workflows.emulation import Node, emulated_nodes
+from workflows.leftovers import SCRATCH_PLACES, remove_stale
 from workflows.machine import end_with_snakemake, only_study_on_this_machine
 from workflows.noise import noise_between, read_counters, wait_until_idle
 from workflows.plan import Plan
-from workflows.prepare import check_answer
+from workflows.prepare import compare_answer
 from workflows.progress import Progress
 from workflows.records import Record
-from workflows.running import run
+from workflows.running import run, scratch_place
 
 
-def measure_block(plan: Plan, block: int, log: TextIO) -> list[Path]:
-    """Run what is not yet recorded of one block.
+def measure_study(plan: Plan, log: TextIO) -> list[Path]:
+    """Run what is not yet recorded of a study, block by block.
 
     Parameters
     ----------
     plan : Plan
-    block : int
     log : text file
         Gets the lines that also show the progress on standard error.
 
     Returns
     -------
     list of Path
-        The first record of every repetition of the block.
+        The first record of every repetition.
 
     Raises
     ------
     InputError
-        A record that cannot be read or written: one line with the file.
+        A record that is damaged, or another study that keeps the machine: one line.
+    OSError
+        A record that cannot be written.
     """
-    if missing := _missing(plan, block):
-        waiting = sum(not plan.block_file(other).exists() for other in plan.blocks if other != block)
-        points = [repetition.point for repetition, _ in missing]
-        progress = Progress(plan, points, waiting, (sys.stderr, log))
+    if missing := _missing(plan):
+        progress = Progress(plan, [repetition.point for repetition, _ in missing], (sys.stderr, log))
         with contextlib.ExitStack() as stack:
             stack.enter_context(end_with_snakemake())
             stack.enter_context(only_study_on_this_machine(progress.say))
-            missing = _missing(plan, block)  # again: whoever had the machine may have run some of it
+            remove_stale({*SCRATCH_PLACES, scratch_place()})
+            missing = _missing(plan)  # again: whoever had the machine may have run some of it
             nodes = _emulated_nodes(plan, [repetition for repetition, _ in missing], stack)
             for repetition, attempt in missing:
-                progress.made(
-                    measure(plan, repetition, attempt, nodes.get(repetition.point.interconnect, ()))
-                )
-    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions(block)]
+                place = nodes.get(repetition.point.interconnect, ())
+                progress.made(repetition, measure(plan, repetition, attempt, place))
+    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
 
 
-def _missing(plan: Plan, block: int) -> list[tuple[Repetition, int]]:
-    """What is still to be run of a block, in order, with the number of the attempt."""
+def _missing(plan: Plan) -> list[tuple[Repetition, int]]:
+    """What is still to be run, in order, with the number of the attempt."""
     requests = records.read_requests(plan.results)
     missing = []
-    for repetition in plan.repetitions(block):
+    for repetition in plan.repetitions:
         made = records.attempts(plan.results, repetition)
         if records.wanted(repetition, made, plan.inputs(repetition.point), requests):
             missing.append((repetition, len(made) + 1))
@@ -96,7 +96,8 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
     )
     noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
     reference = json.loads(plan.reference_file(case.name).read_text())
-    reason = done.problem or check_answer(case, done.reading.answer, reference)
+    answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
+    reason = done.problem or wrong_answer
     path = records.record_path(plan.results, repetition, attempt)
     record = {
         "study": plan.study.name,
@@ -122,14 +123,7 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
             "wall_seconds": done.execution.wall_seconds,
             "cpu_seconds": done.execution.cpu_seconds,
         },
-        "answer": {
-            "quantity": case.answer.quantity,
-            "unit": case.answer.unit,
-            "value": done.reading.answer,
-            "reference": reference["value"],
-            "source": reference["source"],
-            "tolerance": case.answer.tolerance,
-        },
+        "answer": answer,
         "noise": {
             "pressure_share": noise.pressure_share,
             "foreign_cores": noise.foreign_cores,

@@ -14,12 +14,14 @@ from typing import Any
 
 from workflows import cases, interconnects
 from workflows.applications import application
-from workflows.design import Cost, LeftOut, Repetition, expected_cost, points, repetitions
+from workflows.design import Cost, LeftOut, Repetition, duration, expected_cost, points, repetitions
 from workflows.domain import Case, InputError, Interconnect, Point
-from workflows.records import request_file
+from workflows.emulation import EmulationError
+from workflows.records import record_path, request_file
 from workflows.study import Study, check_baselines, read_study
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCES = {".py", ".typ", ".j2", ".css", ".js"}
 
 
 @dataclass(frozen=True)
@@ -49,23 +51,15 @@ class Plan:
         """Folder of the study's results, relative to the project's root."""
         return Path("results") / self.study.name
 
-    @property
-    def blocks(self) -> range:
-        """Numbers of the blocks."""
-        return range(1, self.study.blocks + 1)
-
-    def block_file(self, block: int) -> Path:
-        """List of the records of a block, written when the block is complete."""
-        return self.results / "blocks" / f"{block}.txt"
-
     @cached_property
     def cost(self) -> Cost:
         """What all runs are expected to take."""
         return expected_cost(self.points, self.study.blocks, self.cases)
 
-    def repetitions(self, block: int) -> list[Repetition]:
-        """The runs of one block in their order."""
-        return repetitions(self.points, [block], self.study.seed)
+    @cached_property
+    def repetitions(self) -> list[Repetition]:
+        """All runs in their order."""
+        return repetitions(self.points, range(1, self.study.blocks + 1), self.study.seed)
 
     def prepared(self) -> list[str]:
         """Folders that are prepared before the first block: one a case and process count."""
@@ -90,7 +84,7 @@ class Plan:
 
     def case_digest(self, wildcards: Any) -> str:
         """Digest of what determines the runs of ``wildcards.case``."""
-        return cases.digest(self.cases[wildcards.case])
+        return self._case_digests[wildcards.case]
 
     @cached_property
     def digest(self) -> str:
@@ -104,11 +98,28 @@ class Plan:
 
     def inputs(self, point: Point) -> dict[str, str | None]:
         """Digests of what determines a run of a point; a change of one makes old records not count."""
-        interconnect = self.interconnects[point.interconnect] if point.interconnect else None
         return {
-            "case": cases.digest(self.cases[point.case]),
-            "interconnect": interconnects.digest(interconnect) if interconnect else None,
+            "case": self._case_digests[point.case],
+            "interconnect": self._interconnect_digests.get(point.interconnect),
         }
+
+    @cached_property
+    def _case_digests(self) -> dict[str, str]:
+        return {name: cases.digest(case) for name, case in self.cases.items()}
+
+    @cached_property
+    def _interconnect_digests(self) -> dict[str | None, str]:
+        return {name: interconnects.digest(one) for name, one in self.interconnects.items()}
+
+    def announcement(self) -> str:
+        """What is about to come, one line, and one for everything that is left out."""
+        cost, study = self.cost, self.study
+        recorded = sum(record_path(self.results, one, 1).exists() for one in self.repetitions)
+        lines = [
+            f"{study.name}: {len(self.points)} points, {study.blocks} blocks, {cost.runs} runs, "
+            f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours in all; {recorded} recorded"
+        ]
+        return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in self.left_out)])
 
 
 def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
@@ -126,6 +137,8 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     InputError
         One line for a study that is wrong, or of which nothing can be run here.
     """
+    with contextlib.suppress(ValueError):  # a file elsewhere keeps its whole path in messages
+        file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     wanted_cases = {name: cases.load_case(name, study.cases_folder or ROOT / "cases") for name in study.cases}
     wanted_interconnects = {
@@ -165,18 +178,24 @@ def check_cost(plan: Plan) -> None:
 
 
 @contextlib.contextmanager
-def stop_on_bad_input() -> Iterator[None]:
-    """End the program with the one line of an `InputError`, without a traceback."""
+def one_line_errors() -> Iterator[None]:
+    """End the program with one line, without a traceback, for what a user or a machine did.
+
+    That is bad input, a machine that cannot emulate an interconnect, what the operating system
+    refuses (a full disk, a read-only folder), and Ctrl-C. Errors of ours keep their traceback.
+    """
     try:
         yield
-    except InputError as error:
+    except (InputError, EmulationError, OSError) as error:
         sys.exit(f"nodeworth: {error}")
+    except KeyboardInterrupt:
+        sys.exit("nodeworth: interrupted; what is recorded is kept, and the same command goes on from there")
 
 
 def source_digest(package: str) -> str:
-    """Digest of the Python sources of a package of the project, for rules that follow their code."""
-    sources = sorted((ROOT / package).rglob("*.py"))
-    return _digest([(file.relative_to(ROOT), file.read_text()) for file in sources])
+    """Digest of the sources in a folder of the project, for rules that follow their code."""
+    sources = sorted(file for file in (ROOT / package).rglob("*") if file.suffix in SOURCES)
+    return _digest([(str(file.relative_to(ROOT)), file.read_text()) for file in sources])
 
 
 def _digest(value: object) -> str:

@@ -22,13 +22,16 @@ def prepare(plan: Plan, name: str, processes: int) -> None:
     case, folder = plan.cases[name], plan.prepared_folder(name, processes)
     base = plan.prepared_folder(name, 1) if processes > 1 else None
     folder.mkdir(parents=True, exist_ok=True)
-    application(case.application).prepare(case, processes, folder, base)
+    try:
+        application(case.application).prepare(case, processes, folder, base)
+    except RuntimeError as error:
+        raise InputError(f"case {name}, {processes} processes: cannot be prepared: {error}") from None
     if processes == 1:
         reference = reference_answer(case, folder, plan.study.limits.run_seconds)
         plan.reference_file(name).write_text(json.dumps(reference, indent=1) + "\n")
 
 
-def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, float | str]:
+def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, float | str | None]:
     """The answer that every run of a case must give, and where it is from.
 
     Parameters
@@ -41,13 +44,15 @@ def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> d
     Returns
     -------
     dict
-        ``value`` and ``source``: ``golden`` or ``serial``.
+        ``value`` and ``source``: ``golden`` or ``serial``, or ``none`` for a case that prints no answer.
 
     Raises
     ------
     InputError
         If the serial run fails: one line.
     """
+    if case.answer is None:
+        return {"value": None, "source": "none"}
     if case.answer.golden is not None:
         return {"value": case.answer.golden, "source": "golden"}
     serial = run(case, Point(case.name, None, 1, 1, nodes=1, cores=1), prepared, None, (), time_limit_seconds)
@@ -56,18 +61,37 @@ def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> d
     return {"value": serial.reading.answer, "source": "serial"}
 
 
-def check_answer(case: Case, answer: float | None, reference: dict[str, float | str]) -> str | None:
-    """Say what is wrong with an answer; None if it agrees with the reference.
+def compare_answer(
+    case: Case, value: float | None, reference: dict[str, float | str | None]
+) -> tuple[dict[str, float | str | None] | None, str | None]:
+    """Compare the answer of a run with the reference.
 
-    The difference is relative to the reference: ``|answer - reference| / |reference|``.
+    Returns
+    -------
+    dict or None
+        ``quantity, unit, value, reference, source, tolerance, relative_difference``, the last one being
+        ``|value - reference| / |reference|``; None for a case that prints no answer.
+    str or None
+        What is wrong; None for a right answer.
     """
-    quantity, value = case.answer.quantity, reference["value"]
-    if answer is None:
-        return f"no {quantity} in the output"
-    difference = abs(answer - value) / abs(value)
-    if not difference <= case.answer.tolerance:
-        return (
-            f"{quantity} {answer:.10g} differs from the {reference['source']} answer {value:.10g} by "
-            f"{difference:.2g}, allowed {case.answer.tolerance:g}"
+    if case.answer is None:
+        return None, None
+    expected, tolerance = reference["value"], case.answer.tolerance
+    difference = None if value is None else abs(value - expected) / abs(expected)
+    told = {
+        "quantity": case.answer.quantity,
+        "unit": case.answer.unit,
+        "value": value,
+        "reference": expected,
+        "source": reference["source"],
+        "tolerance": tolerance,
+        "relative_difference": difference,
+    }
+    if difference is None:
+        return told, f"no {case.answer.quantity} in the output"
+    if not difference <= tolerance:
+        return told, (
+            f"{case.answer.quantity} {value:.10g} differs from the {reference['source']} answer "
+            f"{expected:.10g} by {difference:.2g}, allowed {tolerance:g}"
         )
-    return None
+    return told, None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from workflows.design import Repetition, expected_cost
+from workflows.design import Repetition, duration, expected_cost
 from workflows.domain import Point
 from workflows.plan import Plan
 from workflows.records import Record
@@ -19,22 +19,18 @@ class Progress:
     ----------
     plan : Plan
     missing : sequence of Point
-        What is about to be run, of one block.
-    other_blocks : int
-        Blocks that are still to be run after it.
+        What is about to be run, once for every repetition.
     files : sequence of text file
         Where the lines go.
     """
 
-    def __init__(
-        self, plan: Plan, missing: Sequence[Point], other_blocks: int, files: Sequence[TextIO]
-    ) -> None:
+    def __init__(self, plan: Plan, missing: Sequence[Point], files: Sequence[TextIO]) -> None:
         self._plan = plan
         self._files = files
         self._started = time.monotonic()
-        self._left = len(missing) + len(plan.points) * other_blocks
+        self._left = len(missing)
         self._expected_done = 0.0
-        self._expected_left = self._expected(missing) + self._expected(plan.points) * other_blocks
+        self._expected_left = self._expected(missing)
 
     def say(self, text: str) -> None:
         """Write one line."""
@@ -46,12 +42,12 @@ class Progress:
         expected = self._expected([repetition.point])
         self._left -= 1
         self._expected_done += expected
-        self._expected_left -= expected
+        self._expected_left = max(self._expected_left - expected, 0.0)
         left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
-        total = len(self._plan.points) * len(self._plan.blocks)
+        total = len(self._plan.repetitions)
         self.say(
             f"[{total - self._left}/{total}] {describe(repetition.point)}, block {repetition.block}"
-            f"{_attempt(record)}: {_result(record)}, {_duration(left)} left"
+            f"{_attempt(record)}: {_result(record)}, {duration(left)} left"
         )
 
     def _expected(self, points: Sequence[Point]) -> float:
@@ -72,7 +68,3 @@ def _attempt(record: Record) -> str:
 
 def _result(record: Record) -> str:
     return f"{record['seconds']:.3g} s" if record["valid"] else f"INVALID, {record['reason']}"
-
-
-def _duration(seconds: float) -> str:
-    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

@@ -16,6 +16,7 @@ from workflows.domain import Case, Interconnect, Point, Reading
 from workflows.emulation import Node
 from workflows.execution import Execution, execute
 from workflows.launch import Launch, check_placement, mpirun, read_placement
+from workflows.leftovers import PREFIX, owner
 
 
 @dataclass(frozen=True)
@@ -81,26 +82,27 @@ def run(
             interconnect,
             nodes,
             app.command(case, point.processes),
-            app.environment(case),
+            {"OMP_NUM_THREADS": "1"} | app.environment(case),
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
         reading = app.read(case, point.processes, execution.lines)
         placement = read_placement(launch.placement)
-    problem = _problem(execution, reading, time_limit_seconds) or check_placement(
-        placement, point, interconnect, nodes
-    )
+    problem = _problem(execution, reading, time_limit_seconds) or check_placement(placement, point, nodes)
     return Run(launch, execution, reading, placement, problem)
+
+
+def scratch_place() -> Path:
+    """Where runs put their files: ``NODEWORTH_SCRATCH``, else in memory, else with temporary files."""
+    in_memory = Path("/dev/shm")
+    default = in_memory if os.access(in_memory, os.W_OK) else tempfile.gettempdir()
+    return Path(os.environ.get("NODEWORTH_SCRATCH", default))
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Give a fresh folder in memory where there is one, else in the folder for temporary files.
-
-    ``NODEWORTH_SCRATCH`` names another place, as a shared file system for runs on several machines.
-    """
-    place = os.environ.get("NODEWORTH_SCRATCH") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-    folder = Path(tempfile.mkdtemp(prefix=f"nodeworth-{os.getpid()}-", dir=place))
+    """Give a fresh folder, named after this process, that is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_place()))
     try:
         yield folder
     finally:
@@ -116,4 +118,6 @@ def _problem(execution: Execution, reading: Reading, time_limit_seconds: float) 
         return f"ended by {execution.signal}{said}"
     if execution.exit_status:
         return f"exit status {execution.exit_status}{said}"
+    if reading.problem is None and not (reading.seconds and reading.seconds > 0):
+        return "main loop too short to be timed"
     return reading.problem

@@ -1,5 +1,6 @@
 """One study at a time on a machine, noise as the kernel counts it, and no job without its Snakemake."""
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 from workflows.domain import InputError
 from workflows.machine import only_study_on_this_machine
 from workflows.noise import Counters, noise_between, read_counters, wait_until_idle
+from workflows.plan import ROOT
 
 PYTHON = sys.executable
 
@@ -61,7 +63,7 @@ def test_the_lock_of_a_killed_study_is_free(tmp_path):
         f"with only_study_on_this_machine(print, lock=Path({str(lock)!r})):\n"
         "    print('held', flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([PYTHON, "-c", holder], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([PYTHON, "-c", holder], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "held\n"
         process.kill()
     with only_study_on_this_machine(print, limit_seconds=5, lock=lock):
@@ -83,7 +85,7 @@ def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):
     )
     snakemake = tmp_path / "snakemake"
     snakemake.write_text(f"import subprocess; subprocess.run(['bash', '-c', '{PYTHON} {job}; true'])\n")
-    with subprocess.Popen([PYTHON, snakemake]) as parent:
+    with subprocess.Popen([PYTHON, snakemake], env=os.environ | {"PYTHONPATH": str(ROOT)}) as parent:
         deadline = time.monotonic() + 30
         while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -50,7 +50,10 @@ def test_overrides_replace_keys(tmp_path):
         (("name: mine", "name: mine\nname: yours"), 'found duplicate key "name"'),
         (("name: mine", "name: mine\nblocks: 0"), "blocks: 0 is too small; at least 1"),
         (("name: mine", "name: mine\nlimits: {hours: 1}"), "limits.hours: unknown key"),
-        (("name: mine", "name: mine\ncompare_kinds: [[measured, real]]"), "compare_kinds[0][1]: no 'real' here"),
+        (
+            ("name: mine", "name: mine\ncompare_kinds: [[measured, real]]"),
+            "compare_kinds[0][1]: no 'real' here",
+        ),
     ],
 )
 def test_one_line_for_what_is_wrong(tmp_path, change, line):

@@ -3,7 +3,7 @@ Gathers all records into one table, one row a repetition, and the facts that a r
 
 REQUIRED INPUTS:
 
-    blocks      = <results>/blocks/{block}.txt, all of the study
+    records     = <results>/records.txt, and the records that it lists
 
 OUTPUTS:
 
@@ -16,7 +16,7 @@ OUTPUTS:
 rule collect:
     """Collecting the records"""
     input:
-        blocks=expand("<results>/blocks/{block}.txt", block=plan.blocks),
+        records="<results>/records.txt",
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",

@@ -1,34 +1,35 @@
 """
-Runs the study block by block. A repetition that is recorded is not run again, whatever happens to
-this rule: its only output is the list of records, the records themselves belong to nobody but the study.
+Runs the study, block by block, in one job. A repetition that is recorded is not run again, whatever
+happens to this rule: its only output is the list of the records; the records themselves belong to no
+rule, so that Snakemake never deletes one.
 
 REQUIRED INPUTS:
 
     prepared    = <results>/prepared/{case}/processes-{processes}, all of the study
     references  = <results>/prepared/{case}/reference.json, all of the study
+    again       = <results>/again.jsonl, if something was asked for again
 
 OUTPUTS:
 
-    records     = <results>/blocks/{block}.txt, and the records it lists, one a repetition:
+    records     = <results>/records.txt, and what it lists, one file a repetition:
                   <results>/records/{case}/{interconnect}/processes-{processes}/
                   oversubscription-{level}/block-{block}-attempt-{attempt}.json
 """
 
 
 rule measure:
-    """Measuring block {wildcards.block}"""
+    """Measuring"""
     input:
         prepared=plan.prepared(),
         references=plan.references(),
         again=plan.requests(),
     output:
-        records="<results>/blocks/{block}.txt",
+        records="<results>/records.txt",
     params:
         study=str(plan.study.file),
-        points=plan.digest,
+        digest=plan.digest,
     log:
-        "<results>/logs/measure/block-{block}.log",
+        "<results>/logs/measure.log",
     threads: workflow.cores
-    priority: 1
     script:
         "../scripts/measure.py"

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from workflows.collect import facts, runs_table
-from workflows.plan import make_plan, stop_on_bad_input
+from workflows.plan import make_plan, one_line_errors
 
-with stop_on_bad_input():
+with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
     runs, records = runs_table(plan)
 runs.to_csv(snakemake.output.runs, index=False)

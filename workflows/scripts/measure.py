@@ -1,12 +1,12 @@
-"""Run what is not yet recorded of one block."""
+"""Run what is not yet recorded of a study."""
 
 from pathlib import Path
 
-from workflows.measure import measure_block
-from workflows.plan import make_plan, stop_on_bad_input
+from workflows.measure import measure_study
+from workflows.plan import make_plan, one_line_errors
 
-with stop_on_bad_input():
+with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
     with Path(snakemake.log[0]).open("w") as log:
-        measured = measure_block(plan, int(snakemake.wildcards.block), log)
+        measured = measure_study(plan, log)
 Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from workflows.plan import make_plan
+from workflows.plan import make_plan, one_line_errors
 from workflows.prepare import prepare
 
-plan = make_plan(Path(snakemake.params.study), snakemake.config)
-prepare(plan, snakemake.wildcards.case, int(snakemake.wildcards.get("processes", 1)))
+with one_line_errors():
+    plan = make_plan(Path(snakemake.params.study), snakemake.config)
+    prepare(plan, snakemake.wildcards.case, int(snakemake.wildcards.get("processes", 1)))

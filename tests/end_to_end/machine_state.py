@@ -1,0 +1,31 @@
+"""What a study must leave as it found it."""
+
+import subprocess
+from pathlib import Path
+
+import psutil
+
+from workflows.leftovers import MARK
+
+
+def left_behind() -> set[str]:
+    """Processes of runs, network namespaces, interfaces and scratch files that are there now."""
+    found = {f"process {p.pid} {p.name()}" for p in psutil.process_iter() if _is_of_a_run(p)}
+    found |= {f"namespace {name}" for name in _shown("lsns", "--noheadings", "--output", "NS", "--type", "net")}
+    found |= {f"interface {line.split(':')[1]}" for line in _shown("ip", "-oneline", "link", "show")}
+    for place in ("/dev/shm", "/tmp", "/run/netns"):
+        patterns = ("nodeworth-[0-9]*", "ompi.*", "vader_segment*", "osc_rdma*")
+        found |= {f"file {file}" for pattern in patterns for file in Path(place).glob(pattern)}
+    return found
+
+
+def _is_of_a_run(process: psutil.Process) -> bool:
+    try:
+        return MARK in process.environ()
+    except psutil.Error:  # gone meanwhile
+        return False
+
+
+def _shown(*command: str) -> list[str]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    return [line.strip() for line in done.stdout.splitlines()]

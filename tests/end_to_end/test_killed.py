@@ -1,0 +1,102 @@
+"""A study that is killed again and again loses nothing that it recorded, and leaves nothing behind."""
+
+import os
+import random
+import subprocess
+import time
+
+import psutil
+import pytest
+from machine_state import left_behind
+
+pytestmark = pytest.mark.slow
+
+STUDY = """
+name: killed
+cases: [cavity-smoke]
+interconnects: [emulated_gigabit, shared_memory]
+processes: [1, 2, 4]
+oversubscription: [1, 2]
+blocks: 4
+limits: {idle_seconds: 0.1}
+"""
+RUNS = 6 * 4  # serial; 2 processes on both and, two a core, on shared memory; 4 on both
+
+
+def snapshot(records):
+    return {file: file.read_bytes() for file in records.rglob("*.json")}
+
+
+def kill(process: subprocess.Popen, everything: bool) -> None:
+    doomed = psutil.Process(process.pid).children(recursive=True) if everything else []
+    process.kill()
+    for child in doomed:
+        try:
+            child.kill()
+        except psutil.NoSuchProcess:
+            continue
+    process.wait(timeout=30)
+
+
+def test_ten_kills(study_folder, tmp_path):
+    before = left_behind()
+    study = tmp_path / "killed.yaml"
+    study.write_text(STUDY)
+    records = study_folder.results("killed") / "records"
+    seed = random.randrange(10**6)
+    dice = random.Random(seed)
+    seen: dict = {}
+    target = "results/killed/runs.csv"
+    for _ in range(10):
+        process = subprocess.Popen(
+            study_folder.command(study, "--", target),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(dice.uniform(2, 7))
+        kill(process, everything=dice.random() < 0.5)
+        now = snapshot(records)
+        assert seen.items() <= now.items(), f"a record was lost or changed (seed {seed})"
+        seen = now
+    done = study_folder.run(study, "--", target)
+    assert done.returncode == 0, done.stderr
+    end = snapshot(records)
+    assert seen.items() <= end.items(), f"a record was lost or changed (seed {seed})"
+    assert len(end) == RUNS, f"a repetition was made twice or not at all (seed {seed})"
+    assert all("attempt-1.json" in file.name for file in end)
+    assert left_behind() == before
+
+
+def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
+    before = left_behind()
+    study = tmp_path / "killed.yaml"
+    study.write_text(STUDY)
+    records = study_folder.results("killed") / "records"
+    process = subprocess.Popen(
+        study_folder.command(study, "--", "results/killed/runs.csv"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not snapshot(records) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    session = [p for p in psutil.process_iter() if p.pid == process.pid or same_group(p, process.pid)]
+    for member in session:  # what a terminal does at Ctrl-C: SIGINT to the whole foreground group
+        try:
+            member.send_signal(2)
+        except psutil.NoSuchProcess:
+            continue
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Traceback" not in output, output
+    assert snapshot(records)
+    assert left_behind() == before
+
+
+def same_group(process: psutil.Process, group: int) -> bool:
+    try:
+        return os.getpgid(process.pid) == group
+    except ProcessLookupError:
+        return False

@@ -1,0 +1,141 @@
+"""A tiny study of both applications over all interconnects, from its file to its report."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from conftest import StudyFolder
+from machine_state import left_behind
+
+from workflows.plan import ROOT
+
+pytestmark = pytest.mark.slow
+
+SMOKE = ROOT / "config/studies/smoke.yaml"
+RUNS_COLUMNS = (
+    "study case application interconnect kind nodes processes cores oversubscription block repetition "
+    "attempt seconds valid reason noise started record"
+).split()
+POINTS_OF_A_CASE = 1 + 4 + 2 + 4  # serial, 2 processes, 2 on one core of a node, 4 on two cores
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """The smoke study, run once, its folder, and what was on the machine before it."""
+    before = left_behind()
+    folder = StudyFolder(tmp_path_factory.mktemp("smoke"))
+    done = folder.run(SMOKE)
+    assert done.returncode == 0, done.stderr
+    return folder, done, before
+
+
+@pytest.fixture
+def runs(smoke):
+    return pd.read_csv(smoke[0].results("smoke") / "runs.csv")
+
+
+def test_every_point_was_run_in_every_block(runs):
+    assert list(runs.columns[: len(RUNS_COLUMNS)]) == RUNS_COLUMNS
+    assert len(runs) == 4 * POINTS_OF_A_CASE * 2
+    assert runs.groupby(["case", "interconnect", "processes", "oversubscription"], dropna=False).size().eq(2).all()
+    assert set(runs["interconnect"].dropna()) == {
+        "emulated_gigabit",
+        "emulated_ten_gigabit",
+        "tcp_loopback",
+        "shared_memory",
+    }
+    assert set(runs["application"]) == {"openfoam", "nwchem"}
+
+
+def test_the_runs_are_right(runs):
+    wrong = runs[~runs["valid"]]
+    assert wrong.empty, wrong[["case", "interconnect", "processes", "reason"]].to_string()
+    assert (runs["seconds"] > 0).all()
+    assert runs["noise"].between(0, 1).all()
+
+
+def test_serial_runs_have_no_interconnect(runs):
+    assert runs.loc[runs["processes"] == 1, "interconnect"].isna().all()
+    assert runs.loc[runs["processes"] > 1, "interconnect"].notna().all()
+
+
+def test_a_record_tells_where_every_rank_was(smoke, runs):
+    emulated = runs[(runs["interconnect"] == "emulated_gigabit") & (runs["processes"] == 4)]
+    for path in emulated["record"]:
+        record = json.loads((smoke[0].results("smoke") / path).read_text())
+        hosts = [rank["host"] for rank in record["placement"]]
+        assert len(set(hosts)) == 2 and hosts == sorted(hosts)
+        assert len({rank["cores"] for rank in record["placement"]}) == 2
+        assert record["mpi"] and record["version"] and record["machine"]["kernel"]
+        log = smoke[0].results("smoke") / path.replace(".json", ".log.gz")
+        assert log.stat().st_size > 0
+
+
+def test_tables_and_reports_are_there(smoke):
+    results = smoke[0].results("smoke")
+    scaling = pd.read_csv(results / "tables/scaling.csv")
+    assert set(scaling["case"]) == {"cavity-smoke", "elbow_segregated-smoke", "water_scf-smoke", "water_ccsd-smoke"}
+    assert (scaling.loc[scaling["processes"] == 1, "speedup"] == 1).all()
+    assert (results / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert "<html" in (results / "report.html").read_text()[:1000]
+    assert list((results / "figures").glob("*.svg"))
+
+
+def test_nothing_is_left_behind(smoke):
+    assert left_behind() == smoke[2]
+
+
+def test_again_it_does_nothing(smoke):
+    folder = smoke[0]
+    before = {file: file.stat().st_mtime_ns for file in folder.results("smoke").rglob("*") if file.is_file()}
+    done = folder.run(SMOKE)
+    assert done.returncode == 0, done.stderr
+    assert before == {
+        file: file.stat().st_mtime_ns for file in folder.results("smoke").rglob("*") if file.is_file()
+    }
+
+
+def test_it_grows(smoke, tmp_path):
+    """One more block, one more interconnect: only what is new is run, and it is not taken for paired."""
+    small = "name: grows\ncases: [cavity-smoke]\nprocesses: [1, 2]\nlimits: {idle_seconds: 0.1}\n"
+    folder, study = StudyFolder(tmp_path), tmp_path / "grows.yaml"
+    target = ("--", "results/grows/runs.csv")
+    study.write_text(small + "interconnects: [shared_memory]\nblocks: 1\n")
+    assert folder.run(study, *target).returncode == 0
+    first = {file: file.read_bytes() for file in folder.results("grows").rglob("records/**/*.json")}
+    assert len(first) == 2
+    study.write_text(small + "interconnects: [shared_memory, tcp_loopback]\nblocks: 2\n")
+    done = folder.run(study, *target)
+    assert done.returncode == 0, done.stderr
+    second = {file: file.read_bytes() for file in folder.results("grows").rglob("records/**/*.json")}
+    assert len(second) == 2 + 4
+    assert first.items() <= second.items()
+    runs = pd.read_csv(folder.results("grows") / "runs.csv")
+    pairs = runs[runs["processes"] == 2].groupby("block")["interconnect"].apply(set)
+    assert sorted(map(sorted, pairs)) == [
+        ["shared_memory"],
+        ["shared_memory", "tcp_loopback"],
+        ["tcp_loopback"],
+    ]
+
+
+def test_a_case_again_is_a_further_attempt(smoke, tmp_path):
+    study = tmp_path / "again.yaml"
+    study.write_text(
+        "name: again_test\ncases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
+        "blocks: 1\nlimits: {idle_seconds: 0.1}\n"
+    )
+    import subprocess
+
+    results = ROOT / "results/again_test"
+    try:
+        for options in ([], ["--again", "cavity-smoke/shared_memory"]):
+            command = [ROOT / "run-study", *options, study, "--", "results/again_test/runs.csv"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+        runs = pd.read_csv(results / "runs.csv")
+    finally:
+        shutil.rmtree(results, ignore_errors=True)
+    attempts = runs.groupby("processes")["attempt"].apply(list).to_dict()
+    assert attempts == {1: [1], 2: [1, 2]}

@@ -1,0 +1,60 @@
+"""Running ranks over an interconnect of the project, as a study does."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workflows.domain import Point
+from workflows.emulation import emulated_nodes
+from workflows.execution import Execution, execute
+from workflows.interconnects import load_interconnect, unavailable
+from workflows.launch import check_placement, mpirun, read_placement
+
+INTERCONNECTS = Path("config/interconnects")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one run did, and what it left in its scratch folder."""
+
+    execution: Execution
+    placement: list[dict[str, Any]]
+    problem: str | None
+    left: list[Path]
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="test-nodeworth-") as folder:  # sockets need a short path
+        yield Path(folder)
+
+
+@pytest.fixture
+def run(scratch: Path) -> Iterator[Callable[..., Ran]]:
+    """Run a command on so many ranks over an interconnect (None: serially)."""
+    with ExitStack() as stack:
+        numbers = iter(range(1000))
+
+        def run(name: str | None, command: list[str], processes: int, level: int = 1, **env: str) -> Ran:
+            interconnect = load_interconnect(name, INTERCONNECTS) if name else None
+            if interconnect and (reason := unavailable(interconnect)):
+                pytest.fail(f"{name}: {reason}")
+            cores = processes // level
+            nodes = -(-cores // interconnect.cores_per_node) if interconnect else 1
+            point = Point("case", name, processes, level, nodes, cores)
+            emulate = interconnect.emulate if interconnect else None
+            emulated = stack.enter_context(emulated_nodes(emulate)) if emulate else ()
+            folder = scratch / str(next(numbers))
+            folder.mkdir()
+            launch = mpirun(point, interconnect, emulated, command, env, folder)
+            execution = execute(launch.argv, launch.env, folder, time_limit_seconds=120)
+            placement = read_placement(launch.placement)
+            left = [path for path in folder.iterdir() if path != launch.placement]
+            return Ran(execution, placement, check_placement(placement, point, emulated), left)
+
+        yield run

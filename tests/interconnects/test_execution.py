@@ -1,0 +1,199 @@
+"""Running a program: what it printed and when, how it ended, and that none of it is left."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from workflows import execution, leftovers
+from workflows.execution import execute
+
+
+def sh(script: str, folder: Path, limit: float = 60.0, **env: str) -> execution.Execution:
+    return execute(["sh", "-c", script], dict(os.environ) | env, folder, limit)
+
+
+def wait_until(condition: Callable[[], object], limit_seconds: float = 30.0) -> bool:
+    deadline = time.monotonic() + limit_seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.fixture
+def nap() -> str:
+    """Give a duration that no other process of this machine sleeps for."""
+    return f"{random.randrange(300, 400)}.{random.randrange(10**9):09}"
+
+
+def sleepers(nap: str) -> list[psutil.Process]:
+    found = psutil.process_iter(["cmdline"])
+    return [one for one in found if (one.info["cmdline"] or [])[:2] == ["sleep", nap]]
+
+
+def test_lines_are_stamped_as_they_arrive_and_errors_kept_apart(tmp_path):
+    done = sh("echo one; echo wrong >&2; sleep 0.3; echo two; printf three", tmp_path)
+    assert [line.text for line in done.lines] == ["one", "two", "three"]
+    one, two, three = (line.seconds for line in done.lines)
+    assert 0 < one < two - 0.25 and 0.25 < two <= three
+    assert (done.errors, done.exit_status, done.signal, done.timed_out) == ("wrong\n", 0, None, False)
+
+
+def test_a_line_that_comes_in_pieces_is_stamped_with_its_end(tmp_path):
+    done = sh("printf be; sleep 0.3; printf 'gun\\r\\n\\377\\n'", tmp_path)
+    assert [line.text for line in done.lines] == ["begun", "\ufffd"]
+    assert done.lines[0].seconds > 0.25
+
+
+def test_the_program_gets_the_given_environment_and_folder_and_no_input(tmp_path):
+    done = sh('cat; echo "$COLOUR"; pwd', tmp_path, COLOUR="grey")
+    assert [line.text for line in done.lines] == ["grey", str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "name"),
+    [("exit 3", 3, None), ("kill -KILL $$", None, "SIGKILL"), ("kill -SEGV $$", None, "SIGSEGV")],
+)
+def test_the_end_is_told_by_status_or_name_of_the_signal(tmp_path, script, status, name):
+    done = sh(script, tmp_path)
+    assert (done.exit_status, done.signal, done.timed_out) == (status, name, False)
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no-such-solver: no such program"):
+        execute(["no-such-solver"], dict(os.environ), tmp_path, 1)
+
+
+def test_output_is_bounded_and_the_program_still_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(execution, "KEPT_BYTES", 1_000_000)
+    done = sh("yes | head -c 5000000; echo end", tmp_path)
+    assert (done.exit_status, done.cut) == (0, True)
+    assert sum(len(line.text) + 1 for line in done.lines) <= 1_000_000
+    assert "nodeworth: output beyond 1 MB was not kept" in done.errors
+
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+@pytest.mark.parametrize("how", ["", "setsid "], ids=["child", "orphan"])
+def test_cpu_time_is_that_of_all_descendants(tmp_path, how):
+    burn = f'{how}"{sys.executable}" -c "{BURN}"'
+    done = sh(f"({burn} &) ; {burn}; sleep 0.1", tmp_path)
+    assert done.cpu_seconds >= 0.6
+    assert done.cpu_seconds == done.user_seconds + done.system_seconds
+
+
+def test_at_its_time_limit_a_program_is_stopped_with_all_it_started(tmp_path, nap, monkeypatch):
+    monkeypatch.setattr(execution, "GRACE_SECONDS", 0.3)
+    stubborn = f"trap '' TERM; sleep {nap} & setsid sleep {nap} & (setsid sleep {nap} &) ; echo on; wait"
+    done = sh(stubborn, tmp_path, limit=0.5)
+    assert (done.timed_out, done.signal) == (True, "SIGKILL")
+    assert [line.text for line in done.lines] == ["on"]
+    assert not sleepers(nap)
+
+
+def test_a_program_that_ends_when_asked_is_not_killed(tmp_path, nap):
+    done = sh(f"trap 'echo asked; exit 5' TERM; sleep {nap} & wait", tmp_path, limit=1.0)
+    assert (done.timed_out, done.exit_status, done.lines[0].text) == (True, 5, "asked")
+    assert not sleepers(nap)
+
+
+def test_what_a_program_leaves_behind_is_ended(tmp_path, nap, monkeypatch):
+    monkeypatch.setattr(execution, "GRACE_SECONDS", 0.3)
+    done = sh(f"(setsid sleep {nap} &) ; echo done", tmp_path)
+    assert (done.exit_status, done.timed_out) == (0, False)
+    assert not sleepers(nap)
+
+
+def test_other_children_of_this_process_are_left_alone(tmp_path, nap):
+    with subprocess.Popen(["sleep", nap]) as other:
+        done = sh("(setsid true &) ; echo done", tmp_path)
+        assert other.poll() is None
+        other.terminate()
+    assert (done.exit_status, other.returncode) == (0, -signal.SIGTERM)
+
+
+def test_the_process_is_afterwards_as_it_was(tmp_path):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    sh("true", tmp_path)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+
+
+OWNER = """
+import os, sys
+from pathlib import Path
+from workflows.execution import execute
+execute(["sh", "-c", sys.argv[1]], dict(os.environ), Path.cwd(), 600)
+"""
+
+
+@contextmanager
+def started_owner(script: str) -> Iterator[subprocess.Popen]:
+    with subprocess.Popen([sys.executable, "-c", OWNER, script], stderr=subprocess.DEVNULL) as owner:
+        try:
+            yield owner
+        finally:
+            owner.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_owner_ends_all(nap, number):
+    with started_owner(f"sleep {nap} & setsid sleep {nap} & wait") as owner:
+        assert wait_until(lambda: len(sleepers(nap)) == 2)
+        owner.send_signal(number)
+        assert owner.wait(timeout=30) in (-signal.SIGINT, 128 + number)
+    assert not sleepers(nap)
+
+
+def test_a_program_dies_with_its_owner(nap):
+    with started_owner(f"exec sleep {nap}") as owner:
+        assert wait_until(lambda: len(sleepers(nap)) == 1)
+        owner.kill()
+    assert wait_until(lambda: not sleepers(nap))
+
+
+def test_what_a_killed_owner_left_is_ended_by_the_next_start(nap):
+    with started_owner(f"sleep {nap} & setsid sleep {nap} & wait") as owner:
+        assert wait_until(lambda: len(sleepers(nap)) == 2)
+        leftovers.remove_stale([])
+        assert len(sleepers(nap)) == 2  # the owner lives
+        owner.kill()
+    left = {f"process {one.pid} of a run whose owner is dead" for one in sleepers(nap)}
+    assert len(left) == 2
+    assert left <= set(leftovers.remove_stale([]))
+    assert not sleepers(nap)
+
+
+def test_only_folders_of_dead_owners_are_removed(tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    living = leftovers.owner()
+    names = {
+        "dead": f"nodeworth-{ended.pid}-17-x1",
+        "reused": f"nodeworth-{os.getpid()}-17-x2",  # the id is taken again, by this process
+        "living": f"nodeworth-{living}-x3",
+        "foreign": "nodeworth-results-of-mine",
+        "other": "else",
+    }
+    for name in names.values():
+        (tmp_path / name / "inner").mkdir(parents=True)
+    (tmp_path / f"nodeworth-{ended.pid}-17-link").symlink_to(tmp_path / "else")
+    removed = leftovers.remove_stale([tmp_path])
+    assert removed == [f"folder {tmp_path / names[key]}" for key in sorted(("dead", "reused"), key=names.get)]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(names[key] for key in ("living", "foreign", "other")),
+        f"nodeworth-{ended.pid}-17-link",
+    }

@@ -1,0 +1,147 @@
+"""Interconnect files: what they may hold, what is said of a mistake, what makes a run another one."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from workflows import emulation
+from workflows.domain import InputError
+from workflows.interconnects import digest, load_interconnect, unavailable
+
+MEASURED = """
+name: mine
+kind: measured
+title: Mine
+description: A test's own.
+launch: {mpi: openmpi, mca: {btl: "self,vader"}}
+"""
+EMULATED = (
+    MEASURED.replace("measured", "emulated")
+    + """
+emulate: {nodes: 2, cores_per_node: 1, rate_mbps: 100, mtu: 1500, burst_bytes: 2048, gso_max_bytes: 6000}
+"""
+)
+
+
+def load(folder: Path, text: str):
+    (folder / "mine.yaml").write_text(text)
+    return load_interconnect("mine", folder)
+
+
+def test_a_measured_one_is_on_this_machine_unless_its_file_says_otherwise(tmp_path):
+    here = load(tmp_path, MEASURED)
+    assert (here.nodes, here.cores_per_node) == (1, len(os.sched_getaffinity(0)))
+    elsewhere = load(tmp_path, MEASURED + "place: {nodes: 4, cores_per_node: 16}\n")
+    assert (elsewhere.nodes, elsewhere.cores_per_node) == (4, 16)
+
+
+def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
+    interconnect = load(tmp_path, EMULATED)
+    assert (interconnect.nodes, interconnect.cores_per_node) == (2, 1)
+    assert interconnect.emulate["rate_mbps"] == 100
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("title:", "titel:", "titel: unknown key, did you mean 'title'?; allowed: "),
+        ("name: mine", "name: yours", "name: 'yours' must be 'mine', as the file is called"),
+        ("kind: emulated", "kind: measured", "emulate: does not belong here, since kind is measured"),
+        ("kind: emulated", "kind: simulated", "kind: no 'simulated' here"),
+        (
+            "mpi: openmpi",
+            "mpi: mpich",
+            "launch.mpi: no 'mpich' here; allowed: openmpi",
+        ),
+        ("nodes: 2", "nodes: 1", "emulate.nodes: 1 is too small; at least 2"),
+        ("mtu: 1500", "mtu: jumbo", "emulate.mtu: 'jumbo' is not a whole number"),
+        ("mtu: 1500", "mtu: 9000", "emulate.burst_bytes: 2048 is too small; at least mtu + header = 9014"),
+        ("rate_mbps: 100,", "", "emulate.rate_mbps: missing (Rate of each link"),
+        ("btl:", "mpi_yield_when_idle: 1, btl:", "launch.mca.mpi_yield_when_idle: does not belong here"),
+        (
+            "btl:",
+            "plm_rsh_agent: ssh, btl:",
+            "launch.mca.plm_rsh_agent: does not belong here, since kind is em",
+        ),
+        ("emulate:", "place: {nodes: 2, cores_per_node: 1}\nemulate:", "place: does not belong here"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(tmp_path, old, new, said):
+    assert old in EMULATED
+    with pytest.raises(InputError) as error:
+        load(tmp_path, EMULATED.replace(old, new, 1))
+    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: {said}")
+    assert "\n" not in str(error.value)
+
+
+def test_an_emulated_one_must_say_what_is_emulated(tmp_path):
+    with pytest.raises(InputError, match="emulate: missing, since kind is emulated"):
+        load(tmp_path, MEASURED.replace("measured", "emulated"))
+
+
+def test_an_unknown_name_is_told_with_the_nearest():
+    with pytest.raises(
+        InputError, match="no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'"
+    ):
+        load_interconnect("emulated_gigabyte", Path("config/interconnects"))
+
+
+def test_the_examples_of_the_documentation_are_right(tmp_path):
+    examples = re.findall("```yaml\n(.*?)```", Path("docs/interconnects.md").read_text(), flags=re.DOTALL)
+    names = [example.split()[1] for example in examples]
+    for name, example in zip(names, examples, strict=True):
+        (tmp_path / f"{name}.yaml").write_text(example)
+        assert load_interconnect(name, tmp_path).name == name
+    assert len(names) == 2
+
+
+def test_the_digest_follows_what_changes_a_run_and_nothing_else(tmp_path):
+    one = load(tmp_path, EMULATED)
+    assert digest(one) == digest(load(tmp_path, EMULATED.replace("Mine", "Other").replace("A test", "B")))
+    assert digest(one) == digest(replace(one, nodes=8, cores_per_node=4))
+    others = [
+        EMULATED.replace("rate_mbps: 100", "rate_mbps: 101"),
+        EMULATED.replace("self,vader", "self,tcp"),
+        EMULATED.replace("mca:", "env: {UCX_TLS: rc}, mca:"),
+    ]
+    assert len({digest(one), *(digest(load(tmp_path, text)) for text in others)}) == 4
+
+
+def test_a_measured_one_can_be_used_where_it_is(tmp_path):
+    here = load(tmp_path, MEASURED)
+    assert unavailable(here) is None
+    assert unavailable(replace(here, nodes=4)).startswith("is on 4 nodes")
+    assert unavailable(replace(here, cores_per_node=10_000)).startswith("needs 10000 cores")
+
+
+def test_missing_programs_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reason = unavailable(load(tmp_path, MEASURED))
+    assert reason == "mpirun, taskset, setpriv not installed (Debian: openmpi-bin, util-linux)"
+
+
+def test_too_few_cores_for_emulated_nodes_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(emulation, "usable_cores", lambda: [0])
+    assert unavailable(load(tmp_path, EMULATED)) == "2 nodes of 1 cores need 2 cores, 1 are usable here"
+
+
+TRY = """
+from pathlib import Path
+from workflows.interconnects import load_interconnect, unavailable
+for name in ("emulated_gigabit", "shared_memory"):
+    print(unavailable(load_interconnect(name, Path("config/interconnects"))))
+"""
+
+
+def test_without_the_right_to_make_namespaces_the_reason_is_one_line():
+    rightless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    done = subprocess.run([*rightless, sys.executable, "-c", TRY], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [
+        "cannot make a network namespace (as root?): unshare: unshare failed: Operation not permitted",
+        "None",
+    ]

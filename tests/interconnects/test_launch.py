@@ -1,0 +1,195 @@
+"""The command line of a run, and what its ranks say of where they were."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.domain import Interconnect, Point
+from workflows.emulation import Node
+from workflows.launch import (
+    PROGRAMS,
+    check_placement,
+    cores_of_nodes,
+    mpirun,
+    ranks_of_nodes,
+    read_placement,
+)
+
+GIGABIT = Interconnect(
+    name="gigabit",
+    kind="emulated",
+    title="Gigabit",
+    launch={"mpi": "openmpi", "mca": {"btl": "self,vader,tcp", "osc": "pt2pt"}, "env": {"UCX_TLS": "tcp"}},
+    emulate={"nodes": 2, "cores_per_node": 1},
+    nodes=2,
+    cores_per_node=1,
+)
+NODES = [
+    Node("emulated-node1", "10.0.0.1", (0,), "/proc/7/fd/3", "/proc/7/fd/4"),
+    Node("emulated-node2", "10.0.0.2", (1,), "/proc/7/fd/5", "/proc/7/fd/6"),
+]
+
+
+def words(argv: list[str], flag: str) -> list[str]:
+    return [argv[place + 1] for place, word in enumerate(argv) if word == flag]
+
+
+def mca(argv: list[str]) -> dict[str, str]:
+    return {name: argv[argv.index(name) + 1] for name in words(argv, "--mca")}
+
+
+def test_a_serial_run_has_one_rank_and_no_interconnect(tmp_path):
+    launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
+    assert launch.argv[:5] == ["mpirun", "-n", "1", "--host", "localhost:1"]
+    assert launch.argv[-5:] == [str(PROGRAMS / "rank"), str(tmp_path / "placement"), "1", "solve", "-fast"]
+    assert (mca(launch.argv)["pml"], mca(launch.argv)["btl"]) == ("ob1", "self,vader")
+    assert (words(launch.argv, "-x"), launch.env["A"]) == (["A"], "1")
+
+
+@pytest.mark.parametrize(("processes", "level", "yields"), [(2, 1, "0"), (4, 2, "1"), (8, 4, "1")])
+def test_ranks_yield_exactly_where_they_outnumber_cores(tmp_path, processes, level, yields):
+    point = Point("case", "gigabit", processes, level, 2, 2)
+    argv = mpirun(point, GIGABIT, NODES, ["solve"], {}, tmp_path).argv
+    assert mca(argv)["mpi_yield_when_idle"] == yields
+
+
+def test_a_run_on_emulated_nodes_starts_on_the_first_and_enters_the_others(tmp_path):
+    launch = mpirun(Point("case", "gigabit", 4, 2, 2, 2), GIGABIT, NODES, ["solve"], {}, tmp_path)
+    assert launch.argv[:7] == [
+        *("nsenter", "--net=/proc/7/fd/3", "--uts=/proc/7/fd/4", "--", "taskset", "-c", "0"),
+    ]
+    assert words(launch.argv, "--host") == ["emulated-node1:2,emulated-node2:2"]
+    given = mca(launch.argv)
+    assert (given["btl"], given["osc"]) == ("self,vader,tcp", "pt2pt")
+    assert given["btl_tcp_if_include"] == given["oob_tcp_if_include"] == "eth0"
+    assert given["plm_rsh_agent"] == "enter-node"
+    assert launch.env["NODEWORTH_NODES"] == (
+        "emulated-node1:/proc/7/fd/3:/proc/7/fd/4:0 emulated-node2:/proc/7/fd/5:/proc/7/fd/6:1"
+    )
+    assert (words(launch.argv, "-x"), launch.env["UCX_TLS"]) == (["UCX_TLS"], "tcp")
+
+
+def test_files_of_open_mpi_go_to_the_scratch_folder(tmp_path):
+    launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
+    places = {
+        value for name, value in mca(launch.argv).items() if name.endswith(("_directory", "tmpdir_base"))
+    }
+    assert places | {launch.env["TMPDIR"]} == {str(tmp_path)}
+
+
+@given(st.integers(1, 9), st.integers(1, 64), st.integers(1, 4), st.integers(0, 3))
+def test_cores_and_ranks_are_spread_evenly_over_the_nodes(nodes, more_cores, level, fewer):
+    cores = nodes + more_cores - 1
+    processes = cores * level - min(fewer, level - 1)
+    point = Point("case", "gigabit", processes, level, nodes, cores)
+    assert sum(cores_of_nodes(point)) == cores
+    assert max(cores_of_nodes(point)) - min(cores_of_nodes(point)) <= 1
+    assert sum(ranks_of_nodes(point)) == processes
+    assert all(
+        0 < ranks <= level * cores
+        for ranks, cores in zip(ranks_of_nodes(point), cores_of_nodes(point), strict=True)
+    )
+
+
+def placed(*places: tuple[str, str]) -> list[dict]:
+    return [{"rank": rank, "host": host, "cores": cores} for rank, (host, cores) in enumerate(places)]
+
+
+ONE, TWO = "emulated-node1", "emulated-node2"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        (placed((ONE, "0"), (ONE, "0"), (TWO, "1"), (TWO, "1")), None),
+        (placed((ONE, "0"), (ONE, "0"), (TWO, "1")), "ranks [0, 1, 2] started, not 0 to 3"),
+        (placed(*[("vm", "0")] * 4), "ran on 1 nodes (vm), not on 2"),
+        (placed((ONE, "0"), (TWO, "1"), (ONE, "0"), (TWO, "1")), f"rank 1 ran on {TWO}, not on {ONE}"),
+        (
+            placed((ONE, "0-1"), (ONE, "0"), (TWO, "1"), (TWO, "1")),
+            "rank 0 could use cores 0-1, not only one",
+        ),
+        (
+            placed((ONE, "0"), (ONE, "1"), (TWO, "1"), (TWO, "1")),
+            f"{ONE}: 1 on core 0, 1 on core 1, not 2 on each of 1 cores",
+        ),
+        (
+            placed((ONE, "0"), (ONE, "0"), (TWO, "0"), (TWO, "0")),
+            f"{TWO} with cores [0] is not {TWO} with cores [1]",
+        ),
+        (
+            placed(("a", "0"), ("a", "0"), ("b", "1"), ("b", "1")),
+            f"a with cores [0] is not {ONE} with cores [0]",
+        ),
+    ],
+)
+def test_ranks_that_ran_elsewhere_are_noticed(ranks, said):
+    assert check_placement(ranks, Point("case", "gigabit", 4, 2, 2, 2), NODES) == said
+
+
+def test_ranks_of_one_node_must_share_its_cores_evenly():
+    point = Point("case", "shared_memory", 4, 2, 1, 2)
+    assert check_placement(placed(*[("vm", core) for core in "0101"]), point, ()) is None
+    assert check_placement(placed(*[("vm", core) for core in "0001"]), point, ()) == (
+        "vm: 3 on core 0, 1 on core 1, not 2 on each of 2 cores"
+    )
+
+
+def start_rank(folder: Path, rank: int, ranks: int, level: int, *command: str) -> subprocess.CompletedProcess:
+    env = os.environ | {
+        "OMPI_COMM_WORLD_RANK": str(rank),
+        "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
+        "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks),
+    }
+    return subprocess.run(
+        [PROGRAMS / "rank", folder, str(level), *command], env=env, capture_output=True, text=True, timeout=20
+    )
+
+
+def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
+    cores = sorted(os.sched_getaffinity(0))
+    ranks = 2 * len(cores)
+    for rank in range(ranks):
+        done = start_rank(tmp_path, rank, ranks, 2, "grep", "Cpus_allowed_list", "/proc/self/status")
+        assert done.stdout.split()[1] == str(cores[rank % len(cores)])
+    placement = read_placement(tmp_path)
+    assert [one["rank"] for one in placement] == list(range(ranks))
+    assert [one["cores"] for one in placement] == [str(core) for core in cores] * 2
+    assert {one["host"] for one in placement} == {os.uname().nodename}
+    assert check_placement(placement, Point("case", "shared", ranks, 2, 1, len(cores)), ()) is None
+
+
+def test_a_rank_hands_on_arguments_and_exit_status(tmp_path):
+    done = start_rank(tmp_path, 0, 1, 1, "sh", "-c", 'echo "$1"; exit 7', "sh", "a  'b\" $c")
+    assert (done.stdout, done.returncode) == ("a  'b\" $c\n", 7)
+
+
+def test_a_rank_without_a_core_of_its_own_does_not_start(tmp_path):
+    cores = os.sched_getaffinity(0)
+    last = len(cores)
+    done = start_rank(tmp_path, last, last + 1, 1, "echo", "started")
+    assert (done.stdout, done.returncode) == ("", 1)
+    assert f"rank {last}: {last + 1} cores wanted on this node, it has " in done.stderr
+
+
+def test_a_rank_that_was_stopped_before_it_said_all_counts_as_not_started(tmp_path):
+    (tmp_path / "0").write_text("vm\n17\n0\n0\n")
+    (tmp_path / "1").write_text("")
+    placement = read_placement(tmp_path)
+    assert placement == [{"rank": 0, "host": "vm", "process": 17, "local_rank": 0, "cores": "0"}]
+    assert check_placement(placement, Point("case", "shared", 2, 1, 1, 2), ()) == (
+        "ranks [0] started, not 0 to 1"
+    )
+
+
+def test_a_host_that_is_no_emulated_node_is_refused():
+    env = os.environ | {"NODEWORTH_NODES": " ".join(map(Node.entry, NODES))}
+    done = subprocess.run(
+        [PROGRAMS / "enter-node", "emulated-node3", "orted"], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("enter-node: no emulated node emulated-node3 among: emulated-node1:")

@@ -1,0 +1,1 @@
+"""What runs a study: design, launching, measuring, records. Knows nothing of what results mean."""

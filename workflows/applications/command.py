@@ -1,0 +1,102 @@
+"""Any program: the generic way to study one's own code.
+
+The case's folder is its input, the command line and what is read of the output are in case.yaml.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import tools
+from workflows.domain import Case, Line, Reading
+
+
+def programs(case: Case) -> list[str]:
+    """Programs that must be on the machine; one with a folder in its name may be part of the case."""
+    program = case.settings["program"][0]
+    return [] if "/" in program or "$" in program else [program]
+
+
+def inputs(case: Case) -> dict[str, bytes]:
+    """Files of the case's folder by relative path."""
+    return tools.case_files(case)
+
+
+def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
+    """Copy the input files; permissions are kept, so that a script of the case can be the program.
+
+    Raises
+    ------
+    InputError
+        The command line names a parameter that the size does not have.
+    """
+    command(case, processes)
+    folder.mkdir(parents=True, exist_ok=True)
+    tools.require_empty(folder)
+    tools.write_files(inputs(case), folder)
+    for name in inputs(case):
+        (folder / name).chmod((case.folder / name).stat().st_mode)
+
+
+def stage(case: Case, prepared: Path, folder: Path) -> None:
+    """Fill `folder` with links to the input files, in folders of its own that the program can write to."""
+    tools.require_empty(folder)
+    for path in prepared.rglob("*"):
+        target = folder / path.relative_to(prepared)
+        if path.is_dir():
+            target.mkdir()
+        else:
+            target.symlink_to(path.absolute())
+
+
+def command(case: Case, processes: int) -> list[str]:
+    """Program and arguments of one rank, with the parameters and the process count put in."""
+    values: dict[str, Any] = {**case.parameters, "processes": processes}
+    where = f"{case.folder / 'case.yaml'}: settings.program"
+    return [tools.substitute(argument, values, where) for argument in case.settings["program"]]
+
+
+def environment(case: Case) -> dict[str, str]:
+    """Environment of every rank."""
+    return case.settings["environment"]
+
+
+def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+    """Read the output of one run.
+
+    Without a pattern for the seconds, the time from the launch to the last line counts, start-up and all:
+    a program that prints its own time gives a better one.
+    """
+    patterns = case.settings["read"]
+    last = lines[-1].seconds if lines else None
+    seconds = tools.last_number(patterns["seconds"], lines) if "seconds" in patterns else last
+    value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
+    return Reading(
+        seconds=seconds,
+        startup_seconds=None,
+        output_seconds=None,
+        answer=value,
+        problem=_problem(case, lines, seconds, value),
+    )
+
+
+def explain(errors: str) -> str | None:
+    """Last line of standard error."""
+    return tools.last_text(errors)
+
+
+def version(lines: list[Line]) -> str | None:
+    """None: the framework does not know how the program says its version."""
+    return None
+
+
+def _problem(case: Case, lines: list[Line], seconds: float | None, value: float | None) -> str | None:
+    complete = case.settings["read"].get("complete")
+    if complete and tools.first_match(complete, lines) is None:
+        return f"incomplete: no line like '{complete}'"
+    if seconds is None:
+        return (
+            "incomplete: no time printed" if "seconds" in case.settings["read"] else "incomplete: no output"
+        )
+    return tools.impossible(value, case.answer) if case.answer else None

@@ -1,0 +1,174 @@
+"""What the applications share: writing inputs, starting a program to prepare, links."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Answer, Case, InputError, Line
+
+PREPARE_LIMIT_SECONDS = 3600
+
+
+def case_files(case: Case) -> dict[str, bytes]:
+    """Input files of a case's folder by relative path, without case.yaml, hidden and backup files."""
+    paths = (path for path in sorted(case.folder.rglob("*")) if path.is_file())
+    relative = ((path, path.relative_to(case.folder)) for path in paths)
+    return {
+        name.as_posix(): path.read_bytes()
+        for path, name in relative
+        if name.as_posix() != "case.yaml" and not any(_is_clutter(part) for part in name.parts)
+    }
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files by relative path, making their folders."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def run_program(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    explain: Callable[[str], str | None],
+) -> tuple[str, float]:
+    """Run a program of the preparation and keep its output in ``log.<program>``.
+
+    Parameters
+    ----------
+    command : sequence of str
+    folder : Path
+        Where it runs.
+    environment : mapping
+        The whole environment.
+    explain : callable
+        Finds the reason of a failure in the output.
+
+    Returns
+    -------
+    str
+        Standard output and error.
+    float
+        Wall time, seconds.
+
+    Raises
+    ------
+    RuntimeError
+        It failed, is not there or took longer than `PREPARE_LIMIT_SECONDS`: one line with the reason.
+    """
+    program = Path(command[0]).name
+    began = time.monotonic()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PREPARE_LIMIT_SECONDS,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise RuntimeError(f"{program}: no such program") from None
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{program}: not finished after {PREPARE_LIMIT_SECONDS} s") from None
+    output = done.stdout.decode(errors="replace")
+    (folder / f"log.{program}").write_text(output)
+    if done.returncode:
+        reason = explain(output) or last_text(output) or "no output"
+        raise RuntimeError(f"{program}: exit status {done.returncode}: {reason}")
+    return output, time.monotonic() - began
+
+
+def link_contents(source: Path, folder: Path) -> None:
+    """Fill `folder`, made where it is missing, with symbolic links to everything in `source`."""
+    folder.mkdir(exist_ok=True)
+    for path in source.iterdir():
+        (folder / path.name).symlink_to(path.absolute())
+
+
+def require_empty(folder: Path) -> None:
+    """Make sure that a run starts without files of another one.
+
+    Raises
+    ------
+    RuntimeError
+        The folder holds something.
+    """
+    if stale := next(folder.iterdir(), None):
+        raise RuntimeError(f"{folder}: not empty ({stale.name}); every run needs a fresh folder")
+
+
+def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
+    """Find the number in the last line that a regular expression matches: its first group, or all of it.
+
+    None where no line matches, or where what matches is no finite number.
+    """
+    compiled = re.compile(pattern)
+    for line in reversed(lines):
+        if match := compiled.search(line.text):
+            return number(match.group(1 if compiled.groups else 0))
+    return None
+
+
+def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
+    """Find the first line that a regular expression matches; returns its place."""
+    compiled = re.compile(pattern)
+    return next((place for place, line in enumerate(lines) if compiled.search(line.text)), None)
+
+
+def last_text(output: str) -> str | None:
+    """Find the last line with anything but rules and blanks in it."""
+    return next((text for line in reversed(output.splitlines()) if (text := line.strip(" \t-=#"))), None)
+
+
+def number(text: str) -> float | None:
+    """Finite number as programs print it, Fortran's ``1.0D-3`` included; None for anything else."""
+    try:
+        value = float(re.sub("[dD]", "e", text))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def impossible(value: float | None, answer: Answer) -> str | None:
+    """Say why the value that a run printed cannot be an answer, None where it can."""
+    if value is None:
+        return f"no {answer.quantity} printed, or no finite number"
+    low, high = answer.possible
+    if not low <= value <= high:
+        return f"diverged: {answer.quantity} {value:g} outside {low:g} to {high:g} {answer.unit}"
+    return None
+
+
+def substitute(text: str, values: Mapping[str, Any], where: str) -> str:
+    """Put values into ``$name`` and ``${name}``; ``$$`` stands for a dollar sign.
+
+    Raises
+    ------
+    InputError
+        A name has no value; the line names it and those that have.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"] or match["braced"]
+        if match["dollar"]:
+            return "$"
+        if name not in values:
+            raise InputError(f"{where}: ${name} has no value; parameters: {', '.join(sorted(values))}")
+        return str(values[name])
+
+    return re.sub(r"\$(?:(?P<dollar>\$)|(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", value, text)
+
+
+def _is_clutter(name: str) -> bool:
+    return name.startswith(".") or name.endswith("~")

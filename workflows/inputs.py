@@ -1,0 +1,265 @@
+"""Reading what a user wrote: strict YAML, closed schemas, one line for what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from workflows.domain import InputError
+
+SCHEMAS = Path(__file__).parent / "schemas"
+
+_TYPE_NAMES = {
+    "object": "a section of keys",
+    "array": "a list",
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "empty",
+}
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML 1.2 file whose top level is a section of keys.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+        Every key is text and every number finite.
+
+    Raises
+    ------
+    InputError
+        Missing or unreadable file, bad syntax, a key given twice, a key that is no text, a number
+        that is not finite, or a top level that is no section of keys.
+    """
+    try:
+        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
+        begun = f"{error.context}, " if error.problem.startswith("but ") else ""
+        raise InputError(f"{where}: {_one_line(begun + error.problem)}") from None
+    except YAMLError as error:
+        raise InputError(f"{path}: {_one_line(error)}") from None
+    if data is None:
+        raise InputError(f"{path}: is empty")
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: the file must be {_TYPE_NAMES['object']}, not {_show(data)}")
+    _refuse_unusable(data, path, (), ())
+    return data
+
+
+def check(data: dict[str, Any], schema_name: str, path: Path) -> None:
+    """Check `data`, read from `path`, against ``workflows/schemas/<schema_name>.yaml``.
+
+    Raises
+    ------
+    InputError
+        The first thing wrong in the order of the keys: file, dotted key, value, what is allowed.
+    """
+    errors = sorted(_validator(schema_name).iter_errors(data), key=_order)
+    if errors:
+        raise InputError(f"{path}: {_explain(errors[0])}")
+
+
+def defaults(schema_name: str, *section: str) -> dict[str, Any]:
+    """Give the default values that a schema states for the keys of one section, the top level's if none."""
+    schema = _validator(schema_name).schema
+    for key in section:
+        schema = schema["properties"][key]
+    return {key: value["default"] for key, value in schema["properties"].items() if "default" in value}
+
+
+def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
+    """Return `value` if it is one of `known`.
+
+    Parameters
+    ----------
+    value : str
+    known : iterable of str
+    what : str
+        What is named, for the message: ``interconnect``.
+    where : str
+        File and key that hold `value`.
+
+    Raises
+    ------
+    InputError
+        Naming the nearest known name, where one is near, and all of them.
+    """
+    names = sorted(known)
+    if value in names:
+        return value
+    raise InputError(
+        f"{where}: no {what} {value!r}{_nearest(value, names)}; known: {', '.join(names) or 'none'}"
+    )
+
+
+def dotted(keys: Iterable[str | int]) -> str:
+    """Write the way to a value as ``section.key[2]`` (the third of a list)."""
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+@functools.cache
+def _validator(schema_name: str) -> jsonschema.Draft202012Validator:
+    schema = _schema(f"{schema_name}.yaml").contents
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(
+        schema, registry=Registry(retrieve=_schema), format_checker=jsonschema.FormatChecker(["regex"])
+    )
+
+
+def _schema(name: str) -> Resource[Any]:
+    """Schema by the name of its file, which is how others refer to it (``$ref``)."""
+    return Resource(read_yaml(SCHEMAS / name), DRAFT202012)
+
+
+def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
+    """Unknown keys first: a misspelt key also shows as a missing one."""
+    return error.validator != "additionalProperties", [str(key) for key in error.absolute_path]
+
+
+def _explain(error: jsonschema.ValidationError) -> str:
+    """Say in one line which key holds which value and what is allowed there."""
+    while error.context and error.validator in ("anyOf", "oneOf"):
+        # Of several alternatives, the one whose mistake lies deepest is the one that was meant.
+        deepest = max(error.context, key=lambda inner: (len(inner.absolute_path), -_rank(inner)))
+        if len(deepest.absolute_path) == len(error.absolute_path):
+            break
+        error = deepest
+    key = dotted(error.absolute_path)
+    at = f"{key}: " if key else ""
+    value, allowed = error.instance, error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            known = sorted(error.schema.get("properties", {}))
+            unknown = next(name for name in value if name not in known)
+            path = dotted([*error.absolute_path, unknown])
+            return f"{path}: unknown key{_nearest(unknown, known)}; allowed: {', '.join(known) or 'none'}"
+        case "required":
+            missing = next(name for name in allowed if name not in value)
+            about = error.schema.get("properties", {}).get(missing, {}).get("description")
+            path = dotted([*error.absolute_path, missing])
+            return f"{path}: missing" + (f" ({_one_line(about).rstrip('.')})" if about else "")
+        case "type":
+            return f"{at}{_show(value)} is not {_types(allowed)}"
+        case "enum":
+            names = [str(name) for name in allowed]
+            return f"{at}no {_show(value)} here{_nearest(str(value), names)}; allowed: {', '.join(names)}"
+        case "const":
+            return f"{at}{_show(value)} must be {_show(allowed)}"
+        case "minimum":
+            return f"{at}{_show(value)} is too small; at least {allowed}"
+        case "maximum":
+            return f"{at}{_show(value)} is too large; at most {allowed}"
+        case "exclusiveMinimum":
+            return f"{at}{_show(value)} is too small; above {allowed}"
+        case "exclusiveMaximum":
+            return f"{at}{_show(value)} is too large; below {allowed}"
+        case "pattern":
+            return f"{at}{_show(value)} does not match {allowed}"
+        case "format":
+            return f"{at}{_show(value)} is no {'regular expression' if allowed == 'regex' else allowed}"
+        case "minItems" | "minProperties" | "minLength":
+            return f"{at}{_show(value)} has too few entries; at least {allowed}"
+        case "maxItems" | "maxProperties" | "maxLength":
+            return f"{at}{_show(value)} has too many entries; at most {allowed}"
+        case "uniqueItems":
+            twice = next(entry for place, entry in enumerate(value) if entry in value[:place])
+            return f"{at}{_show(twice)} is there twice; each only once"
+        case "not":
+            return f"{at}does not belong here: {error.schema['description']}"
+        case "anyOf" | "oneOf":
+            return f"{at}{_show(value)} is not {_alternatives(allowed)}"
+        case _:
+            return f"{at}{_one_line(error.message)}"
+
+
+def _rank(error: jsonschema.ValidationError) -> int:
+    """How badly a value misses an alternative: being of another type altogether is worst."""
+    return error.validator == "type"
+
+
+def _alternatives(schemas: list[dict[str, Any]]) -> str:
+    return " or ".join(
+        dict.fromkeys(
+            ", ".join(map(str, schema["enum"]))
+            if "enum" in schema
+            else _show(schema["const"])
+            if "const" in schema
+            else _types(schema.get("type", []))
+            for schema in schemas
+        )
+    )
+
+
+def _types(allowed: str | list[str]) -> str:
+    names = [allowed] if isinstance(allowed, str) else allowed
+    return " or ".join(_TYPE_NAMES[name] for name in names)
+
+
+def _nearest(value: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(value), list(known), n=1)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def _show(value: Any) -> str:
+    """Show a value as YAML would have it, cut to a readable length."""
+    match value:
+        case None:
+            return "an empty value"
+        case bool():
+            return str(value).lower()
+        case str():
+            text = repr(value)
+        case dict():
+            text = "{" + ", ".join(str(key) for key in value) + "}"
+        case _:
+            text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _refuse_unusable(value: Any, path: Path, keys: tuple[str | int, ...], parents: tuple[int, ...]) -> None:
+    """Refuse what YAML can say and no key of ours can mean; `parents` are ids, to see a loop."""
+    if id(value) in parents:
+        raise InputError(f"{path}: {dotted(keys)}: refers to itself")
+    match value:
+        case dict():
+            for key, inner in value.items():
+                if not isinstance(key, str):
+                    raise InputError(f"{path}: {dotted([*keys, str(key)])}: a key must be text; quote it")
+                _refuse_unusable(inner, path, (*keys, key), (*parents, id(value)))
+        case list():
+            for place, inner in enumerate(value):
+                _refuse_unusable(inner, path, (*keys, place), (*parents, id(value)))
+        case float() if not math.isfinite(value):
+            raise InputError(f"{path}: {dotted(keys)}: {value} is not a finite number")

@@ -1,0 +1,192 @@
+"""The command line that starts a point's ranks where they belong, and the check that they were there.
+
+A launcher is a function with the arguments of `mpirun`; another one (srun) is another such function.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Interconnect, Point
+from workflows.emulation import INTERFACE, Node
+
+PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
+SERIAL_MCA = {"btl": "self,vader"}
+
+# Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
+_FOLDER_PARAMETERS = (
+    "orte_tmpdir_base",
+    "btl_vader_backing_directory",
+    "osc_sm_backing_directory",
+    "osc_rdma_backing_directory",
+)
+EMULATED_MCA = {
+    "btl_tcp_if_include": INTERFACE,
+    "oob_tcp_if_include": INTERFACE,
+    "plm_rsh_agent": "enter-node",
+    "plm_rsh_no_tree_spawn": 1,
+    "orte_leave_session_attached": 1,  # mpirun's daemons on the other nodes die with it
+    "orte_launch_agent": "setpriv --pdeathsig KILL orted",
+}
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a run is started.
+
+    Attributes
+    ----------
+    argv : list of str
+    env : dict
+        The whole environment.
+    placement : Path
+        Folder in which every rank says where it runs; see `read_placement`.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    placement: Path
+
+
+def mpirun(
+    point: Point,
+    interconnect: Interconnect | None,
+    nodes: Sequence[Node],
+    command: Sequence[str],
+    environment: dict[str, str],
+    scratch: Path,
+) -> Launch:
+    """Launch with Open MPI's mpirun.
+
+    Parameters
+    ----------
+    point : Point
+    interconnect : Interconnect or None
+        None for a serial run.
+    nodes : sequence of Node
+        The emulated nodes of the interconnect; empty where it is not emulated.
+    command : sequence of str
+        Program and arguments of one rank.
+    environment : dict
+        What the application adds to the environment.
+    scratch : Path
+        Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
+        folder ``placement`` is made there.
+
+    Returns
+    -------
+    Launch
+    """
+    placement = scratch / "placement"
+    placement.mkdir()
+    here = list(nodes[: point.nodes])
+    hosts = [node.name for node in here] or ["localhost"]
+    launch = interconnect.launch if interconnect else {"mca": SERIAL_MCA}
+    mca = {
+        "pml": "ob1",
+        "mpi_yield_when_idle": int(point.processes > point.cores),
+        "odls_base_num_threads": 0,  # a rank dies with the thread that started it: not a passing one
+        **dict.fromkeys(_FOLDER_PARAMETERS, scratch),
+        **(EMULATED_MCA if here else {}),
+        **launch.get("mca", {}),
+    }
+    exported = {name: str(value) for name, value in {**launch.get("env", {}), **environment}.items()}
+    slots = (f"{host}:{ranks}" for host, ranks in zip(hosts, ranks_of_nodes(point), strict=True))
+    argv = [
+        *("mpirun", "-n", str(point.processes), "--host", ",".join(slots), "--bind-to", "none"),
+        *(word for name, value in mca.items() for word in ("--mca", name, str(value))),
+        *(word for name in exported for word in ("-x", name)),
+        *(str(PROGRAMS / "rank"), str(placement), str(point.oversubscription), *command),
+    ]
+    env = {
+        **os.environ,
+        "TMPDIR": str(scratch),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        **exported,
+    }
+    if here:
+        env["NODEWORTH_NODES"] = " ".join(map(Node.entry, here))
+        env["PATH"] = f"{PROGRAMS}:{env['PATH']}"  # mpirun splits an agent's path at blanks
+        argv = here[0].enter(argv)
+    return Launch(argv, env, placement)
+
+
+def cores_of_nodes(point: Point) -> list[int]:
+    """Cores used on each node: as even as can be, the first nodes with one more."""
+    even, more = divmod(point.cores, point.nodes)
+    return [even + (place < more) for place in range(point.nodes)]
+
+
+def ranks_of_nodes(point: Point) -> list[int]:
+    """Ranks on each node, which are numbered through node by node."""
+    ranks = [cores * point.oversubscription for cores in cores_of_nodes(point)]
+    ranks[-1] -= sum(ranks) - point.processes  # fewer where the processes do not divide
+    return ranks
+
+
+def read_placement(folder: Path) -> list[dict[str, Any]]:
+    """Read what the ranks said of themselves.
+
+    Returns
+    -------
+    list of dict
+        By rank: ``rank, host, process, local_rank, cores``; `cores` is the kernel's list (``0-1``).
+        A rank that was stopped before it could say all of it is missing.
+    """
+    placement = []
+    for rank in sorted(int(file.name) for file in folder.iterdir()):
+        said = (folder / str(rank)).read_text().splitlines()
+        if len(said) != 4:
+            continue
+        host, process, local_rank, cores = said
+        placement.append(
+            {
+                "rank": rank,
+                "host": host,
+                "process": int(process),
+                "local_rank": int(local_rank),
+                "cores": cores,
+            }
+        )
+    return placement
+
+
+def check_placement(
+    placement: Sequence[dict[str, Any]],
+    point: Point,
+    nodes: Sequence[Node],
+) -> str | None:
+    """Compare where the ranks ran with where the point wants them.
+
+    Returns
+    -------
+    str or None
+        One line for the first difference.
+    """
+    ranks = [rank["rank"] for rank in placement]
+    if ranks != list(range(point.processes)):
+        return f"ranks {ranks} started, not 0 to {point.processes - 1}"
+    hosts = list(dict.fromkeys(rank["host"] for rank in placement))
+    if len(hosts) != point.nodes:
+        return f"ran on {len(hosts)} nodes ({', '.join(hosts)}), not on {point.nodes}"
+    wanted = [host for host, count in zip(hosts, ranks_of_nodes(point), strict=True) for _ in range(count)]
+    for rank, host in zip(placement, wanted, strict=True):
+        if rank["host"] != host:
+            return f"rank {rank['rank']} ran on {rank['host']}, not on {host}"
+        if not rank["cores"].isdigit():
+            return f"rank {rank['rank']} could use cores {rank['cores']}, not only one"
+    for number, (host, cores) in enumerate(zip(hosts, cores_of_nodes(point), strict=True)):
+        load = Counter(int(rank["cores"]) for rank in placement if rank["host"] == host)
+        if len(load) != cores or max(load.values()) > point.oversubscription:
+            ran = ", ".join(f"{count} on core {core}" for core, count in sorted(load.items()))
+            return f"{host}: {ran}, not {point.oversubscription} on each of {cores} cores"
+        if nodes and (host != nodes[number].name or not set(load) <= set(nodes[number].cores)):
+            node = nodes[number]
+            return f"{host} with cores {sorted(load)} is not {node.name} with cores {list(node.cores)}"
+    return None

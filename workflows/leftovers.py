@@ -1,0 +1,121 @@
+"""What a Nodeworth that was killed left behind: processes and scratch folders, marked by their owner."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+MARK = "NODEWORTH_OWNER"  # environment variable of every process of a run
+PREFIX = "nodeworth-"  # of the name of every scratch folder, before the owner
+SCRATCH_PLACES = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+
+
+def owner(pid: int | None = None) -> str:
+    """Name a process (this one by default) so that no later process of the same id is taken for it.
+
+    Returns
+    -------
+    str
+        ``<process id>-<clock ticks from the machine's start to the process's>``
+
+    Raises
+    ------
+    OSError
+        If there is no such process.
+    """
+    pid = pid or os.getpid()
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return f"{pid}-{stat.rpartition(')')[2].split()[19]}"
+
+
+def remove_stale(places: Iterable[Path] = SCRATCH_PLACES) -> list[str]:
+    """End the processes and remove the scratch folders of owners that are dead.
+
+    Touches nothing but processes that carry `MARK` in their environment and folders of this user that
+    are named `PREFIX`, an owner, and anything after another ``-``.
+
+    Parameters
+    ----------
+    places : iterable of Path
+        Where to look for scratch folders.
+
+    Returns
+    -------
+    list of str
+        A line for each thing removed.
+
+    Raises
+    ------
+    TimeoutError
+        If a process does not end.
+    """
+    removed = []
+    ended = end_all(_stale_processes)
+    removed += [f"process {pid} of a run whose owner is dead" for pid in sorted(ended)]
+    for folder in (folder for place in places for folder in sorted(place.glob(f"{PREFIX}*-*-*"))):
+        mark = "-".join(folder.name.removeprefix(PREFIX).split("-")[:2])
+        ours = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.geteuid()
+        if ours and _is_dead(mark):
+            shutil.rmtree(folder)
+            removed.append(f"folder {folder}")
+    return removed
+
+
+def end_all(find: Callable[[], Iterable[int]], limit_seconds: float = 10.0) -> set[int]:
+    """Kill the processes that `find` gives until it gives none.
+
+    Returns
+    -------
+    set of int
+        Their ids.
+
+    Raises
+    ------
+    TimeoutError
+        If some are still there after `limit_seconds`.
+    """
+    deadline = time.monotonic() + limit_seconds
+    ended: set[int] = set()
+    while found := set(find()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"processes that do not end when killed: {', '.join(map(str, sorted(found)))}")
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        ended |= found
+        time.sleep(0.01)
+    return ended
+
+
+def process_ids() -> Iterator[int]:
+    """Ids of all processes of the machine."""
+    return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def _stale_processes() -> Iterator[int]:
+    start = f"{MARK}=".encode()
+    for pid in set(process_ids()) - {os.getpid()}:
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:  # gone meanwhile, or somebody else's
+            continue
+        marks = [entry for entry in environment.split(b"\0") if entry.startswith(start)]
+        if marks and _is_dead(marks[0].removeprefix(start).decode(errors="replace")):
+            yield pid
+
+
+def _is_dead(mark: str) -> bool:
+    """Whether the process that `mark` names is gone; False for what is no mark."""
+    pid, separator, ticks = mark.partition("-")
+    if not (separator and pid.isdigit() and ticks.isdigit()):
+        return False
+    try:
+        return owner(int(pid)) != mark
+    except OSError:
+        return True

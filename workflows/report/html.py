@@ -1,0 +1,59 @@
+"""A report as one HTML page that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+FOLDER = Path(__file__).parent
+PROLOG = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
+
+
+def write_html(report: Path, figures: Path, output: Path) -> None:
+    """Print a report as an HTML page with its figures, style and script inside.
+
+    Parameters
+    ----------
+    report : Path
+        JSON file of what `analysis.report.make_report` gives.
+    figures : Path
+        Folder of its figures, as SVG.
+    output : Path
+        The page; written whole or not at all.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a figure is missing.
+    """
+    data = json.loads(report.read_text(encoding="utf-8"))
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("report.html.j2").render(
+        report=data,
+        style=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),
+        script=Markup((FOLDER / "report.js").read_text(encoding="utf-8")),
+        svg=lambda name: inline_svg((figures / f"{name}.svg").read_text(encoding="utf-8")),
+    )
+    output.write_text(page, encoding="utf-8")
+
+
+def inline_svg(text: str) -> Markup:
+    """Make an SVG file part of a page: no prolog, and the size that the page gives it.
+
+    The files are those of `analysis.figures.save`, whose texts are escaped already.
+    """
+    text = PROLOG.sub("", text, count=1)
+    while SIZE.match(text):
+        text = SIZE.sub(r"\1", text, count=1)
+    return Markup(text)

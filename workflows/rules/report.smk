@@ -1,0 +1,79 @@
+"""
+Draws the figures and writes the report, once as PDF and once as HTML, from the same text.
+
+REQUIRED INPUTS:
+
+    runs        = <results>/runs.parquet
+    facts       = <results>/facts.json
+    tables      = <results>/tables
+
+OUTPUTS:
+
+    figures     = <results>/figures, every figure as SVG and PNG
+    report      = <results>/report.json, sections as plain data
+    pdf         = <results>/report.pdf
+    html        = <results>/report.html
+"""
+
+
+rule figures:
+    """Drawing the figures"""
+    input:
+        runs="<results>/runs.parquet",
+        facts="<results>/facts.json",
+        tables="<results>/tables",
+    output:
+        figures=directory("<results>/figures"),
+    params:
+        source=source_digest("analysis"),
+    log:
+        "<results>/logs/figures.log",
+    script:
+        "../scripts/figures.py"
+
+
+rule report_data:
+    """Putting the report together"""
+    input:
+        runs="<results>/runs.parquet",
+        facts="<results>/facts.json",
+        tables="<results>/tables",
+        figures="<results>/figures",
+    output:
+        report="<results>/report.json",
+    params:
+        source=source_digest("analysis"),
+    log:
+        "<results>/logs/report.log",
+    script:
+        "../scripts/report_data.py"
+
+
+rule report_pdf:
+    """Printing the report as PDF"""
+    input:
+        report="<results>/report.json",
+        figures="<results>/figures",
+    output:
+        pdf="<results>/report.pdf",
+    params:
+        source=source_digest("workflows/report"),
+    log:
+        "<results>/logs/report_pdf.log",
+    script:
+        "../scripts/report_pdf.py"
+
+
+rule report_html:
+    """Printing the report as HTML"""
+    input:
+        report="<results>/report.json",
+        figures="<results>/figures",
+    output:
+        html="<results>/report.html",
+    params:
+        source=source_digest("workflows/report"),
+    log:
+        "<results>/logs/report_html.log",
+    script:
+        "../scripts/report_html.py"

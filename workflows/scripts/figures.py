@@ -1,0 +1,27 @@
+"""Draw the figures of a study."""
+
+import json
+import shutil
+from pathlib import Path
+
+from analysis.figures import draw_figures, save
+from analysis.records import read_runs
+from analysis.report import read_tables
+
+
+def main(runs: str, tables: str, facts: str, folder: str) -> None:
+    """Write every figure as SVG and PNG, and what a report needs to know of them as index.json."""
+    target = Path(folder)
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    known = json.loads(Path(facts).read_text(encoding="utf-8"))
+    drawings = draw_figures(read_runs(runs), read_tables(Path(tables)), known)
+    for drawing in drawings:
+        save(drawing, target)
+    index = [drawing.entry() for drawing in drawings]
+    (target / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+
+
+if "snakemake" in globals():
+    inputs = snakemake.input
+    main(inputs.runs, inputs.tables, inputs.facts, snakemake.output.figures)

@@ -1,0 +1,22 @@
+"""Put together what the report of a study says."""
+
+import json
+from pathlib import Path
+
+from analysis.records import read_runs
+from analysis.report import make_report, read_tables
+
+
+def main(runs: str, tables: str, facts: str, figures: str, output: str) -> None:
+    """Write the report as plain data: sections with ready texts, tables and names of figures."""
+    known, index = (
+        json.loads(path.read_text(encoding="utf-8")) for path in (Path(facts), Path(figures) / "index.json")
+    )
+    report = make_report(read_runs(runs), read_tables(Path(tables)), known, index)
+    text = json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False)
+    Path(output).write_text(text + "\n", encoding="utf-8")
+
+
+if "snakemake" in globals():
+    inputs = snakemake.input
+    main(inputs.runs, inputs.tables, inputs.facts, inputs.figures, snakemake.output.report)
