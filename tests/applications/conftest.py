@@ -1,0 +1,28 @@
+"""Cases of the project and real logs."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from workflows import logs
+from workflows.cases import load_case
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_log():
+    """Read a log of a real run by application and name; tests/logs/README.md says how it was made."""
+
+    @functools.cache
+    def read(application, name):
+        return tuple(logs.read_log(TESTS / "logs" / application / f"{name}.log.gz"))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def case():
+    """Load one of the project's cases."""
+    return functools.cache(lambda name: load_case(name, TESTS.parent / "cases"))

@@ -1,0 +1,229 @@
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from workflows import inputs
+from workflows.applications import application, names
+from workflows.cases import case_files, digest, load_case, read_case_file
+from workflows.domain import InputError
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "cases"
+ALL = [
+    f"{name}-{size}"
+    for name, (file,) in case_files(CASES).items()
+    for size in inputs.read_yaml(file)["sizes"]
+]
+
+MINIMAL = """\
+application: command
+title: Echo
+description: Prints a word.
+stands_for: Nothing.
+size: one
+sizes:
+  one: {parameters: {word: one}, serial_seconds: 0.1, memory_MB: 1}
+  two: {parameters: {word: two}, serial_seconds: 0.2, memory_MB: 1, golden: 2.5}
+answer: {quantity: number, unit: m, possible: [0, 10], tolerance: 1.0e-6, reason: Guessed.}
+settings:
+  program: [echo, $word]
+"""
+
+
+@pytest.fixture
+def cases(tmp_path):
+    """Make a folder of cases from the texts of their case.yaml."""
+
+    def make(text=MINIMAL, name="echo", application="command"):
+        folder = tmp_path / application / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "case.yaml").write_text(text)
+        return tmp_path
+
+    return make
+
+
+def message(cases, name="echo"):
+    with pytest.raises(InputError) as error:
+        load_case(name, cases)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_shipped_case_is_right_and_has_a_possible_golden_answer(name):
+    case = load_case(name, CASES)
+    assert case.folder.parent.name == case.application
+    assert case.answer.golden is not None
+    low, high = case.answer.possible
+    assert low < case.answer.golden < high
+    assert application(case.application).inputs(case)
+    assert re.fullmatch("[0-9a-f]{64}", digest(case))
+
+
+@pytest.mark.parametrize("name", case_files(CASES))
+def test_every_shipped_case_tells_editors_its_schema(name):
+    (file,) = case_files(CASES)[name]
+    first = file.read_text().splitlines()[0]
+    schema = first.removeprefix("# yaml-language-server: $schema=")
+    application_name = inputs.read_yaml(file)["application"]
+    assert (file.parent / schema).resolve() == inputs.SCHEMAS / f"case_{application_name}.yaml"
+
+
+def test_a_name_alone_means_the_cases_own_size(cases):
+    own = load_case("echo", cases())
+    assert (own.name, own.size, own.parameters) == ("echo", "one", {"word": "one"})
+    assert load_case("echo-one", cases()) == own
+    other = load_case("echo-two", cases())
+    assert (other.name, other.size, other.answer.golden) == ("echo-two", "two", 2.5)
+    assert own.answer.golden is None
+
+
+def test_an_unknown_case_is_answered_with_the_nearest_and_all_known_ones(cases):
+    folder = cases()
+    cases(name="other")
+    assert message(folder, "ehco") == f"{folder}: no case 'ehco', did you mean 'echo'?; known: echo, other"
+
+
+def test_an_unknown_size_is_answered_with_the_sizes(cases):
+    assert (
+        message(cases(), "echo-tow") == "case echo-tow: no size 'tow', did you mean 'two'?; known: one, two"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ("title: Echo", "titel: Echo", "titel: unknown key, did you mean 'title'?"),
+        ("  program:", "  progam:", "settings.progam: unknown key, did you mean 'program'?"),
+        ("serial_seconds: 0.1", "serial_seconds: 0", "sizes.one.serial_seconds: 0 is too small; above 0"),
+        ("tolerance: 1.0e-6", "tolerance: tight", "answer.tolerance: 'tight' is not a number"),
+        ("[0, 10]", "[10, 0]", "answer.possible: 10 is not below 0"),
+        ("size: one", "size: own", "size: no size 'own', did you mean 'one'?; known: one, two"),
+        ("application: command", "application: comand", "no application 'comand', did you mean 'command'?"),
+        ("title: Echo", "title: Echo\ntitle: Again", 'line 3: found duplicate key "title"'),
+        (
+            "[echo, $word]",
+            "[echo]\n  read: {answer: '('}",
+            "settings.read.answer: '(' is no regular expression",
+        ),
+    ],
+)
+def test_a_wrong_case_file_is_answered_with_one_line(cases, old, new, wanted):
+    folder = cases(MINIMAL.replace(old, new))
+    told = message(folder)
+    assert told.startswith(str(folder / "command/echo/case.yaml"))
+    assert wanted in told
+
+
+def test_a_case_lies_in_the_folder_of_its_application(cases):
+    assert "'command' in the folder of 'openfoam'" in message(cases(application="openfoam"))
+
+
+def test_two_cases_of_one_name_are_refused(cases):
+    cases(application="openfoam")
+    assert "is there more than once" in message(cases())
+
+
+def test_openfoam_cases_need_iterations_and_an_answer(cases):
+    text = MINIMAL.replace("application: command", "application: openfoam").replace(
+        "program: [echo, $word]", "solver: icoFoam\n  read: {answer: x, continuity: 1}"
+    )
+    assert "parameters.iterations: missing" in message(cases(text, application="openfoam"))
+    without = re.sub("answer: {quantity.*\n", "", text)
+    assert "answer: missing" in message(cases(without, application="openfoam"))
+
+
+def test_a_case_without_an_answer(cases):
+    assert load_case("echo", cases(re.sub("answer: .*\n", "", MINIMAL))).answer is None
+
+
+def test_settings_are_completed_by_the_defaults_of_the_schema(cases):
+    assert load_case("echo", cases()).settings["environment"] == {}
+    assert load_case("cavity", CASES).settings["mesh"] == ["blockMesh"]
+
+
+class TestDigest:
+    def test_changes_with_what_changes_the_run(self, cases):
+        before = digest(load_case("echo", cases()))
+        assert digest(load_case("echo-two", cases())) != before
+        assert digest(load_case("echo", cases(MINIMAL.replace("$word]", "$word, more]")))) != before
+        (cases() / "command/echo/data").write_text("1")
+        with_data = digest(load_case("echo", cases()))
+        (cases() / "command/echo/data").write_text("2")
+        assert len({before, with_data, digest(load_case("echo", cases()))}) == 3
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("title: Echo", "title: Loud echo"),
+            ("serial_seconds: 0.1", "serial_seconds: 7"),
+            ("tolerance: 1.0e-6", "tolerance: 1.0e-3"),
+            ("[echo, $word]", "[echo, $word]\n  read: {complete: one}"),
+            ("settings:", "settings: # of the program"),
+        ],
+    )
+    def test_does_not_change_with_how_a_run_is_told_planned_or_judged(self, cases, old, new):
+        before = digest(load_case("echo", cases()))
+        assert MINIMAL.replace(old, new) != MINIMAL
+        assert digest(load_case("echo", cases(MINIMAL.replace(old, new)))) == before
+
+    def test_ignores_backups_and_hidden_files(self, cases):
+        before = digest(load_case("echo", cases()))
+        for name in ("data~", ".data.swp"):
+            (cases() / "command/echo" / name).write_text("1")
+        assert digest(load_case("echo", cases())) == before
+
+    def test_sees_a_generator_change_through_the_written_input(self, case, monkeypatch):
+        water = case("water_scf")
+        before = digest(water)
+        monkeypatch.setattr("workflows.applications.nwchem.water_cluster", lambda waters: [("O", 0, 0, 0.1)])
+        assert digest(water) != before
+
+    def test_of_the_same_input_elsewhere_is_the_same(self, case, tmp_path):
+        cavity = case("cavity")
+        copy = dataclasses.replace(cavity, folder=tmp_path)
+        for file in (path for path in cavity.folder.rglob("*") if path.is_file()):
+            target = tmp_path / file.relative_to(cavity.folder)
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(file.read_bytes())
+        assert digest(copy) == digest(cavity)
+
+
+def test_applications_are_the_modules_with_a_schema():
+    assert names() == ["command", "nwchem", "openfoam"]
+    with pytest.raises(InputError, match="no application 'openfaom', did you mean 'openfoam'"):
+        application("openfaom")
+    with pytest.raises(InputError):
+        application("tools")
+
+
+@pytest.mark.parametrize("name", names())
+def test_applications_provide_the_whole_interface(name):
+    module = application(name)
+    for function in (
+        "programs",
+        "inputs",
+        "prepare",
+        "stage",
+        "command",
+        "environment",
+        "read",
+        "explain",
+        "version",
+    ):
+        assert callable(getattr(module, function))
+
+
+def test_a_missing_case_file_is_one_line(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_case_file(tmp_path / "case.yaml")
+
+
+def test_the_example_of_the_documentation_is_right(cases):
+    text = (ROOT / "docs/add-a-case.md").read_text()
+    example = re.search("```yaml\n(# yaml-language-server.+?)```", text, re.S)[1]
+    pipe = load_case("pipe", cases(example, name="pipe", application="openfoam"))
+    assert (pipe.size, pipe.settings["solver"]) == ("50k", "simpleFoam")

@@ -1,0 +1,230 @@
+import dataclasses
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.applications import nwchem
+from workflows.domain import InputError, Line
+
+LOGS = Path(__file__).parents[1] / "logs/nwchem"
+BY_HAND = """\
+0.3     nwchem branch   = 7.0.2
+0.3     ga revision     = 5.8.0
+0.3     status          = startup
+0.3     nproc           =        2
+0.4                                 NWChem Input Module
+0.5                                  NWChem SCF Module
+2.0          Total SCF energy =    -75.997519292000
+2.5  Task  times  cpu:        1.9s     wall:        2.0s
+2.5                                 NWChem Input Module
+2.6       create   destroy   get      put      acc     scatter   gather  read&inc
+2.6 calls:  365      364     1801     1.1e+04  1137        0        0      527
+2.6 number of processes/call 0.00e+00 0.00e+00 0.00e+00 0.00e+00 0.00e+00
+2.6 bytes total:             9.79e+05 6.50e+05 1.72e+05 0.00e+00 0.00e+00 4.22e+03
+2.9  Total times  cpu:        1.9s     wall:        2.1s
+"""
+
+
+def stamped(text):
+    return [
+        Line(float(stamp), rest) for stamp, _, rest in (line.partition(" ") for line in text.splitlines())
+    ]
+
+
+@pytest.fixture(scope="module")
+def scf(case):
+    return case("water_scf-smoke")
+
+
+class TestReadByHand:
+    def test_times_energy_and_communication(self, scf):
+        reading = nwchem.read(scf, 2, stamped(BY_HAND))
+        assert reading.problem is None
+        assert reading.startup_seconds == pytest.approx(0.5)
+        assert reading.seconds == pytest.approx(2.0)
+        assert reading.output_seconds == pytest.approx(0.4)
+        assert reading.answer == -75.997519292
+        assert reading.details["cpu_seconds_of_rank_0"] == 1.9
+        assert reading.details["printed_seconds"] == 2.0
+        calls = reading.details["global_array_calls"]
+        assert (calls["create"], calls["destroy"], calls["put"], calls["read&inc"]) == (365, 364, 11000, 527)
+        sizes = reading.details["global_array_bytes"]
+        assert (sizes["get"], sizes["put"], sizes["acc"], sizes["read&inc"]) == (979e3, 650e3, 172e3, 4220)
+        assert nwchem.version(stamped(BY_HAND)) == "7.0.2 (Global Arrays 5.8.0)"
+
+    @pytest.mark.parametrize(
+        ("old", "new", "problem"),
+        [
+            (
+                "status          = startup",
+                "status          = restart",
+                "not a fresh start: status is restart",
+            ),
+            (
+                "nproc           =        2",
+                "nproc           =        1",
+                "not a fresh start: nproc is 1, not 2",
+            ),
+            ("2.9  Total times", "2.9  Tot", "incomplete: no 'Total times'"),
+            ("Task  times", "Task", "incomplete: no 'Total times' after the task"),
+            (
+                "wall:        2.0s",
+                "wall:        3.0s",
+                "time unsure: 2.0 s by the arrival of the lines, 3.0 s",
+            ),
+            ("-75.99", "NaN -75.99", "no energy printed, or no finite number"),
+            ("-75.99", "75.99", "diverged: energy 75.9975 outside -100000 to 0 Ha"),
+            ("Total SCF", "Total DFT", "no energy printed"),
+        ],
+    )
+    def test_what_makes_a_run_not_count(self, scf, old, new, problem):
+        assert old in BY_HAND
+        assert nwchem.read(scf, 2, stamped(BY_HAND.replace(old, new))).problem.startswith(problem)
+
+    @pytest.mark.parametrize(("printed", "unsure"), [(2.3, False), (1.7, False), (2.5, True), (1.5, True)])
+    def test_the_stamps_must_agree_with_the_printed_time_within_its_resolution(self, scf, printed, unsure):
+        lines = stamped(BY_HAND.replace("wall:        2.0s", f"wall:        {printed}s"))
+        assert bool(nwchem.read(scf, 2, lines).problem) == unsure
+
+
+class TestReadRealLogs:
+    @pytest.mark.parametrize(
+        ("name", "log", "processes"),
+        [("water_scf-smoke", "scf_serial", 1), ("water_ccsd-smoke", "ccsd_parallel", 2)],
+    )
+    def test_good_runs(self, case, real_log, name, log, processes):
+        smoke, lines = case(name), real_log("nwchem", log)
+        reading = nwchem.read(smoke, processes, lines)
+        assert reading.problem is None
+        assert reading.answer == pytest.approx(smoke.answer.golden, rel=smoke.answer.tolerance)
+        assert reading.seconds == pytest.approx(reading.details["printed_seconds"], abs=0.1)
+        assert reading.startup_seconds + reading.seconds + reading.output_seconds == lines[-1].seconds
+        assert reading.details["global_array_calls"]["get"] > 1000
+
+    def test_coupled_cluster_has_its_own_energy_and_not_that_of_an_earlier_step(self, case, real_log):
+        reading = nwchem.read(case("water_ccsd-smoke"), 2, real_log("nwchem", "ccsd_parallel"))
+        assert reading.answer == pytest.approx(-76.196304, abs=1e-6)  # Hartree-Fock: -75.9975
+
+    @pytest.mark.parametrize(
+        ("log", "processes", "problem"),
+        [
+            ("ccsd_killed", 2, "incomplete: no 'Total times' after the task"),
+            ("ccsd_not_converged", 1, "NWChem stopped: ccsd energy failed"),
+            ("scf_not_converged", 1, "NWChem stopped: scf energy failed"),
+            ("basis_unknown", 1, "NWChem stopped: bas_tag_lib: failed opening basis file"),
+            ("out_of_memory", 1, "NWChem stopped: guess_dens: ma_push failed"),
+            ("ccsd_restarted", 2, "not a fresh start: status is restart, not startup"),
+            ("ccsd_stale_scratch", 2, "not a fresh start: Restarting from old vector in ./case.t2"),
+            ("ccsd_parallel", 4, "not a fresh start: nproc is 2, not 4"),
+        ],
+    )
+    def test_bad_runs(self, case, real_log, log, processes, problem):
+        assert nwchem.read(case("water_ccsd-smoke"), processes, real_log("nwchem", log)).problem == problem
+
+    def test_an_energy_printed_before_a_failure_is_none(self, case, real_log):
+        lines = real_log("nwchem", "ccsd_not_converged")
+        assert any("Total CCSD energy:            -76.19" in line.text for line in lines)
+        assert nwchem.read(case("water_ccsd-smoke"), 1, lines).answer is None
+
+    def test_stale_scratch_would_have_faked_a_speedup(self, real_log):
+        def iterations(log):
+            return sum(line.text.startswith(" g_st2 size:") for line in real_log("nwchem", log))
+
+        assert iterations("ccsd_stale_scratch") < iterations("ccsd_parallel") / 2
+
+    def test_the_reason_is_also_in_standard_error(self):
+        assert nwchem.explain((LOGS / "out_of_memory.err").read_text()) == "guess_dens: ma_push failed"
+        assert nwchem.explain("[0] ARMCI Warning: Freed 1 leaked allocations") is None
+
+    @given(data=st.data())
+    def test_a_log_cut_anywhere_before_its_end_never_counts(self, case, real_log, data):
+        lines = real_log("nwchem", "ccsd_parallel")
+        reading = nwchem.read(case("water_ccsd-smoke"), 2, lines[: data.draw(st.integers(0, len(lines) - 1))])
+        assert reading.problem
+        assert reading.answer is None
+
+    @given(seed=st.integers(0, 10**6))
+    def test_torn_logs_are_read_without_an_exception(self, case, real_log, seed):
+        random_numbers = random.Random(seed)
+        lines = list(real_log("nwchem", "ccsd_parallel"))
+        random_numbers.shuffle(lines)
+        torn = [Line(line.seconds, line.text[: random_numbers.randrange(70)]) for line in lines]
+        nwchem.read(case("water_ccsd-smoke"), 2, torn)
+
+
+class TestInputs:
+    def test_what_every_run_needs_is_written(self, scf):
+        text = nwchem.inputs(scf)["input.nw"].decode()
+        assert text.startswith('start case\ntitle "water_scf-smoke"\nmemory total 600 mb\n')
+        assert "\npermanent_dir .\nscratch_dir .\n" in text
+        assert "\nO 0.000000 0.000000 0.000000\n" in text
+        assert "* library 6-31g*" in text
+        assert "$" not in text
+
+    def test_the_size_makes_the_cluster(self, case):
+        def atoms(name):
+            text = nwchem.inputs(case(name))["input.nw"].decode()
+            return [
+                line.split()[0]
+                for line in text.partition("geometry")[2].partition("\nend")[0].splitlines()[1:]
+            ]
+
+        assert atoms("water_scf-smoke") == ["O", "H", "H"]
+        assert atoms("water_scf") == ["O", "H", "H"] * 5
+
+    @pytest.fixture
+    def own(self, scf, tmp_path):
+        def make(text, **changes):
+            (tmp_path / "input.nw").write_text(text)
+            return dataclasses.replace(scf, folder=tmp_path, **changes)
+
+        return make
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("restart water\ntask scf\n", "input.nw:1: 'restart' is not for the case"),
+            ("basis\nend\nMEMORY 10 gb\ntask scf\n", "input.nw:3: 'memory' is not for the case"),
+            ("basis\nend\n", "input.nw: 0 tasks; there must be one"),
+            ("task scf\ntask ccsd\n", "input.nw: 2 tasks; there must be one"),
+            ("basis\n * library $basiss\nend\ntask scf\n", "$basiss has no value; parameters: basis, waters"),
+        ],
+    )
+    def test_input_that_could_not_be_timed_rightly_is_refused(self, own, text, problem):
+        with pytest.raises(InputError) as error:
+            nwchem.inputs(own(text))
+        assert problem in str(error.value)
+
+    def test_missing_pieces_are_one_line(self, own, scf, tmp_path):
+        with pytest.raises(InputError, match=r"parameters.waters: missing"):
+            nwchem.inputs(own("task scf\n", parameters={}))
+        with pytest.raises(InputError, match=r"missing.xyz: no such file"):
+            nwchem.inputs(own("task scf\n", settings=scf.settings | {"geometry": "missing.xyz"}))
+        (tmp_path / "input.nw").unlink()
+        with pytest.raises(InputError, match=r"input.nw: no such file"):
+            nwchem.inputs(dataclasses.replace(scf, folder=tmp_path))
+
+    def test_a_geometry_in_xyz_format(self, own, scf, tmp_path):
+        (tmp_path / "helium.xyz").write_text("1\nan atom\nHe 0 0 0\n")
+        case = own("task scf\n", settings=scf.settings | {"geometry": "helium.xyz"})
+        assert "noprint\nHe 0 0 0\nend\n" in nwchem.inputs(case)["input.nw"].decode()
+
+    def test_every_run_has_its_own_fresh_folder(self, scf, tmp_path):
+        prepared, run = tmp_path / "prepared", tmp_path / "run"
+        nwchem.prepare(scf, 1, prepared, None)
+        run.mkdir()
+        nwchem.stage(scf, prepared, run)
+        assert (run / "input.nw").read_bytes() == nwchem.inputs(scf)["input.nw"]
+        with pytest.raises(RuntimeError, match="not empty"):
+            nwchem.stage(scf, prepared, run)
+
+    def test_one_thread_a_rank_unless_the_case_says_otherwise(self, scf):
+        assert nwchem.environment(scf) == {"OMP_NUM_THREADS": "1"}
+        asked = {"OMP_NUM_THREADS": "2", "ARMCI_PROGRESS_THREAD": "1"}
+        assert (
+            nwchem.environment(dataclasses.replace(scf, settings=scf.settings | {"environment": asked}))
+            == asked
+        )

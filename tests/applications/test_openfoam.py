@@ -1,0 +1,333 @@
+import dataclasses
+import json
+import random
+import re
+from math import prod
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.applications import openfoam
+from workflows.domain import InputError, Line
+
+LOGS = Path(__file__).parents[1] / "logs/openfoam"
+PREPARED = """\
+0.1 nProcs : 1
+0.2 Starting time loop
+0.3 Time = 0.1
+0.3 Courant Number mean: 0.1 max: 0.3
+0.4 smoothSolver:  Solving for Ux, Initial residual = 1, Final residual = 1e-9, No Iterations 4
+0.5 DICPCG:  Solving for p, Initial residual = 1, Final residual = 1e-3, No Iterations 10
+0.5 time step continuity errors : sum local = 1e-4, global = 0, cumulative = 0
+0.6 DICPCG:  Solving for p, Initial residual = 0.5, Final residual = 1e-7, No Iterations 20
+0.6 time step continuity errors : sum local = 1e-7, global = 0, cumulative = 0
+1.0 ExecutionTime = 0.5 s  ClockTime = 1 s
+1.1 Time = 0.2
+1.1 Courant Number mean: 0.1 max: 0.5
+1.2 smoothSolver:  Solving for Ux, Initial residual = 0.25, Final residual = 1e-9, No Iterations 3
+1.3 DICPCG:  Solving for p, Initial residual = 0.125, Final residual = 1e-3, No Iterations 5
+1.3 time step continuity errors : sum local = 2e-8, global = 0, cumulative = 0
+1.4 DICPCG:  Solving for p, Initial residual = 0.0625, Final residual = 1e-7, No Iterations 6
+1.4 time step continuity errors : sum local = 3e-9, global = 0, cumulative = 0
+1.5 ExecutionTime = 0.9 s  ClockTime = 1 s
+1.6 Time = 0.3
+1.6 Courant Number mean: 0.1 max: 0.4
+1.8 smoothSolver:  Solving for Ux, Initial residual = 0.01, Final residual = 1e-9, No Iterations 2
+1.9 DICPCG:  Solving for p, Initial residual = 0.02, Final residual = 1e-7, No Iterations 7
+2.0 time step continuity errors : sum local = 4e-9, global = 0, cumulative = 0
+3.0 ExecutionTime = 1.3 s  ClockTime = 3 s
+3.4     volAverage(region0) of magSqr(U) = 0.25
+3.5 End
+"""
+
+
+def stamped(text):
+    return [
+        Line(float(stamp), rest) for stamp, _, rest in (line.partition(" ") for line in text.splitlines())
+    ]
+
+
+@pytest.fixture
+def three_steps(case):
+    cavity = case("cavity-smoke")
+    return dataclasses.replace(cavity, parameters=cavity.parameters | {"iterations": 3})
+
+
+class TestReadByHand:
+    def test_times(self, three_steps):
+        reading = openfoam.read(three_steps, 1, stamped(PREPARED))
+        assert reading.problem is None
+        assert reading.startup_seconds == pytest.approx(0.3)  # to the first "Time ="
+        assert reading.seconds == pytest.approx(2.0)  # from the end of the first step to that of the third
+        assert reading.output_seconds == pytest.approx(0.5)
+        assert reading.answer == 0.25
+
+    def test_details(self, three_steps):
+        assert openfoam.read(three_steps, 1, stamped(PREPARED)).details == {
+            "iterations": 3,
+            "first_iteration_seconds": 0.7,
+            "iteration_seconds": [0.5, 1.5],
+            "cpu_seconds_of_rank_0": 1.3,
+            "initial_residuals": {"Ux": 0.01, "p": 0.02},
+            "linear_iterations": {"Ux": 9, "p": 48},
+            "continuity_error": 4e-9,
+            "largest_courant": 0.5,
+        }
+
+    @pytest.mark.parametrize(
+        ("old", "new", "problem"),
+        [
+            ("nProcs : 1", "nProcs : 2", "ran on 2 processes, not 1"),
+            ("3.5 End\n", "", "incomplete: no 'End' after the last iteration"),
+            ("max: 0.5", "max: 1.5", "diverged: Courant number 1.5 above 1"),
+            ("max: 0.5", "max: nan", "diverged: Courant number is not there or no finite number"),
+            ("local = 4e-9", "local = 4e-3", "diverged: continuity error 0.004 above 1e-06"),
+            ("= 0.02", "= -nan", "diverged: residual of p is not there or no finite number"),
+            ("= 0.25\n3.5", "= inf\n3.5", "no mean_square_velocity printed, or no finite number"),
+            ("= 0.25\n3.5", "= -7e36\n3.5", "diverged: mean_square_velocity -7e+36 outside 0 to 1 m2/s2"),
+            ("ExecutionTime = 1.3", "Execution", "incomplete: 2 of 3 iterations"),
+            ("Time = 0.1\n", "\n", "incomplete: 0 of 3 iterations"),
+        ],
+    )
+    def test_what_makes_a_run_not_count(self, three_steps, old, new, problem):
+        assert old in PREPARED
+        assert openfoam.read(three_steps, 1, stamped(PREPARED.replace(old, new))).problem == problem
+
+    def test_residual_limits(self, three_steps):
+        strict = three_steps.settings["read"] | {"residuals": {"p": 0.01, "k": 1}}
+        case = dataclasses.replace(three_steps, settings=three_steps.settings | {"read": strict})
+        assert openfoam.read(case, 1, stamped(PREPARED)).problem == "diverged: residual of p 0.02 above 0.01"
+        strict["residuals"]["p"] = 1
+        assert "residual of k is not there" in openfoam.read(case, 1, stamped(PREPARED)).problem
+
+    def test_a_parallel_run_says_that_it_ended(self, three_steps):
+        parallel = PREPARED.replace("nProcs : 1", "nProcs : 2")
+        assert "Finalising" in openfoam.read(three_steps, 2, stamped(parallel)).problem
+        ended = parallel + "3.6 Finalising parallel run\n"
+        assert openfoam.read(three_steps, 2, stamped(ended)).problem is None
+
+    def test_an_answer_from_before_the_end_is_none(self, three_steps):
+        early = PREPARED.replace("3.4     volAverage", "3.4     other").replace(
+            "1.6 Time = 0.3", "1.6     volAverage(region0) of magSqr(U) = 0.3\n1.6 Time = 0.3"
+        )
+        assert openfoam.read(three_steps, 1, stamped(early)).answer is None
+
+
+class TestReadRealLogs:
+    @pytest.mark.parametrize(
+        ("name", "log", "processes"),
+        [
+            ("elbow_segregated-smoke", "elbow_serial", 1),
+            ("elbow_segregated-smoke", "elbow_parallel", 2),
+            ("cavity-smoke", "cavity_serial", 1),
+            ("cavity-smoke", "cavity_parallel", 4),
+        ],
+    )
+    def test_good_runs(self, case, real_log, name, log, processes):
+        smoke, lines = case(name), real_log("openfoam", log)
+        reading = openfoam.read(smoke, processes, lines)
+        assert reading.problem is None
+        assert reading.answer == pytest.approx(smoke.answer.golden, rel=smoke.answer.tolerance)
+        iterations = smoke.parameters["iterations"]
+        assert reading.details["iterations"] == iterations
+        gaps = reading.details["iteration_seconds"]
+        assert len(gaps) == iterations - 1
+        assert reading.seconds == pytest.approx(sum(gaps), abs=1e-6 * iterations)
+        parts = reading.startup_seconds + reading.details["first_iteration_seconds"] + reading.seconds
+        assert parts + reading.output_seconds == pytest.approx(lines[-1].seconds)
+        assert openfoam.version(lines) == "OPENFOAM=1912 patch=200626"
+
+    @pytest.mark.parametrize(
+        ("name", "log", "processes", "problem"),
+        [
+            ("elbow_segregated-smoke", "elbow_killed", 2, "incomplete: 42 of 60 iterations"),
+            ("elbow_segregated-smoke", "elbow_cut_off", 1, "incomplete: 39 of 60 iterations"),
+            ("elbow_segregated-smoke", "elbow_no_scheme", 2, "incomplete: 0 of 60 iterations"),
+            ("elbow_segregated-smoke", "elbow_diverged", 1, "diverged: continuity error 7.79e+30 above 0.01"),
+            ("elbow_segregated-smoke", "elbow_nan", 1, "diverged: continuity error is not there"),
+            ("cavity-smoke", "cavity_fast_lid", 1, "diverged: Courant number 26 above 1"),
+            ("cavity-smoke", "cavity_parallel", 2, "ran on 4 processes, not 2"),
+            ("cavity-smoke", "elbow_serial", 1, "incomplete: 60 of 20 iterations"),
+        ],
+    )
+    def test_bad_runs(self, case, real_log, name, log, processes, problem):
+        reading = openfoam.read(case(name), processes, real_log("openfoam", log))
+        assert reading.problem.startswith(problem)
+        if problem.startswith("incomplete"):
+            assert reading.seconds is None
+
+    def test_a_diverged_run_that_exits_0_still_has_its_absurd_answer(self, case, real_log):
+        reading = openfoam.read(case("elbow_segregated-smoke"), 1, real_log("openfoam", "elbow_diverged"))
+        assert reading.answer < -1e60
+
+    def test_the_reason_is_in_standard_error(self):
+        errors = (LOGS / "elbow_no_scheme.err").read_text()
+        assert openfoam.explain(errors).startswith("Entry 'div(phi,k)' not found in dictionary")
+        assert openfoam.explain("mpirun noticed that process rank 1 exited on signal 9") is None
+
+    @given(data=st.data())
+    def test_a_log_cut_anywhere_before_its_end_never_counts(self, case, real_log, data):
+        name, log, processes = data.draw(
+            st.sampled_from(
+                [("cavity-smoke", "cavity_parallel", 4), ("elbow_segregated-smoke", "elbow_serial", 1)]
+            )
+        )
+        lines = real_log("openfoam", log)
+        last = next(place for place, line in reversed(list(enumerate(lines))) if line.text.strip())
+        cut = list(lines[: data.draw(st.integers(0, last))])
+        if cut and data.draw(st.booleans()):
+            cut[-1] = Line(cut[-1].seconds, cut[-1].text[: data.draw(st.integers(0, len(cut[-1].text)))])
+        assert openfoam.read(case(name), processes, cut).problem
+
+    @given(seed=st.integers(0, 10**6))
+    def test_torn_logs_are_read_without_an_exception(self, case, real_log, seed):
+        random_numbers = random.Random(seed)
+        lines = list(real_log("openfoam", "cavity_parallel"))
+        random_numbers.shuffle(lines)
+        torn = [Line(line.seconds, line.text[: random_numbers.randrange(60)]) for line in lines]
+        openfoam.read(case("cavity-smoke"), 4, torn)
+
+
+class TestFactors:
+    def test_a_long_duct_is_cut_across(self):
+        assert openfoam.factors_by_area(4, (4, 1, 1))[0] == (4, 1, 1)
+        assert openfoam.factors_by_area(4, (1, 1, 4))[0] == (1, 1, 4)
+
+    def test_a_cube_is_cut_into_cubes(self):
+        assert openfoam.factors_by_area(8, (1, 1, 1))[0] == (2, 2, 2)
+
+    def test_areas_by_hand(self):
+        # Volume 6; cuts across x, y and z have areas 2, 3 and 6: (2,1,1) 2, (1,2,1) 3, (1,1,2) 6.
+        assert openfoam.factors_by_area(2, (3, 2, 1)) == [(2, 1, 1), (1, 2, 1), (1, 1, 2)]
+
+    @given(st.integers(1, 200), st.tuples(*[st.floats(0.01, 100)] * 3))
+    def test_every_way_is_there_once(self, processes, extent):
+        ways = openfoam.factors_by_area(processes, extent)
+        assert len(set(ways)) == len(ways)
+        assert all(prod(way) == processes for way in ways)
+        assert {(processes, 1, 1), (1, processes, 1), (1, 1, processes)} <= set(ways)
+
+
+class TestInputs:
+    def entries(self, case):
+        control = openfoam.inputs(case)["system/controlDict"].decode()
+        return dict(re.findall(r"^(\w+) (.+);$", control, re.M))
+
+    @pytest.mark.parametrize(("name", "end", "step"), [("cavity", 0.75, 0.0125), ("elbow_segregated", 80, 1)])
+    def test_nothing_is_written_adapted_or_read_again_in_a_timed_run(self, case, name, end, step):
+        entries = self.entries(case(name))
+        assert (float(entries["endTime"]), float(entries["deltaT"])) == (end, step)
+        assert int(entries["writeInterval"]) > case(name).parameters["iterations"]
+        assert entries["runTimeModifiable"] == "false"
+        assert entries["adjustTimeStep"] == "no"
+        assert entries["startFrom"] == "startTime"
+
+    def test_parameters_are_there_to_be_included(self, case):
+        assert b"cells_across 20;" in openfoam.inputs(case("elbow_segregated"))["system/parameters"]
+
+    def test_a_case_with_its_own_control_dictionary_is_refused(self, case, tmp_path):
+        (tmp_path / "system").mkdir()
+        (tmp_path / "system/controlDict").touch()
+        own = dataclasses.replace(case("cavity"), folder=tmp_path)
+        with pytest.raises(InputError, match="system/controlDict: not for the case"):
+            openfoam.inputs(own)
+
+    def test_an_environment_that_is_set_is_left_alone(self, case, monkeypatch):
+        monkeypatch.delenv("WM_PROJECT_DIR", raising=False)
+        assert openfoam.environment(case("cavity")) == {"WM_PROJECT_DIR": "/usr/share/openfoam"}
+        monkeypatch.setenv("WM_PROJECT_DIR", "/opt/openfoam")
+        assert openfoam.environment(case("cavity")) == {}
+
+    def test_programs_and_commands(self, case):
+        elbow = case("elbow_segregated")
+        assert openfoam.programs(elbow) == ["blockMesh", "checkMesh", "decomposePar", "simpleFoam"]
+        assert openfoam.command(elbow, 1) == ["simpleFoam"]
+        assert openfoam.command(elbow, 2) == ["simpleFoam", "-parallel"]
+
+
+@pytest.fixture(scope="module")
+def prepared(case, tmp_path_factory):
+    """Prepare the duct for 1, 2 and 4 processes."""
+    folder = tmp_path_factory.mktemp("prepared")
+    smoke = case("elbow_segregated-smoke")
+    openfoam.prepare(smoke, 1, folder / "1", None)
+    for processes in (2, 4):
+        openfoam.prepare(smoke, processes, folder / str(processes), folder / "1")
+    return folder
+
+
+@pytest.mark.slow
+class TestPrepare:
+    """With the real programs."""
+
+    def facts(self, folder):
+        return json.loads((folder / "prepared.json").read_text())
+
+    def test_the_mesh_has_the_cells_of_its_size(self, prepared):
+        facts = self.facts(prepared / "1")
+        assert facts["cells"] == 4 * 6**3
+        assert facts["extent_m"] == pytest.approx([0.31, 0.35, 0.1])
+        assert set(facts["program_seconds"]) == {"blockMesh", "checkMesh"}
+
+    @pytest.mark.parametrize("processes", [2, 4])
+    def test_every_rank_gets_cells(self, prepared, processes):
+        facts = self.facts(prepared / str(processes))
+        assert prod(facts["factors"]) == processes
+        assert sum(facts["cells"]) == 4 * 6**3
+        assert max(facts["cells"]) - min(facts["cells"]) <= 1
+        assert len(facts["processor_faces"]) == processes and min(facts["processor_faces"]) > 0
+
+    def test_the_cut_with_the_smallest_largest_halo_is_taken(self, prepared):
+        # Twice the 36 faces of a section: one cut at a constant x meets the straight part and the bend. A cut
+        # at a constant z would have 144.
+        assert max(self.facts(prepared / "2")["processor_faces"]) == 72
+
+    def test_staging_links_and_leaves_the_prepared_case_alone(self, case, prepared, tmp_path):
+        smoke = case("elbow_segregated-smoke")
+        before = sorted(path for path in prepared.rglob("*"))
+        openfoam.stage(smoke, prepared / "2", tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == [
+            "0",
+            "constant",
+            "processor0",
+            "processor1",
+            "system",
+        ]
+        (tmp_path / "processor0/60").mkdir()  # what a solver might write
+        assert sorted(path for path in prepared.rglob("*")) == before
+        with pytest.raises(RuntimeError, match="not empty"):
+            openfoam.stage(smoke, prepared / "2", tmp_path)
+
+    def broken(self, case, tmp_path, file, old, new):
+        smoke = case("elbow_segregated-smoke")
+        for path in (path for path in smoke.folder.rglob("*") if path.is_file()):
+            target = tmp_path / "case" / path.relative_to(smoke.folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            text = path.read_text()
+            if path.relative_to(smoke.folder) == Path(file):
+                assert old in text
+                text = text.replace(old, new)
+            target.write_text(text)
+        return dataclasses.replace(smoke, folder=tmp_path / "case")
+
+    def test_a_mesh_that_cannot_be_made_is_one_line_with_openfoams_reason(self, case, tmp_path):
+        broken = self.broken(case, tmp_path, "system/blockMeshDict", "$cells_across", "$cells_acros")
+        with pytest.raises(RuntimeError, match=r"^blockMesh: exit status 1: .*cells_acros") as error:
+            openfoam.prepare(broken, 1, tmp_path / "prepared", None)
+        assert "\n" not in str(error.value)
+
+    def test_a_bad_mesh_is_refused(self, case, tmp_path):
+        broken = self.broken(
+            case, tmp_path, "system/blockMeshDict", "(1.1 2 0) (0.5 2 0)", "(1.1 2 0) (1.05 0.1 0)"
+        )
+        with pytest.raises(RuntimeError, match=r"^checkMesh: the mesh is not good: "):
+            openfoam.prepare(broken, 1, tmp_path / "prepared", None)
+
+    def test_more_processes_than_cells_is_refused(self, case, tmp_path):
+        tiny = case("elbow_segregated-smoke")
+        tiny = dataclasses.replace(tiny, parameters=tiny.parameters | {"cells_across": 1})
+        openfoam.prepare(tiny, 1, tmp_path / "1", None)
+        with pytest.raises(RuntimeError, match=r"^decomposePar: "):
+            openfoam.prepare(tiny, 16, tmp_path / "16", tmp_path / "1")

@@ -1,0 +1,34 @@
+"""Every smoke size for real, serially and on two ranks, prepared and started as a study does it."""
+
+from pathlib import Path
+
+import pytest
+
+from workflows.applications import application
+from workflows.cases import case_files, load_case
+from workflows.domain import Point
+from workflows.interconnects import load_interconnect
+from workflows.running import run
+
+ROOT = Path(__file__).parents[2]
+SMOKE = [(f"{name}-smoke", ROOT / "cases") for name in case_files(ROOT / "cases")]
+SMOKE.append(("harmonic-smoke", ROOT / "tests/cases"))
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(("name", "cases"), SMOKE, ids=[name for name, _ in SMOKE])
+def test_smoke_sizes_give_the_golden_answer_serially_and_on_two_ranks(name, cases, tmp_path):
+    case = load_case(name, cases)
+    app = application(case.application)
+    app.prepare(case, 1, tmp_path / "1", None)
+    app.prepare(case, 2, tmp_path / "2", tmp_path / "1")
+    before = sorted(tmp_path.rglob("*"))
+    shared_memory = load_interconnect("shared_memory", ROOT / "config/interconnects")
+    for processes, interconnect, level in ((1, None, 1), (2, shared_memory, 2)):
+        point = Point(name, interconnect and interconnect.name, processes, level, nodes=1, cores=1)
+        done = run(case, point, tmp_path / str(processes), interconnect, (), time_limit_seconds=120)
+        assert done.problem is None, (done.problem, done.execution.errors)
+        assert done.reading.answer == pytest.approx(case.answer.golden, rel=case.answer.tolerance)
+        assert 0 < done.reading.seconds < done.execution.wall_seconds
+    assert sorted(tmp_path.rglob("*")) == before
