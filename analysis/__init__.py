@@ -1,0 +1,1 @@
+"""From a runs table to estimates, tables and figures. Imports nothing of workflows."""

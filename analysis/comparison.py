@@ -1,0 +1,185 @@
+"""What an interconnect brings over a baseline, and whether the two can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analysis.bootstrap import percentile_interval
+from analysis.curves import Curve
+from analysis.metrics import improvement_percent, oversubscription_gain_percent
+from analysis.points import Sample
+from analysis.settings import Settings
+from analysis.significance import permutation_p, sign_flip_p
+
+
+def pairs(
+    curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
+) -> Iterator[tuple[Curve, Curve, str]]:
+    """Pairs of curves of one case to compare: baseline, other, and what `kind` reads.
+
+    Within a kind, every baseline with every other interconnect at the same oversubscription and
+    placement. Between two kinds only where the settings name the pair: the baselines of either kind
+    with all interconnects of the other; without any, the default baseline of the kind named first.
+    """
+    for kind, other_kind, baselines in _wanted(curves, ranked, settings):
+        told = kind if kind == other_kind else f"{kind}/{other_kind}"
+        for baseline in (curve for curve in curves if curve.kind == kind and curve.interconnect in baselines):
+            for other in curves:
+                if other.kind == other_kind and other is not baseline and _comparable(baseline, other):
+                    yield baseline, other, told
+
+
+def _wanted(
+    curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Kind of the baselines, kind of what is compared with them, and the baselines."""
+    present = {kind: {one.interconnect for one in curves if one.kind == kind} for kind in ranked}
+    kinds = [kind for kind in ranked if present[kind]]
+    named = {kind: [name for name in settings.baselines if name in present[kind]] for kind in kinds}
+    default = {kind: [name for name in ranked[kind] if name in present[kind]][:1] for kind in kinds}
+    for kind in kinds:
+        yield kind, kind, named[kind] or default[kind]
+    for first, second in settings.compare_kinds:
+        if first in kinds and second in kinds and first != second:
+            yield first, second, named[first] if named[first] or named[second] else default[first]
+            yield second, first, named[second]
+
+
+def _comparable(baseline: Curve, other: Curve) -> bool:
+    return (baseline.oversubscription, baseline.processes_per_node) == (
+        other.oversubscription,
+        other.processes_per_node,
+    )
+
+
+def compare(baseline: Curve, other: Curve, kind: str, settings: Settings) -> dict[str, object]:
+    """One row of the improvement table.
+
+    The headline is at the baseline's peak, or at the nearest common count below; the average over
+    the common counts above one process up to that peak. The serial run, which both curves share, is
+    no common count unless it is the peak.
+
+    Returns
+    -------
+    dict
+        The table's columns, without what needs the whole table (Holm's correction).
+    """
+    peak = int(baseline.processes[np.argmax(baseline.speedup)])
+    common, mine, theirs = np.intersect1d(baseline.processes, other.processes, return_indices=True)
+    counts = (common <= peak) & (baseline.own[mine] | other.own[theirs] | (peak == 1))
+    common, mine, theirs = common[counts], mine[counts], theirs[counts]
+    row = {
+        "case": baseline.case,
+        "baseline_interconnect": baseline.interconnect,
+        "interconnect": other.interconnect,
+        "kind": kind,
+        "oversubscription": baseline.oversubscription,
+        "processes_per_node": baseline.processes_per_node,
+        "baseline_peak_processes": peak,
+        "paired": False,
+        "p_value": np.nan,
+    }
+    if not len(common):
+        return row | {"note": "no common process count up to the baseline's peak"}
+    percent = improvement_percent(other.table["seconds"][theirs], baseline.table["seconds"][mine])
+    draws = improvement_percent(other.draws[theirs], baseline.draws[mine])
+    low, high = percentile_interval(draws[-1], settings.level)
+    row |= {"at_processes": int(common[-1]), "improvement_percent": percent[-1]}
+    row |= {"improvement_low": low, "improvement_high": high}
+    parallel = common > 1
+    if parallel.any():
+        low, high = percentile_interval(draws[parallel].mean(axis=0), settings.level)
+        row |= {"average_percent": percent[parallel].mean(), "average_low": low, "average_high": high}
+    first, second = baseline.samples[mine[-1]], other.samples[theirs[-1]]
+    simulated = "simulated" in kind
+    paired = not simulated and _one_place(kind) and share_blocks(first, second)
+    row["paired"] = paired
+    if not simulated:
+        row["blocks"], row["p_value"] = tell_apart(first, second, paired, settings.seed)
+    if common[-1] < peak:
+        row["note"] = f"the baseline's peak, {peak}, is no common count"
+    elif not (baseline.own[mine[-1]] or other.own[theirs[-1]]):
+        row |= {"p_value": np.nan, "note": "the baseline's peak is the serial run, which both share"}
+    elif np.isnan(row["p_value"]):
+        row["note"] = "no test: simulated" if simulated else "no test: within one block only"
+    return row
+
+
+def _one_place(kind: str) -> bool:
+    return "/" not in kind or set(kind.split("/")) == {"measured", "emulated"}
+
+
+def share_blocks(first: Sample, second: Sample) -> bool:
+    """Whether at least half of the smaller sample's blocks are the other's too."""
+    common = np.intersect1d(first.blocks, second.blocks)
+    return 2 * len(common) >= min(len(first.blocks), len(second.blocks))
+
+
+def tell_apart(first: Sample, second: Sample, paired: bool, seed: int) -> tuple[int, float]:
+    """Test whether the times of two points can be told apart.
+
+    Paired: sign-flip test on the log ratios over the common blocks. Unpaired: permutation test on
+    the log times of all blocks.
+
+    Returns
+    -------
+    blocks : int
+        Pairs, or blocks of the smaller sample.
+    p_value : float
+        NaN with fewer than two of these.
+    """
+    _, mine, theirs = np.intersect1d(first.blocks, second.blocks, return_indices=True)
+    blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
+    if blocks < 2:
+        return blocks, np.nan
+    if paired:
+        return blocks, sign_flip_p(np.log(first.seconds[mine] / second.seconds[theirs]), seed)
+    return blocks, permutation_p(np.log(first.seconds), np.log(second.seconds), seed)
+
+
+def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Rows of the oversubscription table of one case: what level L brings over level 1 at equal cores.
+
+    Levels differ in their process counts, so no block holds both: the test is unpaired.
+    """
+    for curve in (curve for curve in curves if curve.oversubscription > 1):
+        for one in (one for one in curves if _one_process_a_core(one, curve)):
+            for j in np.flatnonzero(curve.own):
+                equal = np.flatnonzero(one.table["cores"] == curve.table["cores"][j])
+                if len(equal):
+                    yield _gain(one, equal[-1], curve, j, settings)
+
+
+def _one_process_a_core(one: Curve, curve: Curve) -> bool:
+    same = (one.kind, one.interconnect, one.oversubscription) == (curve.kind, curve.interconnect, 1)
+    if not same or one.processes_per_node is None or curve.processes_per_node is None:
+        return same
+    return one.processes_per_node * curve.oversubscription == curve.processes_per_node
+
+
+def _gain(one: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[str, object]:
+    draws = oversubscription_gain_percent(curve.draws[j], one.draws[i])
+    low, high = percentile_interval(draws, settings.level)
+    blocks, p_value = tell_apart(one.samples[i], curve.samples[j], False, settings.seed)
+    simulated = curve.kind == "simulated"
+    seconds, seconds_of_one = curve.table["seconds"][j], one.table["seconds"][i]
+    return {
+        "case": curve.case,
+        "interconnect": curve.interconnect,
+        "kind": curve.kind,
+        "oversubscription": curve.oversubscription,
+        "processes_per_node": curve.processes_per_node,
+        "cores": curve.table["cores"][j],
+        "nodes": curve.table["nodes"][j] or np.nan,
+        "processes": curve.processes[j],
+        "processes_of_one": one.processes[i],
+        "seconds": seconds,
+        "seconds_of_one": seconds_of_one,
+        "gain_percent": oversubscription_gain_percent(seconds, seconds_of_one),
+        "gain_low": low,
+        "gain_high": high,
+        "blocks": None if simulated else blocks,
+        "p_value": np.nan if simulated else p_value,
+    }

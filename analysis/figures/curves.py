@@ -1,0 +1,227 @@
+"""Curves against processes: what shares axes, what is one curve, and how they are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.axes import count_axis, log_axis
+from analysis.figures.drawing import Drawing
+from analysis.figures.style import Look
+from analysis.kinds import comparable_sets
+from analysis.labels import SERIAL, Labels
+
+PERCENT = 100.0
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A column of the scaling table as a panel shows it."""
+
+    column: str
+    title: str
+    unit: str
+    factor: float = 1.0
+
+
+SPEEDUP = Quantity("speedup", "Speedup", "")
+EFFICIENCY = Quantity("efficiency", "Efficiency (%)", f"{formats.THIN}%", PERCENT)
+TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows of the scaling table that share axes: kinds that may be compared, one oversubscription level."""
+
+    kinds: tuple[str, ...]
+    level: int
+    rows: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve: an interconnect, its kind, processes per node where placement varies, rows by processes."""
+
+    interconnect: str
+    kind: str
+    placement: float | None
+    rows: Sequence[Mapping[Hashable, Any]]
+
+    def title(self, labels: Labels) -> str:
+        """Name it as a legend or a value on hover does."""
+        name = labels.interconnect(self.interconnect, self.kind)
+        return (
+            name if self.placement is None else f"{name}, {formats.number(self.placement)} processes per node"
+        )
+
+
+def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[Panel]:
+    """Split the rows of a case into those that may share axes.
+
+    Parameters
+    ----------
+    scaling : DataFrame
+        Rows of the scaling table of one case.
+    declared : sequence of pairs of str
+        Kinds that the study declares comparable.
+
+    Returns
+    -------
+    list of Panel
+        By kinds, then by level. The serial run, one process on one core, is in those of level 1.
+    """
+    panels = []
+    for kinds in comparable_sets(scaling["kind"], declared):
+        rows = scaling[scaling["kind"].isin(kinds)]
+        for level, of_level in rows.groupby("oversubscription"):
+            shown = of_level if level == 1 else of_level[~of_level["serial"]]
+            if not shown["serial"].all():
+                panels.append(Panel(kinds, int(level), shown))
+    return panels
+
+
+def curves_of(panel: Panel, labels: Labels) -> list[Curve]:
+    """List the curves of a panel, in the study's order of interconnects."""
+    order = labels.sorted_interconnects(panel.rows["interconnect"])
+    curves = [
+        Curve(name, kind, None if math.isnan(placement) else placement, _records(group))
+        for (name, kind, placement), group in panel.rows.groupby(
+            ["interconnect", "kind", "processes_per_node"], dropna=False
+        )
+    ]
+    return sorted(
+        curves, key=lambda curve: (order.index(curve.interconnect), curve.kind, curve.placement or 0)
+    )
+
+
+def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    return rows.sort_values("processes").to_dict("records")
+
+
+def draw_panel(
+    axes: Axes,
+    panel: Panel,
+    curves: Sequence[Curve],
+    quantity: Quantity,
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    """Draw the ideal, the `curves` and the serial run of a panel."""
+    for x, y in ideal_of(panel.rows, quantity):
+        axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
+    for place, curve in enumerate(curves):
+        # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
+        shift = dodge(place, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
+        _draw_curve(axes, curve, quantity, shift, drawing, labels, looks[curve.interconnect])
+    serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
+    _draw_points(axes, serial, quantity, 1.0, style.SERIAL_LOOK, None, SERIAL, drawing)
+
+
+def _draw_curve(
+    axes: Axes,
+    curve: Curve,
+    quantity: Quantity,
+    shift: float,
+    drawing: Drawing,
+    labels: Labels,
+    look: Look,
+) -> None:
+    """Draw a line, and a marker with its interval bar for every point (hollow without interval).
+
+    `shift` is a factor on the process counts that keeps the bars of several curves apart; the serial run
+    stays where it is.
+    """
+    x = [row["processes"] * (1.0 if row["serial"] else shift) for row in curve.rows]
+    y = [row[quantity.column] * quantity.factor for row in curve.rows]
+    (line,) = axes.plot(x, y, color=look.colour, linestyle=style.line_of(curve.kind), zorder=2)
+    drawing.mark(line, curve.interconnect)
+    own = [row for row in curve.rows if not row["serial"]]
+    _draw_points(axes, own, quantity, shift, look, curve.interconnect, curve.title(labels), drawing)
+
+
+def _draw_points(
+    axes: Axes,
+    rows: Sequence[Mapping[Hashable, Any]],
+    quantity: Quantity,
+    shift: float,
+    look: Look,
+    interconnect: str | None,
+    title: str,
+    drawing: Drawing,
+) -> None:
+    values = [
+        [formats.as_float(row[f"{quantity.column}{end}"]) * quantity.factor for end in ("", "_low", "_high")]
+        for row in rows
+    ]
+    x = [row["processes"] * shift for row in rows]
+    bars = axes.vlines(
+        x,
+        [low for _, low, _ in values],
+        [high for _, _, high in values],
+        color=look.colour,
+        linewidth=0.8,
+        zorder=2.5,
+    )
+    drawing.mark(bars, interconnect)
+    for row, place, (value, low, high) in zip(rows, x, values, strict=True):
+        hollow = math.isnan(low) or math.isnan(high)
+        (marker,) = axes.plot(
+            place,
+            value,
+            marker=look.marker,
+            markerfacecolor=style.PAPER if hollow else look.colour,
+            markeredgecolor=look.colour,
+            markeredgewidth=0.8,
+            linestyle="none",
+            zorder=3,
+        )
+        count = formats.counted(row["processes"], "process", "processes")
+        told = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
+        drawing.mark(marker, interconnect, f"{title}, {count}: {told}")
+
+
+def dodge(place: int, curves: int, counts: Iterable[int]) -> float:
+    """Factor on the counts of curve `place` of `curves` that keeps interval bars from covering each other.
+
+    A step is 0.08 of a doubling, less where all of them would take more than 0.28 of the narrowest gap.
+    """
+    unique = sorted({int(count) for count in counts})
+    gap = min((math.log2(b / a) for a, b in pairwise(unique)), default=1.0)
+    step = min(0.08, 0.28 * min(gap, 1.0) / max(curves - 1, 1))
+    return 2 ** (step * (place - (curves - 1) / 2))
+
+
+def ideal_of(rows: pd.DataFrame, quantity: Quantity) -> list[tuple[list[float], list[float]]]:
+    """List ideal values against processes, one line per reference: what an efficiency of 1 would give."""
+    lines = []
+    for _, of_reference in rows.groupby("reference_seconds"):
+        points = of_reference.drop_duplicates("processes").sort_values("processes")
+        ideal = {
+            "speedup": points["speedup"] / points["efficiency"],
+            "efficiency": points["efficiency"] * 0 + PERCENT,
+            "seconds": points["seconds"] * points["efficiency"],
+        }
+        lines.append((points["processes"].astype(float).to_list(), ideal[quantity.column].to_list()))
+    return lines
+
+
+def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: float) -> None:
+    """Set scales, limits and ticks of a panel from all `rows` that share its axes."""
+    count_axis(axes, rows["processes"], inches)
+    columns = [quantity.column, f"{quantity.column}_low", f"{quantity.column}_high"]
+    values = (rows[columns].to_numpy(float) * quantity.factor).ravel()
+    if quantity is EFFICIENCY:
+        finite = [value for value in values if math.isfinite(value)]
+        low, high = min(finite), max([PERCENT, *finite])
+        axes.set_ylim(0 if low < 40 else 10 * math.floor((low - 3) / 10), high + 0.04 * (high - min(low, 60)))
+        return
+    log_axis(axes, values, base=2 if quantity is SPEEDUP else 10)

@@ -1,0 +1,175 @@
+"""A figure with what it needs around it: caption, values to show on hover, files."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from analysis.figures import style
+from analysis.labels import one_line
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+DECIMALS = re.compile(r"(\.\d\d)\d+")
+"""More than a hundredth of a point, which nobody can see, would double the size of the files."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What an element of a figure stands for.
+
+    Attributes
+    ----------
+    interconnect : str
+        Empty where it belongs to none.
+    text : str
+        Shown on hover; empty for what only belongs to the interconnect (a line, a legend entry).
+    """
+
+    interconnect: str
+    text: str = ""
+
+
+@dataclass
+class Drawing:
+    """A figure and what a page says about it.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its files and prefix of its identifiers.
+    topic : str
+        What the figure is for (``scaling``, ``overview``, ...): where the report puts it.
+    figure : Figure
+    caption : str
+    alt : str
+        What it shows, for those who do not see it.
+    case : str or None
+        The case, where it shows one only.
+    marks : dict of str to Mark
+        By the identifier (gid) of the artist.
+    """
+
+    name: str
+    topic: str
+    figure: Figure
+    caption: str
+    alt: str
+    case: str | None = None
+    marks: dict[str, Mark] = field(default_factory=dict)
+
+    def mark(self, artist: Artist, interconnect: object, text: str = "") -> None:
+        """Tie an artist to its interconnect and to the values shown when a pointer is over it."""
+        gid = f"mark{len(self.marks)}"
+        artist.set_gid(gid)
+        self.marks[gid] = Mark(one_line(interconnect) if isinstance(interconnect, str) else "", text)
+
+    def entry(self) -> dict[str, Any]:
+        """Return what a report needs to know to show the figure, as plain data."""
+        width, height = (round(float(inches), 3) for inches in self.figure.get_size_inches())
+        return {"name": self.name, "topic": self.topic, "case": self.case, "caption": self.caption,
+                "alt": self.alt, "width_inches": width, "height_inches": height}  # fmt: skip
+
+
+def canvas(height: float, width: float = style.WIDTH) -> Figure:
+    """Empty figure of a size in inches, laid out so that nothing overlaps. Call within `mpl.rc_context`."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
+    return figure
+
+
+def save(drawing: Drawing, folder: Path, dots_per_inch: int = 200) -> list[Path]:
+    """Write a drawing as SVG and PNG.
+
+    The same drawing gives the same bytes. In the SVG every mark is a group with its text as title and
+    its interconnect as ``data-interconnect``; identifiers begin with the drawing's name, so that several
+    figures can stand in one page.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    folder : Path
+        Must exist.
+    dots_per_inch : int
+        Of the PNG.
+
+    Returns
+    -------
+    list of Path
+    """
+    files = [folder / f"{drawing.name}.svg", folder / f"{drawing.name}.png"]
+    with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
+        FigureCanvasAgg(drawing.figure)
+        drawing.figure.draw_without_rendering()
+        drawing.figure.set_layout_engine("none")
+        raw = BytesIO()
+        drawing.figure.savefig(raw, format="svg", dpi=dots_per_inch, metadata={"Date": None})
+        files[0].write_bytes(_annotated(raw.getvalue(), drawing))
+        drawing.figure.savefig(files[1], dpi=dots_per_inch)
+    return files
+
+
+def _annotated(svg: bytes, drawing: Drawing) -> bytes:
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(svg)
+    for metadata in root.findall(f"{{{SVG}}}metadata"):
+        root.remove(metadata)
+    root.set("role", "img")
+    root.set("aria-label", drawing.alt)
+    for element in root.iter():
+        gid = element.get("id")
+        if mark := drawing.marks.get(gid or ""):
+            element.set("class", "mark" if mark.text else "part")
+            if mark.interconnect:
+                element.set("data-interconnect", mark.interconnect)
+            if mark.text:
+                title = ElementTree.Element(f"{{{SVG}}}title")
+                title.text = mark.text
+                element.insert(0, title)
+        _prefix_identifiers(element, drawing.name)
+        for key in {"d", "x", "y", "transform"} & element.attrib.keys():
+            element.set(key, DECIMALS.sub(r"\1", element.attrib[key]))
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:
+    for key, value in element.attrib.items():
+        if key == "id":
+            element.set(key, f"{prefix}-{value}")
+        elif key == f"{{{XLINK}}}href" and value.startswith("#"):
+            element.set(key, f"#{prefix}-{value[1:]}")
+        elif "url(#" in value:
+            element.set(key, value.replace("url(#", f"url(#{prefix}-"))
+
+
+def file_stem(*words: str, taken: set[str]) -> str:
+    """Name of a file made of `words`, of letters, digits, ``_`` and ``-`` alone, and not in `taken`.
+
+    Examples
+    --------
+    >>> file_stem("scaling", "../a b", taken={"scaling-a_b"})
+    'scaling-a_b-2'
+    """
+    parts = [re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_") or "x" for word in words]
+    stem = "-".join(parts)[:80]
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+def shortened(label: str, width: int = 52, lines: int = 2) -> str:
+    """Break a label into at most so many `lines` of at most `width` letters; what is cut ends in ``…``."""
+    return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder="…")) or label

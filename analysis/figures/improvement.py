@@ -1,0 +1,202 @@
+"""What each interconnect brings over a baseline: dots with whiskers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.style import Look
+from analysis.kinds import side
+from analysis.labels import Labels
+
+COLUMNS = 4
+ROW_HEIGHT = 0.27
+TITLE_HEIGHT = 0.55
+AVERAGE_BELOW = 0.26
+"""Distance of the average from the headline, in rows."""
+
+
+def improvement_figures(
+    improvement: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
+) -> list[Drawing]:
+    """Draw the improvement over each baseline, one panel per case and oversubscription level.
+
+    Parameters
+    ----------
+    improvement : DataFrame
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        One per baseline and kind of it; none for a baseline that nothing could be compared with.
+    """
+    drawings: list[Drawing] = []
+    known = improvement[improvement["improvement_percent"].notna()]
+    known = known.assign(
+        baseline_kind=known["kind"].map(lambda kind: side(kind, 0)),
+        own_kind=known["kind"].map(lambda kind: side(kind, 1)),
+    )
+    for baseline in labels.sorted_interconnects(known["baseline_interconnect"].unique()):
+        of_baseline = known[known["baseline_interconnect"] == baseline]
+        for (kind, level), rows in of_baseline.groupby(["baseline_kind", "oversubscription"]):
+            stem = file_stem("improvement", baseline, taken={drawing.name for drawing in drawings})
+            several = known["oversubscription"].nunique() > 1
+            title = labels.interconnect(baseline, kind) + f" at oversubscription {level}" * several
+            drawings.append(_figure(stem, title, rows, labels, looks))
+    return drawings
+
+
+def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+    cases = labels.sorted_cases(rows["case"].unique())
+    order = labels.sorted_interconnects(rows["interconnect"].unique())
+    entries = sorted(
+        set(zip(rows["interconnect"], rows["own_kind"], strict=True)),
+        key=lambda pair: (order.index(pair[0]), pair),
+    )
+    columns = min(COLUMNS, len(cases))
+    chunks = [cases[start : start + columns] for start in range(0, len(cases), columns)]
+    names = [shortened(labels.interconnect(*entry), 26) for entry in entries]
+    panel_height = ROW_HEIGHT * len(entries) + 0.15
+    with mpl.rc_context(style.RC):
+        figure = canvas((panel_height + TITLE_HEIGHT) * len(chunks) + 0.5)
+        caption = _caption(title, rows, labels)
+        alt = f"Improvement over {title} in percent, by case and interconnect."
+        drawing = Drawing(stem, "improvement", figure, caption, alt)
+        grid = figure.subplots(len(chunks), columns, squeeze=False, sharey=True)
+        for axis_row, chunk in zip(grid, chunks, strict=True):
+            for axes, case in zip(axis_row, [*chunk, *[None] * (columns - len(chunk))], strict=True):
+                if case is None:
+                    axes.set_axis_off()
+                    continue
+                panel = rows[rows["case"] == case]
+                _draw_panel(axes, panel, entries, drawing, labels, looks)
+                _fit(axes, panel)
+                axes.set_title(_title(labels.case(case), panel, columns))
+            axis_row[0].set_yticks(range(len(entries)), names)
+            axis_row[0].set_ylim(len(entries) - 0.4, -0.6)
+        for axes in grid[-1]:
+            axes.set_xlabel("Improvement (%)")
+        figure.legend(
+            [_whisker("o", 4.2), _whisker("|", 5)],
+            ["At the baseline's peak", "Average of the counts up to the peak"],
+            loc="outside lower center",
+            ncols=2,
+        )
+    return drawing
+
+
+def _whisker(marker: str, size: float) -> Line2D:
+    return Line2D([], [], color=style.INK, marker=marker, markersize=size, linewidth=0.9)
+
+
+def _draw_panel(
+    axes: Axes,
+    rows: pd.DataFrame,
+    entries: Sequence[tuple[str, str]],
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    for row in rows.to_dict("records"):
+        place = entries.index((row["interconnect"], row["own_kind"]))
+        look = looks[row["interconnect"]]
+        text = _told(row, labels)
+        _dot(axes, row, "improvement", place - AVERAGE_BELOW / 2, look, look.marker, drawing, text)
+        if not formats.is_missing(row["average_percent"]):
+            average = formats.bracketed_percent(
+                *(row[f"average_{end}"] for end in ("percent", "low", "high"))
+            )
+            name = labels.interconnect(row["interconnect"], row["own_kind"])
+            _dot(
+                axes, row, "average", place + AVERAGE_BELOW, look, "|", drawing,
+                f"{name}: average improvement {average}{formats.THIN}%",
+            )  # fmt: skip
+
+
+def _dot(
+    axes: Axes,
+    row: Mapping[Hashable, Any],
+    quantity: str,
+    height: float,
+    look: Look,
+    marker: str,
+    drawing: Drawing,
+    text: str,
+) -> None:
+    value, low, high = (formats.as_float(row[f"{quantity}_{end}"]) for end in ("percent", "low", "high"))
+    hollow = formats.is_missing(low) or formats.is_missing(high)
+    if not hollow:
+        (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
+        drawing.mark(line, row["interconnect"])
+    (dot,) = axes.plot(
+        value,
+        height,
+        marker=marker,
+        linestyle="none",
+        color=look.colour,
+        markerfacecolor=style.PAPER if hollow else look.colour,
+        markersize=4.2 if marker != "|" else 5,
+        zorder=3,
+    )
+    drawing.mark(dot, row["interconnect"], text)
+    if quantity == "improvement" and row["distinguishable"]:
+        star = axes.annotate(
+            "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
+        )
+        drawing.mark(star, row["interconnect"])
+
+
+def _fit(axes: Axes, rows: pd.DataFrame) -> None:
+    """Show all values and 0, with room for the star."""
+    columns = [f"{name}_{end}" for name in ("improvement", "average") for end in ("percent", "low", "high")]
+    values = [0.0, *(float(value) for value in rows[columns].astype(float).stack())]
+    span = max(max(values) - min(values), 1.0)
+    axes.set_xlim(min(values) - 0.08 * span, max(values) + 0.14 * span)
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
+
+
+def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
+    counts = sorted({int(count) for count in rows["at_processes"]})
+    where = f"at {formats.listed(map(str, counts), 'or')} {'process' if counts == [1] else 'processes'}"
+    width = 26 if columns > 3 else 36
+    return f"{shortened(case, width)}\n{shortened(where, width, lines=1)}"
+
+
+def _told(row: Mapping[Hashable, Any], labels: Labels) -> str:
+    name = labels.interconnect(row["interconnect"], row["own_kind"])
+    value = formats.bracketed_percent(*(row[f"improvement_{end}"] for end in ("percent", "low", "high")))
+    words = [
+        f"{name} at {formats.counted(row['at_processes'], 'process', 'processes')}: {value}{formats.THIN}%"
+    ]
+    if not formats.is_missing(row["p_adjusted"]):
+        words.append(formats.p_value(row["p_adjusted"]))
+        words.append("distinguishable" if row["distinguishable"] else "not distinguishable")
+    return ", ".join(words)
+
+
+def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
+    sentences = [f"Improvement over {title}: what is faster lies to the right of 0."]
+    if rows["improvement_low"].notna().any():
+        sentences.append(f"Whiskers are {labels.level} intervals; * marks what is distinguishable.")
+        if rows["improvement_low"].isna().any():
+            sentences.append("Hollow points have no interval.")
+    else:
+        sentences.append("Hollow points: no intervals and no test, since there is one sample each.")
+    across = sorted({kind for kind in rows["kind"] if "/" in kind})
+    if across:
+        named = formats.listed([kind.replace("/", " and ") for kind in across])
+        sentences.append(f"Comparisons between {named} interconnects are declared by the study.")
+    return " ".join(sentences)

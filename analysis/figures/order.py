@@ -1,0 +1,181 @@
+"""Every repetition in the order in which it was run: drift, outliers and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, shortened
+from analysis.figures.legend import add_legend, legend_entries
+from analysis.figures.style import Look
+from analysis.labels import Labels, one_line
+
+PANEL_HEIGHT = 0.95
+ALL_PANELS = 6.4
+NOISE_HEIGHT = 0.75
+HOVERED = 3000
+"""Repetitions up to which each has a marker of its own, with its values on hover; beyond, one image."""
+MOST_SHADES = 200
+POINT = ["case", "interconnect", "kind", "nodes", "processes", "oversubscription"]
+
+
+def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Repetitions that have a start time, in the order of execution.
+
+    Parameters
+    ----------
+    runs : DataFrame
+
+    Returns
+    -------
+    DataFrame
+        `runs` with ``order`` (from 1) and ``deviation_percent``: the time over the median of the valid
+        repetitions of its point, less 1, in percent; empty where it or the median is.
+    """
+    started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
+    ordered = runs.assign(moment=started).dropna(subset="moment").sort_values("moment", kind="stable")
+    ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
+    valid = ordered["seconds"].where(ordered["valid"])
+    medians = valid.groupby([ordered[key] for key in POINT], dropna=False).transform("median")
+    return ordered.assign(deviation_percent=100 * (ordered["seconds"] / medians - 1))
+
+
+def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw how far each repetition was from the median of its point, against the order of execution.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        One, or none where no start times are known.
+    """
+    ordered = ordered_runs(runs)
+    if ordered["deviation_percent"].notna().sum() == 0:
+        return []
+    cases = labels.sorted_cases(ordered["case"].unique())
+    noisy = ordered["noise"].notna().any()
+    names = formats.listed([labels.case(case) for case in cases])
+    ratios = [min(PANEL_HEIGHT, ALL_PANELS / len(cases))] * len(cases) + [NOISE_HEIGHT] * bool(noisy)
+    height = sum(ratios) + 0.3
+    with mpl.rc_context(style.RC | {"lines.markersize": 3.2}):
+        figure = canvas(height)
+        drawing = Drawing(
+            "order",
+            "order",
+            figure,
+            _caption(ordered, names, noisy),
+            f"Deviation of each repetition of {names} from its point's median, in order of execution.",
+        )
+        grid = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        limit = shown_limit(ordered)
+        for axes in grid:
+            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
+        for axes, case in zip(grid, cases, strict=False):
+            axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
+            _draw_case(axes, ordered[ordered["case"] == case], limit, drawing, labels, looks)
+            axes.set_ylim(-1.08 * limit, 1.08 * limit)
+            axes.set_title(shortened(labels.case(case), 90))
+        figure.supylabel("Deviation from the median of the point (%)", fontsize=style.RC["axes.labelsize"])
+        if noisy:
+            _draw_noise(grid[-1], ordered)
+        for axes in grid:
+            _shade_blocks(axes, ordered)
+            axes.set_xlim(0, len(ordered) + 1)
+            axes.grid(False, axis="x")
+        grid[-1].set_xlabel("Repetitions in order of execution")
+        serial = bool(ordered["interconnect"].isna().any())
+        entries = legend_entries(ordered, labels)
+        legend = add_legend(figure, drawing, entries, looks, serial=serial, curves=False)
+        figure.set_size_inches(style.WIDTH, height + legend)
+    return [drawing]
+
+
+def shown_limit(ordered: pd.DataFrame) -> float:
+    """Choose the largest deviation in percent that is shown to scale.
+
+    It is the largest of all, unless that is more than three times the 98th percentile of the valid ones.
+    """
+    sizes = ordered["deviation_percent"].abs().dropna()
+    usual = sizes[ordered["valid"]].quantile(0.98) if ordered["valid"].any() else sizes.max()
+    return float(max(min(sizes.max(), 3 * usual), 0.5))
+
+
+def _draw_case(
+    axes: Axes,
+    rows: pd.DataFrame,
+    limit: float,
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    shown = rows[rows["deviation_percent"].notna()]
+    for (interconnect, valid), group in shown.groupby(["interconnect", "valid"], dropna=False):
+        look = style.SERIAL_LOOK if formats.is_missing(interconnect) else looks[interconnect]
+        marks = {
+            "color": look.colour,
+            "linestyle": "none",
+            "marker": look.marker if valid else "x",
+            "alpha": 0.9,
+        }
+        heights = group["deviation_percent"].clip(-limit, limit)
+        if axes.get_rasterization_zorder() is not None:
+            axes.plot(group["order"], heights, **marks)
+            continue
+        for row, height in zip(group.itertuples(), heights, strict=True):
+            (point,) = axes.plot(row.order, height, **marks)
+            drawing.mark(point, interconnect, _told(row, labels))
+
+
+def _told(row: Any, labels: Labels) -> str:
+    count = formats.counted(row.processes, "process", "processes")
+    deviation = formats.percent(row.deviation_percent, signed=True)
+    name, level = labels.interconnect(row.interconnect, row.kind), row.oversubscription
+    time = formats.seconds(row.seconds)
+    text = f"{name}, {count}, oversubscription {level}, block {row.block}: {time} ({deviation})"
+    return text if row.valid else f"{text}, invalid: {one_line(row.reason)}"
+
+
+def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
+    noise = ordered.dropna(subset="noise")
+    axes.vlines(noise["order"], 0, 100 * noise["noise"].astype(float), color=style.INK, linewidth=0.7)
+    axes.set_ylim(bottom=0)
+    axes.set_title("Noise: share of the run under CPU pressure (%)")
+
+
+def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
+    """Shade every other run of repetitions of the same block."""
+    block = ordered["block"].to_numpy()
+    starts = [0, *(place for place in range(1, len(block)) if block[place] != block[place - 1]), len(block)]
+    if len(starts) > MOST_SHADES:
+        return
+    for first, last in list(pairwise(starts))[1::2]:
+        axes.axvspan(first + 0.5, last + 0.5, color=style.SHADE, zorder=0, linewidth=0)
+
+
+def _caption(ordered: pd.DataFrame, names: str, noisy: bool) -> str:
+    limit = shown_limit(ordered)
+    beyond = int((ordered["deviation_percent"].abs() > limit).sum())
+    sentences = [
+        f"Time of every repetition of {names}, less the median of its point, in order of execution; shades "
+        "part the blocks."
+    ]
+    if beyond:
+        edge = formats.percent(limit)
+        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond ±{edge} drawn at the edge.")
+    if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
+        sentences.append("Crosses are invalid repetitions.")
+    if noisy:
+        sentences.append("Bottom: noise, the share of each run's wall time under CPU pressure.")
+    return " ".join(sentences)

@@ -1,0 +1,207 @@
+"""Oversubscription levels side by side at equal cores: bars of time with the gain over level 1."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.style import Look
+from analysis.kinds import comparable_sets
+from analysis.labels import Labels
+
+COLUMNS = 3
+BAR_HEIGHT = 0.135
+"""Of one bar, in inches."""
+GAP = 0.5
+"""Between two interconnects, in bars."""
+POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "processes_per_node"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Time of one level: row of the scaling table, and of the oversubscription table for levels above 1."""
+
+    level: int
+    row: Mapping[Hashable, Any]
+    gain: Mapping[Hashable, Any] | None
+
+
+def oversubscription_figures(
+    oversubscription: pd.DataFrame, scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
+) -> list[Drawing]:
+    """Draw the time of all levels at equal cores, one figure per case.
+
+    Parameters
+    ----------
+    oversubscription, scaling : DataFrame
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        In the study's order of cases, for those that have a level above 1; with more than three core
+        counts, of the largest three.
+    """
+    drawings: list[Drawing] = []
+    for case in labels.sorted_cases(oversubscription["case"].unique()):
+        rows = oversubscription[oversubscription["case"] == case]
+        points = scaling[scaling["case"] == case]
+        stem = file_stem("oversubscription", case, taken={drawing.name for drawing in drawings})
+        drawings.append(_figure(stem, case, rows, points, labels, looks))
+    return drawings
+
+
+def _figure(
+    stem: str,
+    case: str,
+    rows: pd.DataFrame,
+    scaling: pd.DataFrame,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> Drawing:
+    all_cores = sorted(int(cores) for cores in rows["cores"].unique())
+    cores = all_cores[-COLUMNS:]
+    rows = rows[rows["cores"].isin(cores)]
+    sets = comparable_sets(rows["kind"], labels.declared)
+    levels = [1, *sorted(int(level) for level in rows["oversubscription"].unique())]
+    groups = [rows[rows["kind"].isin(kinds)] for kinds in sets]
+    sizes = [_names(group, labels) for group in groups]
+    heights = [BAR_HEIGHT * (len(levels) + GAP) * len(names) + 0.1 for names in sizes]
+    with mpl.rc_context(style.RC):
+        figure = canvas(sum(heights) + 0.85 + 0.2 * (len(sets) - 1))
+        caption = _caption(case, cores, all_cores, rows, labels)
+        per_core = formats.listed(map(str, levels))
+        alt = f"Time of {labels.case(case)} at equal cores with {per_core} processes per core."
+        drawing = Drawing(stem, "oversubscription", figure, caption, alt, case)
+        grid = figure.subplots(
+            len(sets), len(cores), squeeze=False, sharey="row", sharex=True, height_ratios=heights
+        )
+        for line, (axis_row, group, names) in enumerate(zip(grid, groups, sizes, strict=True)):
+            for axes, count in zip(axis_row, cores, strict=True):
+                panel = group[group["cores"] == count]
+                for place, (name, kind) in enumerate(names):
+                    bars = _bars(panel[(panel["interconnect"] == name) & (panel["kind"] == kind)], scaling)
+                    first = place * (len(levels) + GAP)
+                    title = labels.interconnect(name, kind)
+                    _draw_bars(axes, bars, levels, first, looks[name], name, title, drawing)
+                axes.grid(False, axis="y")
+                axes.tick_params(axis="y", length=0)
+                if line == 0:
+                    axes.set_title(formats.counted(count, "core"), fontweight="bold")
+            middle = (len(levels) - 1) / 2
+            axis_row[0].set_yticks(
+                [place * (len(levels) + GAP) + middle for place in range(len(names))],
+                [shortened(labels.interconnect(*name), 26) for name in names],
+            )
+            axis_row[0].set_ylim(len(names) * (len(levels) + GAP) - GAP - 0.3, -0.7)
+        highest = max(axes.dataLim.x1 for axis_row in grid for axes in axis_row)
+        grid[0][0].set_xlim(0, highest * (1.3 + 0.3 * len(cores)))
+        grid[0][0].xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
+        for axes in grid[-1]:
+            axes.set_xlabel("Time per run (s)")
+        figure.legend(
+            [Patch(facecolor=style.IDEAL, hatch=_hatch(levels, level)) for level in levels],
+            [formats.counted(level, "process per core", "processes per core") for level in levels],
+            loc="outside lower center",
+            ncols=len(levels),
+        )
+    return drawing
+
+
+def _hatch(levels: Sequence[int], level: int) -> str:
+    return style.HATCHES[levels.index(level) % len(style.HATCHES)]
+
+
+def _names(rows: pd.DataFrame, labels: Labels) -> list[tuple[str, str]]:
+    order = labels.sorted_interconnects(rows["interconnect"])
+    pairs = rows[["interconnect", "kind"]].drop_duplicates().itertuples(index=False, name=None)
+    return sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
+
+
+def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
+    """Bars of one interconnect at one core count: level 1, and every level that is compared with it."""
+    bars: dict[int, Bar] = {}
+    for gain in gains.to_dict("records"):
+        for level, processes in (
+            (1, gain["processes_of_one"]),
+            (gain["oversubscription"], gain["processes"]),
+        ):
+            found = scaling[
+                (scaling["interconnect"] == gain["interconnect"])
+                & (scaling["kind"] == gain["kind"])
+                & (scaling["oversubscription"] == level)
+                & (scaling["processes"] == processes)
+            ]
+            for row in found.head(1).to_dict("records"):
+                bars.setdefault(level, Bar(level, row, gain if level > 1 else None))
+    return [bars[level] for level in sorted(bars)]
+
+
+def _draw_bars(
+    axes: Axes,
+    bars: Sequence[Bar],
+    levels: Sequence[int],
+    first: float,
+    look: Look,
+    interconnect: str,
+    title: str,
+    drawing: Drawing,
+) -> None:
+    for bar in bars:
+        height = first + levels.index(bar.level)
+        value, low, high = (formats.as_float(bar.row[f"seconds{end}"]) for end in ("", "_low", "_high"))
+        hollow = formats.is_missing(low)
+        (patch,) = axes.barh(
+            height,
+            value,
+            height=0.86,
+            facecolor=look.colour,
+            hatch=_hatch(levels, bar.level),
+            edgecolor=style.PAPER,
+            linewidth=0,
+            zorder=2,
+        )
+        told = f"{title}, {bar.level} per core: {formats.bracketed(value, low, high)}{formats.THIN}s"
+        label = ""
+        if bar.gain is not None:
+            gain = formats.bracketed_percent(*(bar.gain[f"gain_{end}"] for end in ("percent", "low", "high")))
+            star = "*" if bar.gain["distinguishable"] else ""
+            label = f"{gain}{formats.THIN}%{star}"
+            told += f", gain {label}"
+        drawing.mark(patch, interconnect, told)
+        if not hollow:
+            (whisker,) = axes.plot([low, high], [height, height], color=style.INK, linewidth=0.9, zorder=3)
+            drawing.mark(whisker, interconnect)
+        text = axes.annotate(
+            label, (value if hollow else max(value, high), height), xytext=(3, 0), textcoords="offset points",
+            va="center", fontsize=7,
+        )  # fmt: skip
+        drawing.mark(text, interconnect)
+
+
+def _caption(
+    case: str, cores: Sequence[int], all_cores: Sequence[int], rows: pd.DataFrame, labels: Labels
+) -> str:
+    sentences = [
+        f"{labels.case(case)}: time per run at equal cores, by oversubscription level (processes per core). "
+        "Beside the bars: the gain over one process per core, in percent of speed."
+    ]
+    if len(cores) < len(all_cores):
+        sentences.append(f"Shown are the largest {len(cores)} of {len(all_cores)} core counts.")
+    if rows["gain_low"].notna().any():
+        sentences.append(
+            f"Whiskers and brackets are {labels.level} intervals; * marks what is distinguishable."
+        )
+    else:
+        sentences.append("There are no intervals, since there is one sample each.")
+    return " ".join(sentences)

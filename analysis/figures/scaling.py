@@ -1,0 +1,179 @@
+"""Speedup, efficiency and time against processes: a figure per case and an overview of all cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.curves import (
+    EFFICIENCY,
+    SPEEDUP,
+    TIME,
+    Panel,
+    curves_of,
+    draw_panel,
+    finish_axis,
+    panels_of,
+)
+from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.legend import add_legend, legend_entries, reading_notes
+from analysis.figures.style import Look
+from analysis.labels import Labels
+
+PANEL_HEIGHT = 1.85
+OVERVIEW_COLUMNS = 4
+OVERVIEW_HEIGHT = 1.45
+QUANTITIES = (SPEEDUP, EFFICIENCY, TIME)
+
+
+def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw speedup, efficiency and time of every case, one row of panels per oversubscription level.
+
+    Kinds that may not be compared have rows of their own.
+
+    Parameters
+    ----------
+    scaling : DataFrame
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        In the study's order of cases; none for a case of which there is nothing but a serial run.
+    """
+    drawings: list[Drawing] = []
+    for case in labels.sorted_cases(scaling["case"].unique()):
+        panels = panels_of(scaling[scaling["case"] == case], labels.declared)
+        if panels:
+            taken = {drawing.name for drawing in drawings}
+            drawings.append(
+                _scaling_figure(case, panels, labels, looks, file_stem("scaling", case, taken=taken))
+            )
+    return drawings
+
+
+def _scaling_figure(
+    case: str, panels: Sequence[Panel], labels: Labels, looks: Mapping[str, Look], name: str
+) -> Drawing:
+    rows = pd.concat([panel.rows for panel in panels])
+    entries = legend_entries(rows, labels)
+    with mpl.rc_context(style.RC):
+        figure = canvas(1.0)
+        drawing = Drawing(
+            name,
+            "scaling",
+            figure,
+            _scaling_caption(case, panels, rows, labels),
+            _alt(case, rows, labels),
+            case,
+        )
+        grid = figure.subplots(len(panels), 3, sharex="col", sharey="col", squeeze=False)
+        for panel, axes in zip(panels, grid, strict=True):
+            curves = curves_of(panel, labels)
+            for axis, quantity in zip(axes, QUANTITIES, strict=True):
+                draw_panel(axis, panel, curves, quantity, drawing, labels, looks)
+                axis.set_ylabel(quantity.title)
+            axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
+        for axis, quantity in zip(grid[0], QUANTITIES, strict=True):
+            finish_axis(axis, rows, quantity, inches=1.7)
+        for axis in grid[-1]:
+            axis.set_xlabel("Processes")
+        legend_height = add_legend(figure, drawing, entries, looks, rows["serial"].any())
+        figure.set_size_inches(style.WIDTH, PANEL_HEIGHT * len(panels) + 0.15 + legend_height)
+    return drawing
+
+
+def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the speedup of all cases side by side, one panel per case, kinds and oversubscription level.
+
+    Returns
+    -------
+    list of Drawing
+        One, or none where there is nothing but serial runs.
+    """
+    panels: list[tuple[str, Panel, Sequence[Panel]]] = []
+    for case in labels.sorted_cases(scaling["case"].unique()):
+        of_case = panels_of(scaling[scaling["case"] == case], labels.declared)
+        panels += [(case, panel, of_case) for panel in of_case]
+    if not panels:
+        return []
+    rows = pd.concat([panel.rows for _, panel, _ in panels])
+    keys = list(dict.fromkeys((panel.kinds, panel.level) for _, panel, _ in panels))
+    cases = list(dict.fromkeys(case for case, _, _ in panels))
+    columns = min(OVERVIEW_COLUMNS, len(cases))
+    cells = _overview_cells(cases, keys, columns)
+    drawn = {(case, panel.kinds, panel.level): (panel, of_case) for case, panel, of_case in panels}
+    names = formats.listed([labels.case(case) for case in cases])
+    caption = " ".join([f"Speedup against the number of processes: {names}.", *reading_notes(rows, labels)])
+    with mpl.rc_context(style.RC):
+        height = len(cells) * OVERVIEW_HEIGHT
+        figure = canvas(height)
+        drawing = Drawing("overview", "overview", figure, caption, f"Speedup of {names} against processes.")
+        grid = figure.subplots(len(cells), columns, sharex=True, sharey=True, squeeze=False)
+        for axis_row, cell_row in zip(grid, cells, strict=True):
+            for axis, cell in zip(axis_row, cell_row, strict=True):
+                if cell not in drawn:
+                    axis.set_axis_off()
+                    continue
+                panel, of_case = drawn[cell]
+                draw_panel(axis, panel, curves_of(panel, labels), SPEEDUP, drawing, labels, looks)
+                if (panel.kinds, panel.level) == keys[0]:
+                    axis.set_title(shortened(labels.case(cell[0]), width=24 if columns > 3 else 34))
+                axis.tick_params(labelbottom=True, labelleft=True)
+                if axis is axis_row[0]:
+                    axis.set_ylabel(f"Speedup\n{_panel_title(panel, of_case)}".strip())
+        finish_axis(grid[0][0], rows, SPEEDUP, inches=style.WIDTH / columns - 0.4)
+        for axis in grid[-1]:
+            axis.set_xlabel("Processes")
+        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, rows["serial"].any())
+        figure.set_size_inches(style.WIDTH, height + legend + 0.2)
+    return [drawing]
+
+
+def _overview_cells(cases: Sequence[str], keys: Sequence[Any], columns: int) -> list[list[Any]]:
+    cells: list[list[Any]] = []
+    for start in range(0, len(cases), columns):
+        chunk = cases[start : start + columns]
+        for kinds, level in keys:
+            row = [(case, kinds, level) for case in chunk]
+            cells.append(row + [None] * (columns - len(row)))
+    return cells
+
+
+def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:
+    words = []
+    if len({one.kinds for one in panels}) > 1:
+        words.append(formats.listed(panel.kinds))
+    if len({one.level for one in panels}) > 1:
+        words.append(f"oversubscription {panel.level}")
+    title = ", ".join(words)
+    return title[:1].upper() + title[1:]
+
+
+def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, labels: Labels) -> str:
+    shown = "speedup (left), efficiency (centre) and time per run (right) against processes"
+    sentences = [f"{labels.case(case)}: {shown}."]
+    sentences += reading_notes(rows, labels)
+    if len({panel.level for panel in panels}) > 1:
+        sentences.append(
+            "One row per oversubscription level (processes per core); all levels refer to the same time, and "
+            "the ideal is that of the cores used."
+        )
+    if len({panel.kinds for panel in panels}) > 1:
+        sentences.append("Kinds that the study does not compare are in rows of their own.")
+    return " ".join(sentences)
+
+
+def _alt(case: str, rows: pd.DataFrame, labels: Labels) -> str:
+    names = formats.listed([label for _, _, label in legend_entries(rows, labels)])
+    counts = sorted({int(count) for count in rows["processes"]})
+    return (
+        f"Speedup, efficiency and time per run of {labels.case(case)} against {counts[0]} to {counts[-1]} "
+        f"processes over {names}."
+    )

@@ -1,0 +1,119 @@
+"""The look of all figures: sizes, ink, and one colour, marker and line style per interconnect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+INK = "#1c1c1c"
+PAPER = "#ffffff"
+GRID = "#e3e3e3"
+IDEAL = "#9b9b9b"
+SHADE = "#f3f3f3"
+
+# Luminance differs between any two of the first four by at least 14 CIELAB units, between any two by 6:
+# they stay apart in grey print and for colour-blind readers.
+COLOURS = (
+    "#044883", "#eb8237", "#03795d", "#530115", "#e5c040",
+    "#ee5299", "#793aa5", "#1bc0e9", "#043d3a", "#0a82c7",
+)  # fmt: skip
+# As many as share no divisor with the colours, so that the pairs repeat only after 110 interconnects.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+LINES = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
+         "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
+OTHER_LINE = (0, (3, 1.2, 1, 1.2, 1, 1.2))
+HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
+
+WIDTH = 6.7
+"""Width of a figure in inches: that of the text on A4 with margins of 2 cm."""
+
+RC = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "axes.titlelocation": "left",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4.2,
+    "hatch.linewidth": 0.5,
+    "hatch.color": PAPER,
+    "legend.frameon": False,
+    "legend.handlelength": 3.0,
+    "legend.columnspacing": 1.6,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour and marker of an interconnect."""
+
+    colour: str
+    marker: str
+
+
+def looks(order: Sequence[str], present: Iterable[str]) -> dict[str, Look]:
+    """Colour and marker of every interconnect.
+
+    The place in `order` decides, whatever else is drawn; one appended to the study changes no other.
+    Interconnects of the tables that the study does not name follow in alphabetical order.
+
+    Parameters
+    ----------
+    order : sequence of str
+        The study's interconnects in its order.
+    present : iterable of str
+        Those of the tables.
+
+    Returns
+    -------
+    dict of str to Look
+    """
+    names = list(order) + sorted(set(present) - set(order))
+    return {
+        name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)])
+        for place, name in enumerate(names)
+    }
+
+
+def line_of(kind: str) -> str | tuple:
+    """Give a kind its line: measured solid, emulated dashed, simulated dotted, published dash-dot."""
+    return LINES.get(kind, OTHER_LINE)
+
+
+def luminance(colour: str) -> float:
+    """CIELAB lightness (0-100) of a colour written ``#rrggbb``: what remains of it in grey print."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    relative = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return 116 * relative ** (1 / 3) - 16 if relative > 0.008856 else 903.3 * relative
+
+
+SERIAL_LOOK = Look(INK, "8")

@@ -1,0 +1,83 @@
+"""Titles of cases and interconnects as a study's facts give them, on one line each."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.formats import is_missing, percent
+from analysis.settings import Settings
+
+SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+"""Unicode categories: control, format, private and unassigned characters, separators of lines."""
+SERIAL = "Serial run"
+DIRECT = "measured"
+DEFAULT_LEVEL = Settings().level
+
+
+def one_line(text: object) -> str:
+    """Put a text on one line: line breaks, tabs and characters without a shape become single spaces."""
+    shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in str(text))
+    return re.sub(" +", " ", shaped).strip(" ")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of a study's tables as readers see them.
+
+    Attributes
+    ----------
+    facts : mapping
+        What is known of the study besides its tables; read here are ``cases`` and ``interconnects``,
+        each a mapping of name to a mapping with ``title``, and ``study`` with ``compare_kinds`` and
+        ``level``. A name that is missing there is its own title.
+    """
+
+    facts: Mapping[str, Any]
+
+    def case(self, name: str) -> str:
+        """Title of a case."""
+        return one_line(self.facts.get("cases", {}).get(name, {}).get("title") or name)
+
+    def interconnect(self, name: object, kind: str | None = None) -> str:
+        """Title of an interconnect, with the kind where its rows were not measured.
+
+        Without a `kind`, the one that the facts give. No name at all is a serial run.
+        """
+        if is_missing(name):
+            return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
+        known = self.facts.get("interconnects", {}).get(name, {})
+        kind = known.get("kind", DIRECT) if kind is None else kind
+        title = one_line(known.get("title") or name)
+        plain = kind == DIRECT or is_missing(kind) or f"({kind})" in title
+        return title if plain else f"{title} ({one_line(kind)})"
+
+    @property
+    def level(self) -> str:
+        """Nominal level of the intervals, as text."""
+        return percent(100 * self.facts.get("study", {}).get("level", DEFAULT_LEVEL), places=0)
+
+    @property
+    def declared(self) -> list[list[str]]:
+        """Pairs of kinds that the study declares comparable."""
+        return self.facts.get("study", {}).get("compare_kinds", [])
+
+    def order(self) -> list[str]:
+        """Interconnects in the study's order."""
+        return list(self.facts.get("interconnects", {}))
+
+    def sorted_cases(self, present: Iterable[str]) -> list[str]:
+        """Cases that are present, in the study's order, then alphabetically."""
+        return _sorted_by(self.facts.get("cases", {}), present)
+
+    def sorted_interconnects(self, present: Iterable[str]) -> list[str]:
+        """Interconnects that are present, in the study's order, then alphabetically."""
+        return _sorted_by(self.facts.get("interconnects", {}), present)
+
+
+def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(set(present), key=lambda name: (places.get(name, len(places)), name))

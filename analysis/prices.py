@@ -1,0 +1,328 @@
+"""Price books: dated, sourced prices of interconnects by size, and the price at a size in between."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+from numpy.typing import ArrayLike
+from pandera.errors import SchemaErrors
+
+from analysis.records import TableError
+
+QUOTE = (
+    "item",
+    "nodes",
+    "currency",
+    "year",
+    "price_per_node",
+    "price_per_node_low",
+    "price_per_node_high",
+    "basis",
+    "source",
+    "note",
+)
+"""Columns of a quotation, whether it comes from a price book or from a switch tree."""
+
+NO_NEED = "none needed"
+ALONE = "one node needs no interconnect"
+"""Basis and note of the price of one node's interconnect, which is 0."""
+
+NAME = pa.Check.str_matches(r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", error="must be letters, digits and _ . + -")
+CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, as USD")
+YEAR = pa.Check.in_range(1950, 2200, error="must be a year")
+SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no interconnect")
+MONEY = pa.Check.in_range(0, 1e15, error="must be a price, 0 or more")
+
+BOOK = pa.DataFrameSchema(
+    {
+        "item": pa.Column(str, NAME),
+        "currency": pa.Column(str, CURRENCY),
+        "year": pa.Column("Int64", YEAR),
+        "nodes_from": pa.Column("Int64", SIZE),
+        "nodes_to": pa.Column("Int64", SIZE, nullable=True),
+        "per": pa.Column(str, pa.Check.isin(["node", "cluster"], error="must be node or cluster")),
+        "price": pa.Column(float, MONEY, nullable=True),
+        "price_low": pa.Column(float, MONEY, nullable=True),
+        "price_high": pa.Column(float, MONEY, nullable=True),
+        "max_nodes": pa.Column("Int64", SIZE, nullable=True),
+        "source": pa.Column(str),
+        "note": pa.Column(str, nullable=True),
+    },
+    name="price book",
+    strict=True,
+    ordered=True,
+    coerce=True,
+)
+"""Columns of a price book; docs/economics.md says what they mean."""
+
+Rule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
+"""A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
+
+
+def read_book(path: str | Path) -> pd.DataFrame:
+    """Read a price book.
+
+    Parameters
+    ----------
+    path : path of a CSV file
+        With the columns of `BOOK`.
+
+    Returns
+    -------
+    DataFrame
+        Rows of the file by item and size. `price`, `price_low` and `price_high` are those of the whole
+        interconnect divided by the nodes where `per` is ``cluster``; a missing `price` is the middle of
+        its range.
+
+    Raises
+    ------
+    TableError
+        In one line with file, line and column.
+    """
+    book = read_listing(path, BOOK, _BOOK_RULES)
+    book = book.sort_values(["item", "nodes_from"], kind="stable", ignore_index=True)
+    share = book["nodes_from"].astype(float).where(book["per"] == "cluster", 1.0)
+    prices = book[["price", "price_low", "price_high"]].div(share, axis=0)
+    middle = prices[["price_low", "price_high"]].mean(axis=1)
+    return book.assign(**prices).assign(price=prices["price"].fillna(middle))
+
+
+def _first(listing: pd.DataFrame, column: str) -> pd.Series:
+    return listing.groupby("item")[column].transform("first")
+
+
+def one_money(listing: pd.DataFrame, column: str) -> pd.Series:
+    """Rows whose `column` (currency or year) is not that of the first row of the same item."""
+    return listing[column] != _first(listing, column)
+
+
+def _overlaps(book: pd.DataFrame) -> pd.Series:
+    ordered = book.assign(end=book["nodes_to"].fillna(10**9)).sort_values(
+        ["item", "nodes_from"], kind="stable"
+    )
+    return (ordered.groupby("item")["end"].shift() >= ordered["nodes_from"]).reindex(book.index)
+
+
+_BOOK_RULES: list[Rule] = [
+    ("currency", lambda book: one_money(book, "currency"), "differs from a row before of the same item"),
+    ("year", lambda book: one_money(book, "year"), "differs from a row before of the same item"),
+    ("nodes_to", lambda book: book["nodes_to"] < book["nodes_from"], "is below nodes_from"),
+    (
+        "nodes_to",
+        lambda book: (book["per"] == "cluster") & (book["nodes_to"] != book["nodes_from"]).fillna(True),
+        "must equal nodes_from where the price is per cluster",
+    ),
+    ("nodes_from", _overlaps, "overlaps another row of the same item"),
+    (
+        "price",
+        lambda book: book["price"].isna() & (book["price_low"].isna() | book["price_high"].isna()),
+        "is empty: give a price, or price_low and price_high",
+    ),
+    ("price_low", lambda book: book["price_low"] > book[["price", "price_high"]].min(axis=1), "is too high"),
+    ("price_high", lambda book: book["price_high"] < book["price"], "is below the price"),
+    (
+        "max_nodes",
+        lambda book: book["max_nodes"].fillna(0) != _first(book, "max_nodes").fillna(0),
+        "differs from another row of the same item",
+    ),
+    (
+        "max_nodes",
+        lambda book: book["max_nodes"] < book["nodes_to"].fillna(book["nodes_from"]),
+        "is below nodes_to",
+    ),
+]
+
+
+def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[Rule]) -> pd.DataFrame:
+    """Read a CSV file against a closed schema and rules about several cells.
+
+    Parameters
+    ----------
+    path : path of a UTF-8 CSV file
+    schema : DataFrameSchema
+        Its checks have an ``error`` that reads after "it".
+    rules : list of Rule
+
+    Returns
+    -------
+    DataFrame
+        Typed, in the file's order, index from 0. Missing is missing.
+
+    Raises
+    ------
+    TableError
+        For the first line at fault.
+    """
+    frame, lines = _read_text(Path(path))
+    names = list(schema.columns)
+    odd = next((name for name in [*names, *frame] if (name in frame) != (name in names)), None)
+    if odd is not None:
+        what = "is missing" if odd in names else "is no column of this table"
+        raise TableError(f"{what} (columns: {', '.join(names)})", str(path), column=odd)
+    if frame.empty:
+        raise TableError("holds no row", str(path))
+    frame = frame[names]
+    try:
+        typed = schema.validate(frame, lazy=True)
+    except SchemaErrors as errors:
+        fault = errors.failure_cases.sort_values("index", kind="stable").iloc[0]
+        raise _fault(
+            frame, fault["column"], int(fault["index"]), _explained(schema, fault), path, lines
+        ) from None
+    for column, broken, message in rules:
+        rows = np.flatnonzero(broken(typed).fillna(False).to_numpy(bool))
+        if len(rows):
+            raise _fault(frame, column, int(rows[0]), message, path, lines)
+    return typed
+
+
+def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
+    """Cells as text, missing where empty, and the line on which each row ends."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, strict=True)
+            names = next(reader, [])
+            rows = [(reader.line_num, cells) for cells in reader if cells]
+    except FileNotFoundError:
+        raise TableError("there is no such file", str(path)) from None
+    except UnicodeDecodeError as error:
+        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
+    except (OSError, csv.Error) as error:
+        raise TableError(f"cannot be read: {error}", str(path)) from None
+    if len(set(names)) < len(names):
+        raise TableError("a column is there twice", str(path), "line 1")
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise TableError(
+                f"{len(cells)} cells where the header has {len(names)}", str(path), f"line {line}"
+            )
+    frame = pd.DataFrame([cells for _, cells in rows], columns=names, dtype="str")
+    return frame.apply(lambda column: column.str.strip()).replace("", pd.NA), [line for line, _ in rows]
+
+
+def _explained(schema: pa.DataFrameSchema, fault: pd.Series) -> str:
+    """Say what a failed check of pandera means; coercion and emptiness have no error of their own."""
+    check = str(fault["check"])
+    if check.startswith(("coerce_dtype", "dtype")):
+        whole = str(schema.columns[fault["column"]].dtype) == "Int64"
+        return "is no whole number" if whole else "is no number"
+    return "must not be empty" if check == "not_nullable" else check
+
+
+def _fault(
+    frame: pd.DataFrame, column: str, row: int, message: str, path: str | Path, lines: list[int]
+) -> TableError:
+    cell = frame.at[row, column]
+    told = message if pd.isna(cell) else f"'{cell}' {message}"
+    return TableError(told, str(path), f"line {lines[row]}", column, row)
+
+
+def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
+    """Price of an interconnect at each of several sizes.
+
+    Inside a published range of sizes its price holds. Between two published sizes the price of the
+    whole interconnect is interpolated linearly, so that the price per node lies between those of its
+    neighbours, which are then its range; `basis` is ``interpolated``. Outside the published sizes there
+    is no price, and `note` says why. One node needs no interconnect.
+
+    Parameters
+    ----------
+    book : DataFrame
+        As `read_book` gives it.
+    item : str
+    nodes : array (sizes,)
+        Whole numbers, 1 or more.
+
+    Returns
+    -------
+    DataFrame
+        `QUOTE`, one row a size. `price_per_node` is that of one node's share of the interconnect;
+        the range is empty where none was published.
+
+    Raises
+    ------
+    TableError
+        If the book has no such item.
+    """
+    rows = rows_of(book, item)
+    pieces = _pieces(rows)
+    nodes = np.asarray(nodes, np.int64)
+    found = pieces.iloc[np.searchsorted(pieces["nodes_from"], nodes, side="right") - 1].reset_index(drop=True)
+    money = {name: rows[name].iloc[0] for name in ("currency", "year")}
+    price = found["base"] / nodes + found["price_per_node"]
+    return found.assign(item=item, nodes=nodes, **money, price_per_node=price)[list(QUOTE)]
+
+
+def rows_of(listing: pd.DataFrame, item: str) -> pd.DataFrame:
+    """Rows of one item, index from 0; a `TableError` where there are none."""
+    rows = listing[listing["item"] == item].reset_index(drop=True)
+    if rows.empty:
+        known = ", ".join(sorted(listing["item"].unique()))
+        raise TableError(f"no '{item}' here; there are {known}", "prices", column="item")
+    return rows
+
+
+def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
+    """Ranges of sizes that cover every size from 1 on, in order.
+
+    In each, the whole interconnect of n nodes costs base + n price_per_node; empty where no price is
+    known.
+    """
+    pieces = [{"nodes_from": 1, "price_per_node": 0.0, "basis": NO_NEED, "note": ALONE}]
+    first = int(rows["nodes_from"].iloc[0])
+    if first > 2:
+        pieces.append({"nodes_from": 2, "note": f"no price below {first} nodes, the smallest published size"})
+    for number, row in rows.iterrows():
+        pieces.append(
+            {
+                "nodes_from": row["nodes_from"],
+                "price_per_node": row["price"],
+                "price_per_node_low": row["price_low"],
+                "price_per_node_high": row["price_high"],
+                "basis": "published",
+                "source": row["source"],
+                "note": row["note"],
+            }
+        )
+        if number + 1 < len(rows):
+            pieces.append(_gap(row, rows.iloc[number + 1]))
+    largest, limit = rows["nodes_to"].iloc[-1], rows["max_nodes"].iloc[-1]
+    if not pd.isna(largest) and (pd.isna(limit) or largest != limit):
+        pieces.append(
+            {"nodes_from": largest + 1, "note": f"no price above {largest} nodes, the largest published size"}
+        )
+    if not pd.isna(limit):
+        pieces.append({"nodes_from": limit + 1, "note": f"at most {limit} nodes"})
+    columns = [
+        "nodes_from",
+        "price_per_node",
+        "price_per_node_low",
+        "price_per_node_high",
+        "basis",
+        "source",
+        "note",
+    ]
+    return pd.DataFrame(pieces, columns=[*columns, "base"]).fillna({"base": 0.0})
+
+
+def _gap(below: pd.Series, above: pd.Series) -> dict[str, object]:
+    """Sizes between two published ones, on the straight line through their whole prices."""
+    size, next_size = int(below["nodes_to"]), int(above["nodes_from"])
+    price, next_price = size * below["price"], next_size * above["price"]
+    slope = (next_price - price) / (next_size - size)
+    ends = pd.DataFrame([below, above])
+    return {
+        "nodes_from": size + 1,
+        "base": price - slope * size,
+        "price_per_node": slope,
+        "price_per_node_low": ends["price_low"].fillna(ends["price"]).min(),
+        "price_per_node_high": ends["price_high"].fillna(ends["price"]).max(),
+        "basis": "interpolated",
+        "source": below["source"],
+        "note": f"between the published sizes {size} and {next_size}",
+    }

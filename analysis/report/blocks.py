@@ -1,0 +1,148 @@
+"""What a report is made of, as plain data that can be written as JSON.
+
+A report is a list of sections, a section a heading and a list of blocks: paragraphs, lists, tables and
+figures. All texts are ready to print; whoever renders them calculates and decides nothing. ``case`` and
+``interconnect`` tell a page with filters what a block or row belongs to; they are empty where it is
+all or none.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from analysis.labels import one_line
+
+HEAD_WIDTH = 13
+"""Letters on a line of the head of a column of numbers."""
+SHORT = 30
+LONGEST_SHARE = 70
+
+
+class Column(TypedDict):
+    """Head of a column on one or more lines.
+
+    ``share`` is the column's part of the room that the others leave; with 0 it is as wide as its cells.
+    """
+
+    title: list[str]
+    align: Literal["left", "right"]
+    share: int
+
+
+class Row(TypedDict):
+    """Cells of a table row."""
+
+    cells: list[str]
+    case: str
+    interconnect: str
+
+
+class Group(TypedDict):
+    """Rows under a title of their own; the title is empty where a table has no groups."""
+
+    title: str
+    rows: list[Row]
+
+
+class Block(TypedDict, total=False):
+    """One element of a section; ``type`` says which of the keys it has.
+
+    ``paragraph``: text. ``list``: title, items. ``table``: caption, columns, groups. ``figure``: name (stem
+    of its files), caption, alt, width_inches, height_inches.
+    """
+
+    type: Literal["paragraph", "list", "table", "figure"]
+    case: str
+    text: str
+    title: str
+    items: list[str]
+    caption: str
+    columns: list[Column]
+    groups: list[Group]
+    name: str
+    alt: str
+    width_inches: float
+    height_inches: float
+
+
+class Section(TypedDict):
+    """A heading with its blocks; ``new_page`` where print begins a page with it."""
+
+    id: str
+    heading: str
+    case: str
+    new_page: bool
+    blocks: list[Block]
+
+
+def paragraph(text: str, case: str = "") -> Block:
+    """Make a paragraph."""
+    return {"type": "paragraph", "text": one_line(text), "case": case}
+
+
+def bullets(items: Iterable[str], title: str = "", case: str = "") -> Block:
+    """Make a list, with a title above it."""
+    return {"type": "list", "title": title, "items": [one_line(item) for item in items], "case": case}
+
+
+def figure(entry: Mapping[str, Any]) -> Block:
+    """Make a figure from what `analysis.figures.Drawing.entry` tells about it."""
+    return {
+        "type": "figure",
+        "name": entry["name"],
+        "caption": entry["caption"],
+        "alt": entry["alt"],
+        "width_inches": entry["width_inches"],
+        "height_inches": entry["height_inches"],
+        "case": entry["case"] or "",
+    }
+
+
+def column(title: str, align: Literal["left", "right"] = "right") -> Column:
+    """Describe a column, numbers to the right or texts to the left."""
+    lines = textwrap.wrap(one_line(title), HEAD_WIDTH) if align == "right" else [one_line(title)]
+    return {"title": lines, "align": align, "share": 0}
+
+
+def row(cells: Sequence[object], case: str = "", interconnect: object = "") -> Row:
+    """Make a row of texts."""
+    owner = one_line(interconnect) if isinstance(interconnect, str) else ""
+    return {"cells": [one_line(cell) for cell in cells], "case": case, "interconnect": owner}
+
+
+def table(
+    caption: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Row]], case: str = ""
+) -> Block:
+    """Make a table from rows by the title of their group. Columns of long texts share the room."""
+    cells = [
+        [one["cells"][place] for rows in groups.values() for one in rows] for place in range(len(columns))
+    ]
+    longest = [max((len(cell) for cell in texts), default=0) for texts in cells]
+    shares = [
+        min(length, LONGEST_SHARE) if head["align"] == "left" and length > SHORT else 0
+        for head, length in zip(columns, longest, strict=True)
+    ]
+    return {
+        "type": "table",
+        "caption": caption,
+        "columns": [{**head, "share": share} for head, share in zip(columns, shares, strict=True)],
+        "groups": [{"title": one_line(title), "rows": list(rows)} for title, rows in groups.items() if rows],
+        "case": case,
+    }
+
+
+def section(
+    name: str, heading: str, blocks: Sequence[Block], new_page: bool = False, case: str = ""
+) -> Section | None:
+    """Make a section; none where there is nothing to say."""
+    if not blocks:
+        return None
+    return {
+        "id": name,
+        "heading": one_line(heading),
+        "case": case,
+        "new_page": new_page,
+        "blocks": list(blocks),
+    }

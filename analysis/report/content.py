@@ -1,0 +1,86 @@
+"""What the sections of a report are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandera.errors import SchemaError
+
+from analysis.labels import Labels
+from analysis.records import TableError
+from analysis.report.blocks import Block, figure
+from analysis.schemas import TABLES
+
+
+def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Read the tables that `analysis.tables.write_tables` wrote.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    dict of str to DataFrame
+        With the types of `analysis.schemas.TABLES`.
+
+    Raises
+    ------
+    TableError
+        If one is missing or is not what its schema says.
+    """
+    tables = {}
+    for name, schema in TABLES.items():
+        file = folder / f"{name}.csv"
+        if not file.exists():
+            raise TableError("there is no such file", str(file))
+        try:
+            tables[name] = schema.validate(pd.read_csv(file, keep_default_na=False, na_values=[""]))
+        except (SchemaError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            first, *_ = str(error).splitlines()
+            raise TableError(f"is not a {name} table: {first}", str(file)) from None
+    return tables
+
+
+@dataclass(frozen=True)
+class Content:
+    """A study's data.
+
+    Attributes
+    ----------
+    runs : DataFrame
+    tables : mapping of str to DataFrame
+        As `analysis.tables.make_tables` gives it.
+    facts : mapping
+    labels : Labels
+    entries : sequence of mapping
+        What `analysis.figures.Drawing.entry` tells about each figure there is.
+    """
+
+    runs: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame]
+    facts: Mapping[str, Any]
+    labels: Labels
+    entries: Sequence[Mapping[str, Any]]
+
+    @property
+    def cases(self) -> list[str]:
+        """Cases that have estimates, in the study's order."""
+        return self.labels.sorted_cases(self.tables["scaling"]["case"].unique())
+
+    def figures(self, topic: str, case: str | None = None) -> list[Block]:
+        """Figures of a topic, of one case if one is given."""
+        return [
+            figure(entry)
+            for entry in self.entries
+            if entry["topic"] == topic and (case is None or entry["case"] == case)
+        ]
+
+    def rows(self, table: str, case: str) -> pd.DataFrame:
+        """Rows of a table that belong to a case."""
+        whole = self.tables[table]
+        return whole[whole["case"] == case]

@@ -1,0 +1,185 @@
+"""What a report puts on record: method, invalid and missing repetitions, machine and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import counted, is_missing, listed
+from analysis.labels import Labels
+from analysis.report.blocks import Block, bullets, column, paragraph, row, table
+from analysis.report.content import Content
+
+MOST_INVALID = 100
+MACHINE_KEYS = {
+    "host": "Host",
+    "hostname": "Host",
+    "cpu": "CPU",
+    "cores": "Cores used",
+    "memory_GB": "Memory (GB)",
+    "kernel": "Kernel",
+    "os": "Operating system",
+    "governor": "Frequency governor",
+    "mpi": "MPI library",
+}
+
+
+def method_paragraphs(
+    scaling: pd.DataFrame, tables: Mapping[str, pd.DataFrame], study: Mapping[str, Any], labels: Labels
+) -> list[str]:
+    """Say how the blocks were run, what was estimated, how it was tested and how the words are meant."""
+    here = scaling["kind"].isin(["measured", "emulated"])
+    said = []
+    if here.any():
+        said.append(_blocks_run(scaling[here], study))
+    if not here.all():
+        kinds = listed(dict.fromkeys(scaling.loc[~here, "kind"]))
+        said.append(f"The {kinds} results were not run here; they are taken as they are.")
+    said.append(_intervals(scaling, labels))
+    said.append(_tests(tables))
+    said.append(
+        "Speedup is the reference's time over the point's; efficiency is speedup times the reference's cores "
+        "over the point's cores; all oversubscription levels have the same reference. Improvement is the "
+        "baseline's time over the interconnect's, less 1. Counts that cannot be told apart from the peak are "
+        "given with it. The serial fraction is that of Karp and Flatt."
+    )
+    return said
+
+
+def _blocks_run(scaling: pd.DataFrame, study: Mapping[str, Any]) -> str:
+    blocks = int(scaling["n"].max())
+    text = (
+        "A block is one repetition of every interconnect at one case, count and oversubscription level, back "
+        f"to back in random order; every point has up to {counted(blocks, 'block')}, spread over the study's "
+        "time."
+    )
+    if not is_missing(study.get("seed")):
+        text += f" The seed of the order and of the bootstrap is {study['seed']}."
+    return text
+
+
+def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
+    text = "Times are medians over blocks, outliers included."
+    known = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
+    if known.empty:
+        return f"{text} From one sample there is no interval."
+    told = listed(
+        f"{formats.percent(100 * row.coverage, places=1)} at n{formats.THIN}={formats.THIN}{row.n}"
+        for row in known.itertuples()
+    )
+    return (
+        f"{text} The interval of a time is that of the order statistics of its blocks and covers {told}. All "
+        "other intervals are percentile intervals of a bootstrap over blocks, drawn together for what blocks "
+        f"pair, at a nominal {labels.level}."
+    )
+
+
+def _tests(tables: Mapping[str, pd.DataFrame]) -> str:
+    improvement = tables["improvement"]
+    if improvement["p_adjusted"].isna().all():
+        return "Nothing is tested: that takes two blocks of both sides at least."
+    tested = improvement[improvement["p_adjusted"].notna()]
+    tests = [
+        "an exact sign-flip test on the log ratios of paired blocks" if tested["paired"].any() else "",
+        "a permutation test of unpaired blocks" if not tested["paired"].all() else "",
+    ]
+    text = f"Improvements are tested with {listed(filter(None, tests))}, two-sided"
+    if tables["oversubscription"]["p_adjusted"].notna().any():
+        text += "; oversubscription levels, which share no block, with a permutation test"
+    return f"{text}. Within each table p-values are Holm-corrected; distinguishable means p up to 0.05."
+
+
+def invalid_blocks(content: Content) -> list[Block]:
+    """List invalid repetitions, what was left out, and points with fewer blocks than planned."""
+    blocks: list[Block] = []
+    runs, labels = content.runs, content.labels
+    bad = runs[~runs["valid"]]
+    if bad.empty:
+        blocks.append(paragraph("Every repetition that was recorded is valid."))
+    else:
+        of_all = f"{counted(len(bad), 'repetition')} of {formats.whole(len(runs))}"
+        verbs = "is invalid and enters" if len(bad) == 1 else "are invalid and enter"
+        blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
+        blocks.append(_invalid_table(bad, labels))
+    blocks += _missing(content)
+    if gone := content.facts.get("left_out"):
+        blocks.append(bullets([f"{one['what']}: {one['reason']}." for one in gone], "Left out"))
+    return blocks
+
+
+def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
+    rows = [
+        row(
+            [
+                labels.case(line["case"]),
+                labels.interconnect(line["interconnect"], line["kind"]),
+                *(formats.whole(line[key]) for key in ("processes", "oversubscription", "block", "attempt")),
+                line["reason"] if not is_missing(line["reason"]) else formats.MISSING,
+            ],
+            line["case"],
+            line["interconnect"],
+        )
+        for line in bad.head(MOST_INVALID).to_dict("records")
+    ]
+    caption = "Invalid repetitions."
+    if len(bad) > MOST_INVALID:
+        caption += f" The first {MOST_INVALID}; the other {len(bad) - MOST_INVALID} are in runs.csv."
+    columns = [
+        column("Case", "left"),
+        column("Interconnect", "left"),
+        column("Processes"),
+        column("Oversubscription"),
+        column("Block"),
+        column("Attempt"),
+        column("Reason", "left"),
+    ]
+    return table(caption, columns, {"": rows})
+
+
+def _missing(content: Content) -> list[Block]:
+    """Say what of the plan has no record, and which points have fewer valid blocks than the study plans."""
+    blocks: list[Block] = []
+    facts, labels = content.facts, content.labels
+    planned, recorded = (facts.get("runs", {}).get(key) for key in ("planned", "recorded"))
+    if planned is not None and recorded is not None and recorded < planned:
+        missing = counted(planned - recorded, "repetition")
+        blocks.append(paragraph(f"{missing} of {formats.whole(planned)} planned were not run."))
+    wanted = facts.get("study", {}).get("blocks")
+    if is_missing(wanted):
+        return blocks
+    scaling = content.tables["scaling"]
+    here = scaling[scaling["kind"].isin(["measured", "emulated"])]
+    point = ["case", "interconnect", "kind", "oversubscription", "processes"]
+    short = here[here["n"] < wanted].assign(interconnect=here["interconnect"].mask(here["serial"]))
+    items = [
+        f"{labels.case(line['case'])}, {labels.interconnect(line['interconnect'], line['kind'])}, "
+        f"{counted(line['processes'], 'process', 'processes')}, oversubscription {line['oversubscription']}: "
+        f"{formats.whole(line['n'])}"
+        for line in short.drop_duplicates(point).to_dict("records")
+    ]
+    if items:
+        title = f"Points with fewer valid blocks than the {formats.whole(wanted)} of the study"
+        blocks.append(bullets(items, title))
+    return blocks
+
+
+def machine_blocks(content: Content) -> list[Block]:
+    """Tabulate machine and versions, and say where all numbers are."""
+    facts = dict(content.facts.get("machine", {}))
+    applications = facts.pop("applications", None) or {}
+    known = {MACHINE_KEYS.get(key, key): value for key, value in facts.items() if not is_missing(value)}
+    known |= {f"Application {name}": version for name, version in applications.items()}
+    study = content.facts.get("study", {})
+    known |= {"Study file": study.get("file"), "Made": content.facts.get("made")}
+    known |= {"Nodeworth": content.facts.get("version")}
+    rows = [row([key, value]) for key, value in known.items() if not is_missing(value)]
+    blocks = []
+    if rows:
+        columns = [column("", "left"), column("", "left")]
+        blocks.append(table("Machine and versions.", columns, {"": rows}))
+    where = "All repetitions are in runs.csv, all estimates in tables/, beside this report"
+    made_by = sorted(content.runs["application"].dropna().unique())
+    return [*blocks, paragraph(f"{where}{f' (applications: {listed(made_by)})' if made_by else ''}.")]

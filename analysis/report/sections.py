@@ -1,0 +1,287 @@
+"""The sections of a report, in their order: each a function of the study's data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis import formats, sentences
+from analysis.figures.style import looks
+from analysis.formats import counted, is_missing, listed
+from analysis.labels import Labels, one_line
+from analysis.report import record, tables
+from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+
+
+def asked(content: Content) -> Section | None:
+    """What was asked, and what was run for an answer."""
+    study, labels = content.facts.get("study", {}), content.labels
+    blocks = [paragraph(study["question"])] if study.get("question") else []
+    blocks.append(paragraph(_extent(content)))
+    cases = {
+        "": [_case_row(case, content.facts.get("cases", {}).get(case, {}), labels) for case in content.cases]
+    }
+    columns = [
+        column("Case", "left"),
+        column("Application", "left"),
+        column("Size", "left"),
+        column("Stands for", "left"),
+    ]
+    blocks.append(table("Cases.", columns, cases))
+    known = content.facts.get("interconnects", {})
+    present = labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
+    rows = [
+        row(
+            [labels.interconnect(name), _kinds(content, name), known.get(name, {}).get("description", "")],
+            "",
+            name,
+        )
+        for name in present
+    ]
+    columns = [
+        column("Interconnect", "left"),
+        column("Kind", "left"),
+        column("Description", "left"),
+    ]
+    blocks.append(table("Interconnects.", columns, {"": rows}))
+    return section("asked", "What was asked", blocks)
+
+
+def _extent(content: Content) -> str:
+    scaling = content.tables["scaling"]
+    counts = sorted({int(count) for count in scaling["processes"]})
+    levels = sorted({int(level) for level in scaling["oversubscription"]})
+    names = content.runs["interconnect"].dropna().nunique()
+    text = (
+        f"{counted(len(content.cases), 'case')} over {counted(names, 'interconnect')} on "
+        f"{sentences.processes(*counts)}"
+    )
+    if levels != [1]:
+        text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
+    recorded, invalid = len(content.runs), int((~content.runs["valid"]).sum())
+    text += f": {counted(recorded, 'repetition')}"
+    planned = content.facts.get("runs", {}).get("planned")
+    if planned is not None and planned != recorded:
+        text += f" of {formats.whole(planned)} planned"
+    return f"{text}, {formats.whole(invalid) if invalid else 'none'} of them invalid."
+
+
+def _case_row(case: str, facts: Mapping[str, Any], labels: Labels) -> Any:
+    cells = [
+        labels.case(case),
+        *(facts.get(key) or formats.MISSING for key in ("application", "size", "stands_for")),
+    ]
+    return row(cells, case)
+
+
+def _kinds(content: Content, name: str) -> str:
+    kinds = content.runs.loc[content.runs["interconnect"] == name, "kind"]
+    return listed(dict.fromkeys(kinds))
+
+
+def answer(content: Content) -> Section | None:
+    """The answer in plain sentences with its numbers."""
+    labels, improvement = content.labels, content.tables["improvement"]
+    blocks: list[Block] = []
+    if headline := sentences.headline_sentences(improvement, labels):
+        blocks.append(bullets(headline, "Over all cases: improvement over the baseline at its peak"))
+    blocks += [paragraph(text) for text in _limits(content)]
+    blocks += tables.peak_tables(content.tables["peaks"], labels)
+    blocks += content.figures("overview")
+    blocks += [bullets(_case_answer(content, case), labels.case(case), case) for case in content.cases]
+    return section("answer", "The answer", blocks)
+
+
+def _case_answer(content: Content, case: str) -> list[str]:
+    """Answer for one case; comparisons with the baseline at the lowest oversubscription level alone."""
+    labels, scaling = content.labels, content.rows("scaling", case)
+    improvement, equivalent = (
+        rows[rows["oversubscription"] == rows["oversubscription"].min()]
+        for rows in (content.rows("improvement", case), content.rows("node_equivalent", case))
+    )
+    level = scaling["oversubscription"].min()
+    at_level = f"At oversubscription {level}: " if scaling["oversubscription"].nunique() > 1 else ""
+    return [
+        *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
+        *sentences.fastest_sentences(scaling, labels),
+        *(f"{at_level}{said}" for said in sentences.improvement_sentences(improvement, labels)),
+        *(f"{at_level}{said}" for said in sentences.equivalent_sentences(equivalent, labels)),
+        *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
+    ]
+
+
+def _limits(content: Content) -> list[str]:
+    """Say how far the sentences and numbers can be trusted."""
+    scaling, labels = content.tables["scaling"], content.labels
+    said = []
+    if scaling["speedup_low"].notna().any():
+        said.append(
+            f"Brackets hold {labels.level} intervals; p-values are after Holm's correction; not "
+            "distinguishable means that p exceeds 0.05."
+        )
+    else:
+        said.append("Everything is within one block only: there are no intervals and no tests.")
+    if across := sorted({kind for kind in content.tables["improvement"]["kind"] if "/" in kind}):
+        pairs = listed(kind.replace("/", " with ") for kind in across)
+        said.append(f"Comparisons of {pairs} interconnects are made because the study declares them.")
+    said += sentences.blocks_sentences(content.tables["improvement"], "improvements")
+    said += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
+    return [" ".join(said)]
+
+
+def method(content: Content) -> Section | None:
+    """How times were taken and what was made of them."""
+    scaling, study = content.tables["scaling"], content.facts.get("study", {})
+    return section(
+        "method",
+        "Method in brief",
+        [
+            *(
+                paragraph(text)
+                for text in record.method_paragraphs(scaling, content.tables, study, content.labels)
+            ),
+            tables.reference_table(scaling, content.labels),
+        ],
+    )
+
+
+def case_sections(content: Content) -> list[Section]:
+    """One page a case: what it is, its curves and its numbers."""
+    made = []
+    for case in content.cases:
+        scaling, labels = content.rows("scaling", case), content.labels
+        facts = content.facts.get("cases", {}).get(case, {})
+        blocks = [paragraph(text, case) for text in _description(facts)]
+        blocks.append(paragraph(" ".join(sentences.reference_sentences(scaling, labels)), case))
+        blocks += content.figures("scaling", case)
+        blocks += tables.scaling_tables(case, scaling, labels)
+        made.append(section(f"case-{len(made) + 1}", labels.case(case), blocks, new_page=True, case=case))
+    return [one for one in made if one]
+
+
+def _description(facts: Mapping[str, Any]) -> list[str]:
+    said = [facts["description"]] if facts.get("description") else []
+    if check := facts.get("answer"):
+        unit = f" {check['unit']}" if check.get("unit") else ""
+        said.append(
+            f"A run counts only if its {str(check['quantity']).replace('_', ' ')} is within a relative "
+            f"{check['tolerance']:g} of {check['reference']:.8g}{unit}."
+        )
+    return [" ".join(said)] if said else []
+
+
+def comparison(content: Content) -> Section | None:
+    """Improvement over the baselines, case by case."""
+    improvement = content.tables["improvement"]
+    if improvement["improvement_percent"].notna().sum() == 0:
+        text = " ".join(sentences.improvement_sentences(improvement, content.labels))
+        return section("improvement", "Improvement over the baseline", [paragraph(text)])
+    blocks = [*content.figures("improvement"), tables.improvement_table(improvement, content.labels)]
+    return section("improvement", "Improvement over the baseline", blocks, new_page=True)
+
+
+def equivalents(content: Content) -> Section | None:
+    """How many processes of one interconnect are worth those of another."""
+    equivalent, labels = content.tables["node_equivalent"], content.labels
+    if equivalent.empty:
+        return None
+    return section("equivalents", "Node equivalents", [tables.equivalent_table(equivalent, labels)])
+
+
+def oversubscription(content: Content) -> Section | None:
+    """Oversubscription levels side by side."""
+    gains, labels = content.tables["oversubscription"], content.labels
+    if gains.empty:
+        levels = sorted({int(level) for level in content.tables["scaling"]["oversubscription"]})
+        text = f"Nothing to compare: oversubscription {listed(map(str, levels))} alone was run"
+        if len(levels) > 1:
+            text = f"Oversubscription {listed(map(str, levels))} have no core count in common"
+        return section("oversubscription", "Oversubscription", [paragraph(f"{text}.")])
+    figures = content.figures("oversubscription")
+    blocks = [*figures, tables.oversubscription_table(gains, labels)]
+    return section("oversubscription", "Oversubscription side by side", blocks)
+
+
+def order(content: Content) -> Section | None:
+    """Every repetition in the order of execution."""
+    return section("order", "Order of execution", content.figures("order"))
+
+
+def left_out(content: Content) -> Section | None:
+    """What is invalid, missing or was left out, and why."""
+    return section("invalid", "What does not count, and why", record.invalid_blocks(content))
+
+
+def machine(content: Content) -> Section | None:
+    """The machine, the versions and where the data are."""
+    return section("machine", "Machine and versions", record.machine_blocks(content))
+
+
+SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
+    asked,
+    answer,
+    case_sections,
+    comparison,
+    equivalents,
+    oversubscription,
+    order,
+    left_out,
+    method,
+    machine,
+)
+
+
+def make_report(
+    runs: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
+    facts: Mapping[str, Any],
+    entries: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Put a report together.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.records.read_runs` gives it.
+    tables : mapping of str to DataFrame
+        As `analysis.tables.make_tables` gives it.
+    facts : mapping
+        What is known of the study besides.
+    entries : sequence of mapping
+        What `analysis.figures.Drawing.entry` tells about each figure there is.
+
+    Returns
+    -------
+    dict
+        ``title, subtitle, study, cases, interconnects, sections``; texts, lists and numbers only, so that
+        it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
+    """
+    content = Content(runs, tables, facts, Labels(facts), entries)
+    study, labels = facts.get("study", {}), content.labels
+    present = labels.sorted_interconnects(runs["interconnect"].dropna().unique())
+    appearance = looks(labels.order(), present)
+    made: list[Section] = []
+    for make in SECTIONS:
+        several = make(content)
+        made += several if isinstance(several, list) else [several] if several else []
+    date = "" if is_missing(facts.get("made")) else str(facts["made"])[:10]
+    version = facts.get("version")
+    written = f"Nodeworth {version}" if version else "Nodeworth"
+    return {
+        "title": one_line(
+            study.get("title") or study.get("description") or study.get("name") or "Scaling study"
+        ),
+        "subtitle": " · ".join(
+            part for part in (f"Study {study.get('name', '')}".strip(), date, written) if part
+        ),
+        "study": str(study.get("name", "")),
+        "cases": [{"name": case, "title": labels.case(case)} for case in content.cases],
+        "interconnects": [
+            {"name": one_line(name), "title": labels.interconnect(name), "colour": appearance[name].colour}
+            for name in present
+        ],
+        "sections": made,
+    }

@@ -1,0 +1,310 @@
+"""Tables of numbers as a report prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING, is_missing
+from analysis.kinds import side
+from analysis.labels import Labels
+from analysis.report.blocks import Block, Row, column, row, table
+
+FULL_ROWS = 44
+"""Rows up to which the table of a case prints everything: what fits on its page."""
+CASES_ACROSS = 6
+MOST_ROWS = 120
+PERCENT = 100
+
+
+def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Print the rows of a case: everything, or times and speedups by count where that would be too long."""
+    joined = scaling[~scaling["serial"]]
+    if len(joined) <= FULL_ROWS:
+        return [_full_table(case, scaling, labels)]
+    written = "Intervals and all other columns are in tables/scaling.csv."
+    return [
+        _by_count(case, joined, labels, "seconds", f"Median time per run in seconds. {written}"),
+        _by_count(case, joined, labels, "speedup", f"Speedup. {written}"),
+    ]
+
+
+def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
+    several = scaling["oversubscription"].nunique() > 1
+    nodes = scaling["nodes"].nunique() > 1
+    groups: dict[str, list[Row]] = {}
+    for line in _serial(scaling):
+        groups.setdefault(labels.interconnect(None), []).append(_numbers(case, line, nodes, owner=None))
+    for line in _ordered(
+        scaling[~scaling["serial"]], labels, ["oversubscription", "interconnect", "processes"]
+    ):
+        title = _curve_title(line, labels, several)
+        groups.setdefault(title, []).append(_numbers(case, line, nodes, line["interconnect"]))
+    columns = [
+        column("Processes"),
+        column("Cores"),
+        *[column("Nodes")] * nodes,
+        column("Blocks"),
+        column("Time (s)"),
+        column("Speedup"),
+        column("Efficiency (%)"),
+        column("Incremental efficiency (%)"),
+        column("Serial fraction"),
+    ]
+    caption = f"{labels.case(case)}: medians over blocks, with {labels.level} intervals in brackets."
+    if scaling["speedup_low"].isna().all():
+        caption = f"{labels.case(case)}: one sample each, without intervals."
+    return table(caption, columns, groups, case)
+
+
+def _numbers(case: str, line: Mapping[Hashable, Any], nodes: bool, owner: object) -> Row:
+    def interval(name: str, factor: float = 1) -> str:
+        values = (formats.as_float(line[f"{name}{end}"]) * factor for end in ("", "_low", "_high"))
+        return formats.bracketed(*values)
+
+    serial = bool(line["serial"])
+    cells = [
+        formats.whole(line["processes"]),
+        formats.whole(line["cores"]),
+        *[formats.whole(line["nodes"])] * nodes,
+        formats.whole(line["n"]),
+        interval("seconds"),
+        "1" if serial else interval("speedup"),
+        "100" if serial else interval("efficiency", PERCENT),
+        MISSING if serial else formats.number(formats.as_float(line["incremental_efficiency"]) * PERCENT),
+        MISSING if serial else formats.number(line["serial_fraction"]),
+    ]
+    return row(cells, case, owner)
+
+
+def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, caption: str) -> Block:
+    counts = sorted(int(count) for count in rows["processes"].unique())
+    groups: dict[str, list[Row]] = {}
+    several = rows["oversubscription"].nunique() > 1
+    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    for line in _ordered(rows.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
+        found = _alike(rows, line, keys).set_index("processes")[quantity]
+        cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
+        title = f"Oversubscription {line['oversubscription']}" if several else ""
+        name = _curve_title(line, labels, several=False)
+        groups.setdefault(title, []).append(row([name, *cells], case, line["interconnect"]))
+    columns = [column("Processes", "left"), *(column(str(count)) for count in counts)]
+    return table(f"{labels.case(case)}: {caption[:1].lower()}{caption[1:]}", columns, groups, case)
+
+
+def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
+    """Print the time that the speedups of each case and kind refer to."""
+    lines = []
+    keys = ["reference_interconnect", "reference_processes", "reference_seconds"]
+    for case in labels.sorted_cases(scaling["case"].unique()):
+        rows = scaling[scaling["case"] == case]
+        for (name, count, seconds), group in rows.groupby(keys, dropna=False, sort=False):
+            kinds = list(dict.fromkeys(group["kind"]))
+            what = labels.interconnect(name, None if is_missing(name) else kinds[0])
+            numbers = [formats.whole(count), formats.number(seconds)]
+            lines.append(row([labels.case(case), formats.listed(kinds), what, *numbers], case))
+    columns = [
+        column("Case", "left"),
+        column("Kinds", "left"),
+        column("Reference", "left"),
+        column("Processes"),
+        column("Time (s)"),
+    ]
+    return table("What speedup refers to.", columns, {"": lines})
+
+
+def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Print the highest speedup of every interconnect, one column per case."""
+    cases = labels.sorted_cases(peaks["case"].unique())
+    several = peaks["oversubscription"].nunique() > 1
+    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    blocks = []
+    for start in range(0, len(cases), CASES_ACROSS):
+        chunk = cases[start : start + CASES_ACROSS]
+        groups: dict[str, list[Row]] = {}
+        for line in _ordered(peaks.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
+            found = {found["case"]: found for found in _alike(peaks, line, keys).to_dict("records")}
+            cells = [_peak(found[case]) if case in found else MISSING for case in chunk]
+            title = f"Oversubscription {line['oversubscription']}" if several else ""
+            name = _curve_title(line, labels, several=False)
+            groups.setdefault(title, []).append(row([name, *cells], "", line["interconnect"]))
+        columns = [column("Interconnect", "left"), *(column(labels.case(case)) for case in chunk)]
+        caption = "Highest speedup and its process count; ↑ where the peak is not reached or may lie beyond."
+        blocks.append(table(caption, columns, groups))
+    return blocks
+
+
+def _peak(line: Mapping[Hashable, Any]) -> str:
+    beyond = "" if line["reached"] else f"{formats.THIN}↑"
+    return f"{formats.number(line['peak_speedup'])} at {formats.whole(line['peak_processes'])}{beyond}"
+
+
+def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
+    """Print every comparison with its interval, its test and what it says."""
+    groups: dict[str, list[Row]] = {}
+    several = improvement["oversubscription"].nunique() > 1
+    known = improvement[improvement["improvement_percent"].notna()]
+    for line in _ordered(
+        known, labels, ["baseline_interconnect", "oversubscription", "case", "interconnect"]
+    ):
+        cells = [
+            labels.case(line["case"]),
+            _compared(line, labels),
+            formats.whole(line["at_processes"]),
+            *_percentages(line, "improvement", "average"),
+            *_verdict(line, "improvement"),
+        ]
+        title = f"Over {_baseline(line, labels, several)}"
+        groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
+    columns = [
+        column("Case", "left"),
+        column("Interconnect", "left"),
+        column("Processes"),
+        column("Improvement (%)"),
+        column("Average (%)"),
+        column("p"),
+        column("Outcome", "left"),
+    ]
+    caption = (
+        "Improvement over the baseline at its peak (or the nearest common count below), and the average over "
+        f"the common counts up to it, with {labels.level} intervals; p after Holm's correction."
+    )
+    return table(caption, columns, groups)
+
+
+def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:
+    """Print the gain of every level over one process per core at equal cores."""
+    rows, caption = oversubscription, "Gain of more processes per core over one, at equal cores."
+    if len(rows) > MOST_ROWS:
+        rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
+        caption += " Shown is the largest core count; the others are in tables/oversubscription.csv."
+    groups: dict[str, list[Row]] = {}
+    for line in _ordered(rows, labels, ["case", "cores", "oversubscription", "interconnect"]):
+        cells = [
+            _curve_title(line, labels, several=False),
+            formats.whole(line["cores"]),
+            formats.whole(line["processes"]),
+            formats.number(line["seconds_of_one"]),
+            formats.number(line["seconds"]),
+            *_percentages(line, "gain"),
+            *_verdict(line, "gain"),
+        ]
+        groups.setdefault(labels.case(line["case"]), []).append(
+            row(cells, line["case"], line["interconnect"])
+        )
+    columns = [
+        column("Interconnect", "left"),
+        column("Cores"),
+        column("Processes"),
+        column("Time at one per core (s)"),
+        column("Time (s)"),
+        column("Gain (%)"),
+        column("p"),
+        column("Outcome", "left"),
+    ]
+    return table(caption, columns, groups)
+
+
+def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
+    """Print how many processes of each interconnect are worth the baseline at its highest target."""
+    keys = ["case", "baseline_interconnect", "kind", "oversubscription"]
+    highest = equivalent.groupby(keys)["target_speedup"].transform("max")
+    groups: dict[str, list[Row]] = {}
+    several = equivalent["oversubscription"].nunique() > 1
+    rows = equivalent[equivalent["target_speedup"] == highest]
+    for line in _ordered(rows, labels, ["baseline_interconnect", "oversubscription", "case", "interconnect"]):
+        ends = (line["equivalent_processes"], line["equivalent_low"], line["equivalent_high"])
+        if not line["attainable"]:
+            told = "not attained"
+        else:
+            told = "below the smallest count" if is_missing(ends[0]) else formats.bracketed(*ends)
+        saved = line["processes_saved"]
+        cells = [
+            labels.case(line["case"]),
+            formats.number(line["target_speedup"]),
+            formats.plain(line["baseline_processes"]),
+            _compared(line, labels),
+            told,
+            MISSING if is_missing(saved) else formats.fixed(saved, 1, signed=True),
+        ]
+        title = f"Worth of {_baseline(line, labels, several)}"
+        groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
+    columns = [
+        column("Case", "left"),
+        column("Speedup"),
+        column("Processes of the baseline"),
+        column("Interconnect", "left"),
+        column("Equivalent processes"),
+        column("Processes saved"),
+    ]
+    caption = (
+        "Processes at which each interconnect reaches the speedup of the baseline at its peak, interpolated "
+        "between counts that were run. All other targets are in tables/node_equivalent.csv."
+    )
+    return table(caption, columns, groups)
+
+
+def _baseline(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
+    name = labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
+    return f"{name}, oversubscription {line['oversubscription']}" if several else name
+
+
+def _percentages(line: Mapping[Hashable, Any], *quantities: str) -> list[str]:
+    return [
+        formats.bracketed_percent(*(line[f"{quantity}_{end}"] for end in ("percent", "low", "high")))
+        for quantity in quantities
+    ]
+
+
+def _verdict(line: Mapping[Hashable, Any], quantity: str) -> list[str]:
+    """Give the p-value and the outcome of a comparison."""
+    if is_missing(line["p_adjusted"]):
+        note = line.get("note")
+        return [MISSING, "no test" if is_missing(note) else str(note)]
+    p_value = formats.p_value(line["p_adjusted"], symbol=False)
+    outcome = "faster" if line[f"{quantity}_percent"] > 0 else "slower"
+    if not line["distinguishable"]:
+        outcome = "not distinguishable"
+    return [p_value, outcome if line.get("paired", True) else f"{outcome}, unpaired"]
+
+
+def _compared(line: Mapping[Hashable, Any], labels: Labels) -> str:
+    return _curve_title({**line, "kind": side(line["kind"], 1)}, labels, several=False)
+
+
+def _curve_title(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
+    title = labels.interconnect(line["interconnect"], line["kind"])
+    if not is_missing(line.get("processes_per_node")):
+        title += f", {formats.number(line['processes_per_node'])} processes per node"
+    return f"{title}, oversubscription {line['oversubscription']}" if several else title
+
+
+def _alike(rows: pd.DataFrame, line: Mapping[Hashable, Any], keys: Sequence[str]) -> pd.DataFrame:
+    """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one."""
+    for key in keys:
+        rows = rows[rows[key].isna()] if is_missing(line[key]) else rows[rows[key] == line[key]]
+    return rows
+
+
+def _serial(scaling: pd.DataFrame) -> list[Mapping[Hashable, Any]]:
+    return scaling[scaling["serial"]].drop_duplicates("seconds").to_dict("records")
+
+
+def _ordered(rows: pd.DataFrame, labels: Labels, keys: Sequence[str]) -> list[Mapping[Hashable, Any]]:
+    """Rows by `keys`; cases and interconnects in the study's order."""
+    places = {
+        "case": {name: place for place, name in enumerate(labels.sorted_cases(rows["case"]))},
+        "interconnect": {
+            n: place for place, n in enumerate(labels.sorted_interconnects(rows["interconnect"]))
+        },
+    }
+    if "baseline_interconnect" in rows:
+        order = labels.sorted_interconnects(rows["baseline_interconnect"])
+        places["baseline_interconnect"] = {name: place for place, name in enumerate(order)}
+    return sorted(
+        rows.to_dict("records"),
+        key=lambda line: tuple(places[key][line[key]] if key in places else line[key] for key in keys),
+    )

@@ -1,0 +1,290 @@
+"""The answers of a study in plain sentences, with their numbers: from tables to text.
+
+Brackets hold intervals, p-values are Holm-corrected. Functions take the rows of one case unless they
+say otherwise, and every name of an interconnect that was not measured says its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import counted, is_missing, listed
+from analysis.kinds import comparable_sets, side
+from analysis.labels import Labels
+
+Row = Mapping[Hashable, Any]
+
+OUTCOMES = ("faster", "slower", "not distinguishable", "untested")
+BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription"]
+
+
+def processes(*counts: float) -> str:
+    """Write process counts: ``4 processes``, ``4 and 8 processes``."""
+    noun = "process" if counts == (1,) else "processes"
+    return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
+
+
+def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which time speedup refers to, with its absolute value."""
+    columns = ["reference_interconnect", "reference_processes", "reference_seconds"]
+    sentences = []
+    for (interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
+        kinds = list(dict.fromkeys(rows["kind"]))
+        whose = f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
+        what, why = "the serial run", ""
+        if not is_missing(interconnect):
+            what = f"the run of {processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
+            why = ", since there is no serial run"
+        sentences.append(f"Speedup{whose} refers to {what}, {formats.seconds(seconds)}{why}.")
+    return sentences
+
+
+def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say where the speedup of each interconnect peaks, or that its peak is not reached.
+
+    Interconnects that peak alike share a sentence.
+    """
+    last = scaling.groupby(["interconnect", "kind", "oversubscription"])["processes"].max().to_dict()
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for row in _in_order(peaks, labels):
+        level, peak = int(row["oversubscription"]), int(row["peak_processes"])
+        at_end = peak == last[row["interconnect"], row["kind"], level]
+        alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
+        speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
+        note = "" if is_missing(row["note"]) else str(row["note"])
+        key = (level, peak, alike, bool(row["reached"]), at_end, note)
+        groups.setdefault(key, []).append(f"{_name(row, labels)} ({speedup})")
+    sentences = []
+    for (level, peak, alike, reached, at_end, note), names in sorted(groups.items()):
+        start = f"At oversubscription {level}, speedup" if _several_levels(peaks) else "Speedup"
+        text = f"{start} {'peaks' if reached else 'is highest'} at {processes(peak)} over {listed(names)}"
+        if len(alike) > 1:
+            text += f"; {processes(*alike)} cannot be told apart"
+        if not reached:
+            text += ", the most that was run: no peak is reached" if at_end else ": the peak may lie beyond"
+        sentences.append(f"{text}{f' ({note})' if note else ''}.")
+    return sentences
+
+
+def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which interconnect has the shortest median time at each count, and whose intervals overlap.
+
+    Only kinds that may be compared compete; counts with one interconnect are passed over.
+    """
+    own = scaling[~scaling["serial"]]
+    sentences = []
+    for kinds in comparable_sets(own["kind"], labels.declared):
+        for level, rows in own[own["kind"].isin(kinds)].groupby("oversubscription"):
+            groups: dict[tuple[str, str], list[int]] = {}
+            for count, competing in rows.groupby("processes"):
+                if len(competing) > 1:
+                    groups.setdefault(_fastest(competing, labels), []).append(int(count))
+            told = [
+                f"{name} at {processes(*counts)}{f' (its interval overlaps that of {near})' if near else ''}"
+                for (name, near), counts in groups.items()
+            ]
+            if told:
+                where = f" at oversubscription {level}" if _several_levels(own) else ""
+                sure = "" if rows["seconds_low"].notna().all() else " (not all times have an interval)"
+                sentences.append(f"Fastest{where}{sure}: {'; '.join(told)}.")
+    return sentences
+
+
+def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
+    first, *others = rows.sort_values(["seconds", "interconnect"]).to_dict("records")
+    near = [row for row in others if row["seconds_low"] <= first["seconds_high"]]
+    return _name(first, labels), listed(_name(row, labels) for row in near)
+
+
+def improvement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what each interconnect brings over the baseline at its peak."""
+    if improvement.empty:
+        return ["There is no comparison: no two interconnects of kinds that may be compared were run."]
+    sentences = []
+    ordered = _with_baseline_kind(improvement, labels)
+    for (baseline, kind, level), rows in ordered.groupby(BASELINE, sort=False):
+        name = labels.interconnect(baseline, kind)
+        for (count, peak), of_count in rows.groupby(["at_processes", "baseline_peak_processes"], sort=False):
+            place = f"where {name} peaks"
+            if count != peak:
+                place = f"the nearest common count below the peak of {name}"
+            at = f"At {processes(count)}{_and_level(improvement, level)}, {place}"
+            sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
+        apart = [_compared(row, labels) for row in rows[rows["at_processes"].isna()].to_dict("records")]
+        if apart:
+            sentences.append(f"{listed(apart)}: no process count up to the peak of {name} was run.")
+    return sentences
+
+
+def _outcome_sentences(rows: Sequence[Row], at: str, labels: Labels) -> list[str]:
+    told: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
+    for row in rows:
+        numbers = _numbers(row, "improvement")
+        told[_outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
+    sentences = []
+    for outcome, link in (("faster", "than"), ("slower", "than"), ("not distinguishable", "from")):
+        if names := told[outcome]:
+            sentences.append(
+                f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {outcome} {link} it."
+            )
+    if told["untested"]:
+        sentences.append(f"{at}, the improvement over it, untested, is that of {listed(told['untested'])}.")
+    return sentences
+
+
+def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what more processes per core gain or lose at equal cores."""
+    sentences = []
+    words = {
+        "faster": "are faster than one over",
+        "slower": "are slower than one over",
+        "not distinguishable": "are not distinguishable from one over",
+        "untested": "change the speed, untested, over",
+    }
+    for (level, cores), rows in oversubscription.groupby(["oversubscription", "cores"]):
+        told: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
+        for row in _in_order(rows, labels):
+            told[_outcome(row, "gain")].append(f"{_name(row, labels)} ({_numbers(row, 'gain')})")
+        at = f"On {counted(cores, 'core')}, {level} processes per core"
+        sentences += [f"{at} {words[outcome]} {listed(names)}." for outcome, names in told.items() if names]
+    return sentences
+
+
+def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how many processes of each interconnect are worth the baseline at its highest target."""
+    sentences = []
+    ordered = _with_baseline_kind(equivalent, labels)
+    for (baseline, kind, level), rows in ordered.groupby(BASELINE, sort=False):
+        highest = rows[rows["target_speedup"] == rows["target_speedup"].max()].to_dict("records")
+        start = f"The speedup of {formats.number(highest[0]['target_speedup'])}"
+        if not is_missing(count := highest[0]["baseline_processes"]):
+            start += f" that {labels.interconnect(baseline, kind)} has at {processes(count)}"
+        told: dict[str, list[str]] = {}
+        for row in highest:
+            verb, what = _equivalent(row, labels)
+            told.setdefault(verb, []).append(what)
+        parts = "; it ".join(f"{verb} {listed(whats)}" for verb, whats in told.items())
+        sentences.append(f"{start}{_and_level(equivalent, level)} {parts}.")
+    return sentences
+
+
+def _equivalent(row: Row, labels: Labels) -> tuple[str, str]:
+    other = _compared(row, labels)
+    if not row["attainable"]:
+        return "is not attained by", other
+    if is_missing(row["equivalent_processes"]):
+        return "is exceeded at the smallest count run by", other
+    value = formats.bracketed(row["equivalent_processes"], row["equivalent_low"], row["equivalent_high"])
+    saved = row["processes_saved"]
+    difference = (
+        "" if is_missing(saved) else f", {formats.fixed(abs(saved), 1)} {'more' if saved < 0 else 'fewer'}"
+    )
+    return "takes", f"{value} processes over {other}{difference}"
+
+
+def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Sum up over all cases what each interconnect brings over the baseline. Takes the whole table."""
+    sentences = []
+    known = improvement[improvement["improvement_percent"].notna()]
+    ordered = _with_baseline_kind(known, labels)
+    keys = [*BASELINE, "interconnect", "kind"]
+    for (baseline, own, level, interconnect, kind), rows in ordered.groupby(keys, sort=False):
+        values: dict[str, list[float]] = {outcome: [] for outcome in OUTCOMES}
+        for row in rows.to_dict("records"):
+            values[_outcome(row, "improvement")].append(row["improvement_percent"])
+        parts = [
+            f"{outcome} in {counted(len(values[outcome]), 'case')} ({_span(values[outcome])})"
+            for outcome in OUTCOMES
+            if values[outcome]
+        ]
+        name, against = labels.interconnect(interconnect, side(kind, 1)), labels.interconnect(baseline, own)
+        where = f" at oversubscription {level}" if _several_levels(known) else ""
+        sentences.append(f"{name} against {against}{where}: {listed(parts)}.")
+    return sentences
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (formats.percent(value, signed=True) for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
+    """Say how many blocks the tests of a whole table need at least, where it has fewer.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``p_adjusted, blocks, blocks_needed``.
+    what : str
+        What is tested, in the plural.
+    """
+    tested = table[table["p_adjusted"].notna()]
+    short = tested[tested["blocks"] < tested["blocks_needed"]]
+    if short.empty:
+        return []
+    needed, have = int(short["blocks_needed"].max()), int(short["blocks"].min())
+    return [
+        f"With {counted(have, 'block')}, none of {counted(len(tested), 'test')} of {what} can come out as "
+        f"distinguishable after Holm's correction; that takes {counted(needed, 'block')} at least."
+    ]
+
+
+def _percent_interval(row: Row, quantity: str) -> str:
+    value, low, high = (row[f"{quantity}_{end}"] for end in ("percent", "low", "high"))
+    places = formats.percent_places(value)
+    text = formats.percent(value, signed=True, places=places)
+    if is_missing(low) or is_missing(high):
+        return text
+    return f"{text} [{formats.fixed(low, places, signed=True)}, {formats.fixed(high, places, signed=True)}]"
+
+
+def _outcome(row: Row, quantity: str) -> str:
+    if is_missing(row["p_adjusted"]):
+        return "untested"
+    if not row["distinguishable"]:
+        return "not distinguishable"
+    return "faster" if row[f"{quantity}_percent"] > 0 else "slower"
+
+
+def _numbers(row: Row, quantity: str) -> str:
+    """Write a comparison with its interval and its p-value, or why there is none."""
+    text = _percent_interval(row, quantity)
+    if not is_missing(row["p_adjusted"]):
+        unpaired = "" if row.get("paired", True) else ", unpaired"
+        return f"{text}, {formats.p_value(row['p_adjusted'])}{unpaired}"
+    note = row.get("note")
+    return text if is_missing(note) else f"{text}, {str(note).removeprefix('no test: ')}"
+
+
+def _name(row: Row, labels: Labels) -> str:
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    placement = row.get("processes_per_node")
+    return name if is_missing(placement) else f"{name} with {formats.number(placement)} processes per node"
+
+
+def _compared(row: Row, labels: Labels) -> str:
+    return _name({**row, "kind": side(row["kind"], 1)}, labels)
+
+
+def _several_levels(table: pd.DataFrame) -> bool:
+    return table["oversubscription"].nunique() > 1
+
+
+def _and_level(table: pd.DataFrame, level: int) -> str:
+    return f" and oversubscription {level}" if _several_levels(table) else ""
+
+
+def _with_baseline_kind(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """Rows in the study's order, with the kind of their baseline."""
+    ordered = pd.DataFrame(_in_order(table, labels), columns=table.columns)
+    return ordered.assign(baseline_kind=[side(kind, 0) for kind in ordered["kind"]])
+
+
+def _in_order(table: pd.DataFrame, labels: Labels) -> list[Row]:
+    """Rows in the study's order of interconnects, otherwise as they were."""
+    order = {name: place for place, name in enumerate(labels.sorted_interconnects(table["interconnect"]))}
+    return sorted(table.to_dict("records"), key=lambda row: order[row["interconnect"]])

@@ -1,0 +1,127 @@
+"""Outliers, variability and drift."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau, theilslopes
+from synthetic_runs import rows
+
+from analysis.precision import make_precision
+from analysis.quality import OUTLIER_RULE, make_quality_tables
+from analysis.records import TableError, complete_runs
+from analysis.settings import Settings
+from analysis.tables import make_tables
+from analysis.trend import trend
+
+
+def quality(name, runs, **changes):
+    return make_quality_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100, **changes))[name]
+
+
+def test_an_outlier_is_flagged_and_stays():
+    # quartiles of 1, 1.01, 1.02, 1.03, 1.04, 3 by hand: fences far below 3
+    runs = rows("duct", "a", {2: 1.0}, (1, 1.01, 1.02, 1.03, 1.04, 3)) + rows("duct", "b", {2: 1.0})
+    table = quality("repetitions", runs)
+    assert len(table) == 12 and "Tukey" in OUTLIER_RULE
+    assert table.loc[table["outlier"], ["interconnect", "seconds"]].values.tolist() == [["a", 3.0]]
+    assert table.loc[table["outlier"], "relative_seconds"].item() == pytest.approx(3 / np.sqrt(1.02 * 1.03))
+
+
+def test_three_times_are_too_few_for_fences():
+    assert not quality("repetitions", rows("duct", "a", {2: 1.0}, (1, 1.001, 50)))["outlier"].any()
+
+
+def test_an_invalid_repetition_moves_no_fence():
+    runs = rows("duct", "a", {2: 1.0}, (1, 1.01, 1.02, 1.03, 1.04, 1.3))
+    failed = rows("duct", "a", {2: 1.0}, (1, 99, 99, 99, 99), valid=False, attempt=2)
+    table = quality("repetitions", runs + failed)
+    assert table.loc[table["outlier"], "seconds"].tolist() == [1.3]
+
+
+def test_repetitions_are_in_order_of_execution():
+    runs = rows("duct", "a", {2: 1.0, 4: 2.0}, (1, 1))
+    for row, minute in zip(runs, (30, 10, 20, 40), strict=True):
+        row["started"] = f"2026-01-01T10:{minute}:00+00:00"
+    table = quality("repetitions", runs)
+    assert table["processes"].tolist() == [2, 4, 2, 4] and table["order"].tolist() == [1, 2, 3, 4]
+
+
+def test_a_start_that_is_no_time_is_told():
+    with pytest.raises(TableError, match=r"^runs table: row 1, column 'started': 'noon' is no time$"):
+        quality("repetitions", rows("duct", "a", {2: 1.0}, started="noon"))
+
+
+def test_spread_by_hand():
+    # log deviations from the median: 0.2, 0.1, 0, 0.1, 0.2; their median is 0.1
+    factors = np.exp([-0.2, -0.1, 0, 0.1, 0.2])
+    row = quality("variability", rows("duct", "a", {2: 8.0}, factors)).iloc[0]
+    assert row["spread_percent"] == pytest.approx(100 * np.expm1(0.14826))
+    assert row["worst_percent"] == pytest.approx(100 * np.expm1(0.2))
+
+
+def test_a_noisy_interconnect_is_told_from_a_steady_one():
+    rng = np.random.default_rng(2)
+    steady, noisy = (np.exp(rng.normal(0, spread, 12)) for spread in (0.002, 0.1))
+    runs = rows("duct", "a", {2: 8.0}, steady) + rows("duct", "b", {2: 8.0}, noisy)
+    runs += rows("duct", "c", {2: 8.0}, np.exp(rng.normal(0, 0.002, 12)))
+    table = quality("variability", runs).set_index("interconnect")
+    assert table["baseline_interconnect"].isna().tolist() == [True, False, False]
+    assert table["distinguishable"].to_dict() == {"a": False, "b": True, "c": False}
+    assert table.loc["b", "baseline_spread_percent"] == table.loc["a", "spread_percent"]
+
+
+def test_drift_by_hand_and_its_absence():
+    rising = rows("duct", "a", {2: 8.0}, 1.01 ** np.arange(8))
+    flat = rows("duct", "b", {2: 8.0}, (1, 1.02, 0.99, 1.01, 0.98, 1.015, 0.995, 1.005))
+    table = quality("drift", rising + flat).set_index("interconnect")
+    assert table.loc["a", "drift_percent"] == pytest.approx(100 * (1.01**7 - 1))
+    assert table.loc["a", "kendall_tau"] == 1 and table.loc["a", "p_value"] == pytest.approx(2 / 40320)
+    assert table["distinguishable"].tolist() == [True, False]
+    assert table.loc["b", "drift_low"] < 0 < table.loc["b", "drift_high"]
+
+
+def test_three_blocks_are_too_few_for_a_drift():
+    assert quality("drift", rows("duct", "a", {2: 1.0}, (1, 2, 3)))["drift_percent"].isna().all()
+
+
+def test_many_blocks_are_grouped():
+    table = quality("drift", rows("duct", "a", {2: 1.0}, np.geomspace(1, 2, 2_500)))
+    assert table["n"].item() == 2_500 and table["drift_percent"].item() == pytest.approx(100, rel=0.05)
+
+
+@pytest.mark.parametrize("n", [5, 6, 10, 61])
+def test_trend_agrees_with_scipy(n):
+    values = np.random.default_rng(n).normal(0, 1, (20, n)) + np.linspace(0, 1, n)
+    found = trend(values)
+    for i, series in enumerate(values):
+        expected = kendalltau(np.arange(n), series, method="exact" if n < 60 else "asymptotic")
+        assert found.tau[i] == pytest.approx(expected.statistic)
+        assert found.p_value[i] == pytest.approx(expected.pvalue, abs=0.02 if n > 60 else 1e-9)
+        assert found.change[i] == pytest.approx(theilslopes(series)[0] * (n - 1))
+        assert found.low[i] <= found.change[i] <= found.high[i]
+
+
+def test_the_slope_has_an_interval_that_covers():
+    values = np.random.default_rng(0).normal(0, 1, (4_000, 6)) + np.linspace(0, 3, 6)
+    found = trend(values)
+    # S of six values is 13 or more with 6/720: the interval's exact coverage is 1 - 12/720
+    assert ((found.low <= 3) & (found.high >= 3)).mean() == pytest.approx(1 - 12 / 720, abs=0.01)
+    assert np.isnan(trend(values[:, :4]).low).all()
+
+
+def test_blocks_for_a_narrower_interval():
+    factors = np.exp(np.random.default_rng(0).normal(0, 0.05, 8))
+    runs = rows("duct", "a", {2: 8.0}, factors[::-1]) + rows("duct", "b", {2: 6.0}, factors)
+    improvement = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=500))["improvement"]
+    width = (improvement["improvement_high"] - improvement["improvement_low"]).item()
+    row = make_precision(improvement, width / 4).iloc[0]
+    assert (row["half_width_percent"], row["blocks_wanted"]) == (pytest.approx(width / 2), 32)
+    assert not row["reached"] and make_precision(improvement, width)["reached"].item()
+    assert make_precision(improvement, width)["blocks_wanted"].item() == 6  # what the test needs
+
+
+def test_one_block_reaches_no_precision():
+    runs = rows("duct", "a", {2: 8.0}, (1,)) + rows("duct", "b", {2: 6.0}, (1,))
+    improvement = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=500))["improvement"]
+    row = make_precision(improvement, 5).iloc[0]
+    assert not row["reached"] and pd.isna(row["blocks_wanted"])

@@ -1,0 +1,154 @@
+"""Reading runs tables: what is filled in, and the one line for what is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.records import COLUMNS, TableError, complete_runs, read_runs
+
+HEADER = "case,interconnect,processes,seconds"
+NAME_RULE = "it may hold letters, digits and _ . + - only, and starts with a letter or a digit"
+
+
+def written(tmp_path, text, name="runs.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_four_columns_are_enough(tmp_path):
+    runs = read_runs(written(tmp_path, f"{HEADER}\nduct,gigabit,4,2.5\n"))
+    row = runs.iloc[0]
+    assert tuple(runs) == COLUMNS
+    assert (row.kind, row.cores, row.oversubscription, row.attempt, row.repetition) == (
+        "published",
+        4,
+        1,
+        1,
+        1,
+    )
+    assert row.valid and pd.isna(row.nodes) and pd.isna(row.noise) and pd.isna(row.study)
+
+
+def test_cores_follow_from_processes_servers_and_level(tmp_path):
+    text = f"{HEADER},data_servers,oversubscription\ngamess,a,2,1,2,2\ngamess,a,1,1,1,1\nduct,a,3,1,0,2\n"
+    assert read_runs(written(tmp_path, text))["cores"].tolist() == [2, 2, 2]
+
+
+def test_rows_without_a_block_are_paired_with_nothing(tmp_path):
+    runs = read_runs(written(tmp_path, f"{HEADER}\nduct,a,2,1\nduct,b,2,1\nduct,a,2,2\nduct,a,4,1\n"))
+    assert runs.groupby(["case", "processes"])["block"].nunique().tolist() == [3, 1]
+    assert runs["repetition"].tolist() == [1, 1, 1, 1]
+
+
+def test_invalid_rows_may_lack_a_time_and_extra_columns_stay(tmp_path):
+    text = f"{HEADER},valid,reason,residual\nduct,a,2,,false,crashed,1e-3\nduct,a,2,1.5,True,,1e-9\n"
+    runs = read_runs(written(tmp_path, text))
+    assert runs["valid"].tolist() == [False, True]
+    assert runs["reason"].tolist()[0] == "crashed" and "residual" in runs
+
+
+def test_parquet_is_the_same_table(tmp_path):
+    runs = read_runs(written(tmp_path, f"{HEADER},block\nduct,a,2,1,0\nduct,,1,2,0\n"))
+    runs.to_parquet(tmp_path / "runs.parquet")
+    pd.testing.assert_frame_equal(read_runs(tmp_path / "runs.parquet"), runs)
+
+
+def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
+    runs = read_runs(written(tmp_path, f"{HEADER}\nNA,None,2,1\n"))
+    assert runs.loc[0, ["case", "interconnect"]].tolist() == ["NA", "None"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot be read: Empty CSV file"),
+        (f"{HEADER}\n", "holds no row"),
+        (
+            "case,interconnect,seconds\nduct,a,1\n",
+            "column 'processes': is missing (needed: case, interconnect, processes, seconds; "
+            "found: case, interconnect, seconds)",
+        ),
+        (f"case,{HEADER}\nduct,duct,a,1,1\n", "column 'case': is there twice"),
+        (f"{HEADER}\nduct,a,2,1\nduct,a,2,-1\n", "line 3, column 'seconds': -1: it must be a positive time"),
+        (f"{HEADER}\nduct,a,2,0\n", "line 2, column 'seconds': 0: it must be a positive time"),
+        (f"{HEADER}\nduct,a,2,inf\n", "line 2, column 'seconds': inf: it must be a positive time"),
+        (f"{HEADER}\nduct,a,2,nan\n", "line 2, column 'seconds': is empty"),
+        (f"{HEADER}\nduct,a,2,\n", "line 2, column 'seconds': is empty"),
+        (f"{HEADER}\nduct,a,2,fast\n", "line 2, column 'seconds': 'fast' is no number"),
+        (f'{HEADER}\nduct,a,2,"1,5"\n', "line 2, column 'seconds': '1,5' is no number"),
+        (f"{HEADER}\nduct,a,two,1\n", "line 2, column 'processes': 'two' is no number"),
+        (f"{HEADER}\nduct,a,2.5,1\n", "line 2, column 'processes': 2.5 is no whole number"),
+        (f"{HEADER}\nduct,a,inf,1\n", "line 2, column 'processes': inf is no whole number"),
+        (
+            f"{HEADER}\nduct,a,0,1\n",
+            "line 2, column 'processes': 0: it must be a whole number from 1 to 10^9",
+        ),
+        (f"{HEADER}\n../duct,a,2,1\n", f"line 2, column 'case': '../duct': {NAME_RULE}"),
+        (f'{HEADER}\n"du\nct",a,2,1\n', f"line 2, column 'case': 'du\\nct': {NAME_RULE}"),
+        (f'{HEADER}\nduct,"a""b",2,1\n', f"line 2, column 'interconnect': 'a\"b': {NAME_RULE}"),
+        (f"{HEADER}\n,a,2,1\n", "line 2, column 'case': is empty"),
+        (
+            f"{HEADER}\nduct,,2,1\n",
+            "line 2, column 'processes': 2: it must be 1 where 'interconnect' is empty (a serial run)",
+        ),
+        (
+            f"{HEADER},kind\nduct,a,2,1,guessed\n",
+            "line 2, column 'kind': 'guessed': it must be one of measured, emulated, simulated, published",
+        ),
+        (f"{HEADER},valid\nduct,a,2,1,maybe\n", "line 2, column 'valid': 'maybe' is neither true nor false"),
+        (f"{HEADER},valid\nduct,a,2,1,false\n", "holds no valid row"),
+        (f"{HEADER},noise\nduct,a,2,1,1.5\n", "line 2, column 'noise': 1.5: it must be a share from 0 to 1"),
+        (
+            f"{HEADER},block,repetition\nduct,a,2,1,1,1\nduct,a,2,2,1,1\n",
+            "line 3, column 'repetition': the same repetition as in a row before",
+        ),
+        (
+            f"{HEADER}\nduct,a,2,1,9\n",
+            "cannot be read: CSV parse error: Row #2: Expected 4 columns, got 5: duct,a,2,1,9",
+        ),
+        (b"\xff\xfe", "is no UTF-8 text: invalid start byte at byte 0"),
+        # a line break inside a cell and an empty line do not mislead about the line
+        (
+            f'{HEADER},reason\nduct,a,2,1,"x\ny"\n\nduct,a,2,-1,\n',
+            "line 5, column 'seconds': -1: it must be a positive time",
+        ),
+    ],
+)
+def test_a_bad_table_is_told_in_one_line(tmp_path, text, message):
+    path = written(tmp_path, text)
+    with pytest.raises(TableError) as error:
+        read_runs(path)
+    assert str(error.value) == f"{path}: {message}"
+
+
+def test_other_files_are_told(tmp_path):
+    with pytest.raises(TableError, match=r"none\.csv: there is no such file$"):
+        read_runs(tmp_path / "none.csv")
+    with pytest.raises(TableError, match=r"runs\.xlsx: must end in \.csv or \.parquet$"):
+        read_runs(tmp_path / "runs.xlsx")
+    with pytest.raises(TableError, match=r"runs\.parquet: cannot be read: "):
+        read_runs(written(tmp_path, "no parquet", "runs.parquet"))
+
+
+def test_a_frame_without_a_file_is_told_by_row():
+    frame = pd.DataFrame({"case": "duct", "interconnect": "a", "processes": 2, "seconds": [1.0, -1.0]})
+    with pytest.raises(TableError, match=r"^runs table: row 2, column 'seconds': -1: it must be"):
+        complete_runs(frame)
+
+
+def test_one_bad_row_among_many(tmp_path):
+    lines = [f"duct,a,2,{1 + i}" for i in range(20_000)]
+    lines[17_000] = "duct,a,2,oops"
+    with pytest.raises(TableError, match="line 17002, column 'seconds': 'oops' is no number"):
+        read_runs(written(tmp_path, "\n".join([HEADER, *lines])))
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20))
+def test_completing_twice_changes_nothing(times):
+    frame = pd.DataFrame({"case": "duct", "interconnect": "a", "processes": 2, "seconds": times})
+    once = complete_runs(frame)
+    pd.testing.assert_frame_equal(complete_runs(once), once)
+    assert np.array_equal(once["seconds"], times)

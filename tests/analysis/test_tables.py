@@ -1,0 +1,424 @@
+"""From runs to tables: a study worked by hand, and what must not change any table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from synthetic_runs import FACTORS, rows
+
+from analysis.records import TableError, complete_runs, read_runs
+from analysis.schemas import TABLES
+from analysis.settings import Settings
+from analysis.tables import make_tables, write_tables
+
+
+def table(name, runs, **changes):
+    return make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=200, **changes))[name]
+
+
+def same(one, other):
+    for name in TABLES:
+        pd.testing.assert_frame_equal(one[name], other[name])
+
+
+# --- worked by hand: serial 12 s; slow 8, 6, 8 s and swift 6, 4, 3 s on 2, 4, 8 processes ---
+
+
+def test_scaling_by_hand(runs, settings):
+    scaling = make_tables(runs, settings)["scaling"].set_index(["interconnect", "processes"])
+    slow = scaling.loc["slow"]
+    assert slow.index.tolist() == [1, 2, 4, 8]  # the serial run begins every curve
+    assert slow["serial"].tolist() == [True, False, False, False]
+    assert slow["speedup"].tolist() == pytest.approx([1, 1.5, 2, 1.5])
+    assert slow["efficiency"].tolist() == pytest.approx([1, 0.75, 0.5, 0.1875])
+    assert slow["incremental_efficiency"].tolist()[1:] == pytest.approx([0.75, 2 / 3, 0.375])
+    assert slow["serial_fraction"].tolist()[1:] == pytest.approx([1 / 3, 1 / 3, 13 / 21])
+    assert scaling.loc["swift"]["speedup"].tolist() == pytest.approx([1, 2, 3, 4])
+    row = slow.loc[4]
+    assert (row["n"], row["seconds"], row["coverage"]) == (6, pytest.approx(6), 1 - 2 / 64)
+    assert (row["seconds_low"], row["seconds_high"]) == (pytest.approx(5.4), pytest.approx(6.6))
+    assert (row["reference_seconds"], row["reference_processes"]) == (pytest.approx(12), 1)
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+    assert pd.isna(row["reference_interconnect"]) and pd.isna(row["nodes"])
+
+
+def test_peaks_by_hand(runs, settings):
+    peaks = make_tables(runs, settings)["peaks"].set_index("interconnect")
+    assert peaks.loc["slow", ["peak_processes", "peak_set", "reached"]].tolist() == [4, "4", True]
+    assert peaks.loc["swift", ["peak_processes", "peak_set", "reached"]].tolist() == [8, "8", False]
+    assert peaks["peak_speedup"].tolist() == pytest.approx([2, 4])
+
+
+def test_improvement_by_hand(runs, settings):
+    (row,) = make_tables(runs, settings)["improvement"].to_dict("records")
+    assert (row["baseline_interconnect"], row["interconnect"], row["at_processes"]) == ("slow", "swift", 4)
+    # 6/4 at the peak; over 2 and 4 processes the mean of 8/6 and 6/4; blocks vary together, so no spread
+    wanted = [50, 50, 50, 125 / 3, 125 / 3, 125 / 3]
+    names = [f"{kind}_{what}" for kind in ("improvement", "average") for what in ("percent", "low", "high")]
+    assert [row[name] for name in names] == pytest.approx(wanted)
+    assert (row["paired"], row["blocks"], row["p_value"], row["p_adjusted"]) == (True, 6, 2 / 64, 2 / 64)
+    assert row["distinguishable"] and row["blocks_needed"] == 6 and pd.isna(row["note"])
+
+
+def test_node_equivalents_by_hand(runs, settings):
+    equivalents = make_tables(runs, settings)["node_equivalent"]
+    # the speedup of 2 and of 4 processes on slow; the shared serial run is no target
+    assert equivalents["target_speedup"].tolist() == pytest.approx([1.5, 2])
+    assert equivalents["equivalent_processes"].tolist() == pytest.approx([1.5, 2])
+    assert equivalents["processes_saved"].tolist() == pytest.approx([0.5, 2])
+    assert equivalents["attainable"].all()
+
+
+def test_node_equivalents_from_the_fast_side(runs):
+    equivalents = make_tables(runs, Settings(draws=200, baselines=("swift",)))["node_equivalent"]
+    assert equivalents["target_speedup"].tolist() == pytest.approx([2, 3, 4])
+    assert equivalents["equivalent_processes"].tolist() == pytest.approx([4, np.inf, np.inf])
+    assert equivalents["attainable"].tolist() == [True, False, False]
+    assert equivalents["processes_saved"].tolist() == pytest.approx([-2, np.nan, np.nan], nan_ok=True)
+
+
+def test_node_equivalents_at_a_stated_speedup(runs):
+    chosen = Settings(draws=200, baselines=("slow",), target_speedups=(1.75, 0.5))
+    equivalents = make_tables(runs, chosen)["node_equivalent"]
+    assert equivalents["baseline_processes"].tolist() == pytest.approx([3, np.nan], nan_ok=True)
+    assert equivalents["equivalent_processes"].tolist() == pytest.approx([1.75, np.nan], nan_ok=True)
+
+
+# --- reference and serial run ---
+
+
+def test_the_serial_run_serves_measured_and_emulated_and_every_level():
+    runs = (
+        rows("duct", None, {1: 12}) + rows("duct", "a", {2: 6}) + rows("duct", "b", {2: 8}, kind="emulated")
+    )
+    runs += rows("duct", "a", {2: 10, 4: 5}, oversubscription=2)
+    scaling = table("scaling", runs)
+    first = scaling[scaling["serial"]]
+    assert first[["interconnect", "oversubscription"]].values.tolist() == [["b", 1], ["a", 1], ["a", 2]]
+    assert (scaling["reference_seconds"] == 12).all()
+    over = scaling[scaling["oversubscription"] == 2]
+    assert over["cores"].tolist() == [1, 1, 2]
+    assert over["efficiency"].tolist() == pytest.approx([1, 1.2, 1.2])
+
+
+def test_without_a_serial_run_the_reference_is_named():
+    runs = rows("duct", "a", {4: 6, 8: 4}) + rows("duct", "b", {2: 10, 4: 5})
+    by_points = table("scaling", runs)
+    assert set(by_points["reference_interconnect"]) == {"a"} and set(by_points["reference_processes"]) == {4}
+    named = table("scaling", runs, reference_interconnect="b").set_index(["interconnect", "processes"])
+    assert named["speedup"].to_dict() == pytest.approx(
+        {("a", 4): 10 / 6, ("a", 8): 2.5, ("b", 2): 1, ("b", 4): 2}
+    )
+    assert named.loc[("a", 8), "efficiency"] == pytest.approx(2.5 * 2 / 8)
+
+
+def test_a_simulated_curve_has_its_own_reference_and_its_band():
+    runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 6})
+    for interconnect, processes, low, seconds, high in (
+        (None, 1, 20, 20, 20),
+        ("a", 2, 8, 10, 11),
+        ("a", 4, 4, 6, 7),
+    ):
+        band = {"kind": "simulated", "seconds_low": low, "seconds_high": high}
+        runs += rows("duct", interconnect, {processes: seconds}, (1,), **band)
+    scaling = table("scaling", runs)
+    simulated = scaling[scaling["kind"] == "simulated"].set_index("processes")
+    assert simulated["n"].isna().all() and simulated["coverage"].isna().all()
+    assert simulated["speedup"].tolist() == pytest.approx([1, 2, 20 / 6])
+    assert simulated["speedup_low"].tolist() == pytest.approx([1, 20 / 11, 20 / 7])
+    assert simulated["speedup_high"].tolist() == pytest.approx([1, 20 / 8, 5])
+    assert simulated["seconds_low"].tolist() == [20, 8, 4]
+
+
+def test_weak_scaling():
+    runs = rows("duct", None, {1: 10}) + rows("duct", "a", {2: 12.5, 4: 20})
+    scaling = table("scaling", runs, scaling="weak")
+    assert scaling["efficiency"].tolist() == pytest.approx([1, 0.8, 0.5])
+    assert scaling["speedup"].tolist() == pytest.approx([1, 1.6, 2])
+    assert scaling["incremental_efficiency"].tolist()[1:] == pytest.approx([0.8, 0.625])
+    assert scaling["serial_fraction"].isna().all()
+
+
+def test_placement_divides_a_curve_only_where_it_varies():
+    runs = rows("duct", "a", {1: 12, 2: 6, 4: 3}, nodes=1) + rows("duct", "a", {2: 7}, nodes=2)
+    scaling = table("scaling", runs)
+    curves = scaling.groupby("processes_per_node")["processes"].agg(list).to_dict()
+    assert curves == {1: [1, 2], 2: [2], 4: [4]}
+    assert table("scaling", rows("duct", "a", {1: 12, 2: 6}, nodes=1))["processes_per_node"].isna().all()
+
+
+def test_placement_that_varies_needs_all_nodes():
+    runs = rows("duct", "a", {2: 6}, nodes=1) + rows("duct", "a", {2: 7}, nodes=2) + rows("duct", "a", {4: 7})
+    with pytest.raises(TableError, match=r"^case 'duct': column 'nodes': is empty, where placement varies$"):
+        table("scaling", runs)
+
+
+# --- comparisons ---
+
+
+def test_blocks_that_share_no_place_are_unpaired():
+    runs = rows("duct", "a", {2: 6}) + [
+        row | {"block": row["block"] + 6} for row in rows("duct", "b", {2: 4})
+    ]
+    row = table("improvement", runs).iloc[0]
+    assert not row["paired"] and row["p_value"] == pytest.approx(2 / 924)
+    assert row["improvement_low"] < 50 < row["improvement_high"]
+
+
+def test_unequal_block_counts_pair_what_is_common():
+    runs = rows("duct", "a", {2: 6}) + rows("duct", "b", {2: 4}, FACTORS[:4])
+    row = table("improvement", runs).iloc[0]
+    assert row["paired"] and row["blocks"] == 4 and row["p_value"] == 2 / 16
+    assert not row["distinguishable"] and row["blocks_needed"] == 6
+
+
+def test_one_block_gives_no_interval_and_no_test():
+    runs = (
+        rows("duct", None, {1: 12}, (1,)) + rows("duct", "a", {2: 6}, (1,)) + rows("duct", "b", {2: 4}, (1,))
+    )
+    row = table("improvement", runs).iloc[0]
+    assert row["improvement_percent"] == pytest.approx(50)
+    empty = ["improvement_low", "improvement_high", "average_low", "p_value", "p_adjusted", "blocks_needed"]
+    assert row[empty].isna().all() and not row["distinguishable"]
+    assert row["note"] == "no test: within one block only"
+    peak = table("peaks", runs).iloc[0]
+    assert pd.isna(peak["peak_set"]) and peak["note"] == "one sample" and not peak["reached"]
+
+
+def test_the_nearest_common_count_below_the_peak_is_said():
+    runs = rows("duct", "a", {1: 12, 2: 8, 6: 3}) + rows("duct", "b", {1: 12, 2: 6, 4: 4, 8: 3})
+    row = table("improvement", runs, baselines=("a",)).iloc[0]
+    assert (row["baseline_peak_processes"], row["at_processes"]) == (6, 2)
+    assert row["note"] == "the baseline's peak, 6, is no common count"
+
+
+def test_curves_without_a_common_count_say_so():
+    runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {4: 4})
+    row = table("improvement", runs).iloc[0]
+    assert pd.isna(row["at_processes"]) and pd.isna(row["improvement_percent"]) and not row["distinguishable"]
+    assert row["note"] == "no common process count up to the baseline's peak"
+
+
+def test_kinds_are_compared_only_where_declared():
+    runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 8})
+    runs += rows("duct", "b", {2: 6}, kind="emulated") + rows("duct", "c", {2: 5}, kind="emulated")
+    assert set(table("improvement", runs)["kind"]) == {"emulated"}
+    declared = table("improvement", runs, compare_kinds=(("measured", "emulated"),))
+    assert declared["kind"].tolist() == ["emulated", "measured/emulated", "measured/emulated"]
+    assert declared["paired"].all()
+    other_way = table("improvement", runs, compare_kinds=(("measured", "emulated"),), baselines=("b",))
+    assert other_way["kind"].tolist() == ["emulated", "emulated/measured"]
+
+
+def test_a_serial_run_that_nothing_beats_is_said():
+    runs = rows("duct", None, {1: 2}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {2: 6})
+    row = table("improvement", runs).iloc[0]
+    assert (row["at_processes"], row["improvement_percent"]) == (1, 0) and pd.isna(row["p_value"])
+    assert row["note"] == "the baseline's peak is the serial run, which both share"
+
+
+def test_holm_takes_the_whole_table():
+    runs = [row for case in ("duct", "wing") for row in rows(case, "a", {2: 6}) + rows(case, "b", {2: 4})]
+    improvement = table("improvement", runs)
+    assert (
+        improvement["p_value"].tolist() == [2 / 64] * 2 and improvement["p_adjusted"].tolist() == [4 / 64] * 2
+    )
+    assert not improvement["distinguishable"].any() and (improvement["blocks_needed"] == 7).all()
+
+
+def test_oversubscription_gain_is_at_equal_cores():
+    runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 8, 4: 5})
+    runs += rows("duct", "a", {2: 10, 4: 5, 16: 1}, oversubscription=2)
+    gains = table("oversubscription", runs)
+    assert gains[["cores", "processes", "processes_of_one"]].values.tolist() == [[1, 2, 1], [2, 4, 2]]
+    assert gains["gain_percent"].tolist() == pytest.approx([20, 60])
+    assert gains["gain_low"].lt(gains["gain_percent"]).all() and (gains["blocks"] == 6).all()
+
+
+# --- what must change nothing ---
+
+
+@hypothesis_settings(max_examples=10)
+@given(st.randoms(use_true_random=False), st.floats(0.01, 100), st.sampled_from(["block", "no block"]))
+def test_order_unit_and_invalid_rows_change_nothing(random, unit, blocks):
+    frame = pd.DataFrame(
+        rows("duct", None, {1: 12.0})
+        + rows("duct", "a", {2: 8.0, 4: 6.0})
+        + rows("duct", "b", {2: 6.0, 4: 4.0})
+    )
+    frame["seconds"] *= [random.uniform(0.9, 1.1) for _ in frame.index]
+    if blocks == "no block":
+        frame = frame.drop(columns="block")
+    expected = make_tables(complete_runs(frame), Settings(draws=100))
+    shuffled = frame.loc[random.sample(list(frame.index), len(frame))]
+    same(make_tables(complete_runs(shuffled), Settings(draws=100)), expected)
+
+    failed = frame.assign(valid=False, seconds=np.nan, attempt=2).iloc[:20]
+    more = pd.concat([frame.assign(valid=True), failed, failed.assign(processes=16, interconnect="c")])
+    same(make_tables(complete_runs(more), Settings(draws=100)), expected)
+
+    scaled = make_tables(complete_runs(frame.assign(seconds=frame["seconds"] * unit)), Settings(draws=100))
+    for name, columns in {
+        "scaling": ["speedup", "speedup_low", "speedup_high", "serial_fraction"],
+        "improvement": ["improvement_percent", "improvement_low", "average_high", "p_value"],
+        "node_equivalent": ["equivalent_low", "equivalent_high"],
+    }.items():
+        np.testing.assert_allclose(
+            scaled[name][columns].to_numpy(float), expected[name][columns].to_numpy(float), rtol=1e-6
+        )
+
+
+def test_repetitions_within_a_block_count_as_their_median():
+    runs = rows("duct", "a", {2: 6, 4: 4})
+    thrice = [
+        row | {"repetition": i + 1, "seconds": row["seconds"] * f}
+        for row in runs
+        for i, f in enumerate((0.5, 1, 9))
+    ]
+    same(
+        make_tables(complete_runs(pd.DataFrame(thrice)), Settings(draws=100)),
+        make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100)),
+    )
+
+
+def test_more_cases_change_no_other_case(runs, settings):
+    more = complete_runs(pd.concat([runs, complete_runs(pd.DataFrame(rows("wing", "slow", {2: 1.0})))]))
+    scaling = make_tables(more, settings)["scaling"]
+    pd.testing.assert_frame_equal(
+        scaling[scaling["case"] == "duct"].reset_index(drop=True), make_tables(runs, settings)["scaling"]
+    )
+
+
+# --- tables as files ---
+
+
+def test_a_missing_value_is_empty_in_the_file(runs, settings, tmp_path):
+    (tmp_path / "cost.csv").write_text("kept")
+    write_tables(make_tables(runs, settings), tmp_path)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {*(f"{name}.csv" for name in TABLES), "cost.csv"}
+    first = (tmp_path / "scaling.csv").read_text().splitlines()[1]
+    assert first.startswith("duct,slow,measured,1,,1,1,6,12.0,")
+    assert (tmp_path / "oversubscription.csv").read_text().count("\n") == 1  # its header: no level above 1
+
+
+def test_nothing_is_written_half(runs, settings, tmp_path):
+    write_tables(make_tables(runs, settings), tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    class Broken(pd.DataFrame):
+        def to_csv(self, *args, **kwargs):
+            raise OSError("disk full")
+
+    tables = make_tables(runs, Settings(draws=100)) | {"oversubscription": Broken()}
+    with pytest.raises(OSError, match="disk full"):
+        write_tables(tables, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+CONTRACT = {
+    "scaling": "case, interconnect, kind, oversubscription, nodes, processes, cores, n, "
+    "seconds, seconds_low, seconds_high, coverage, reference_seconds, reference_processes, "
+    "speedup, speedup_low, speedup_high, efficiency, efficiency_low, efficiency_high, "
+    "incremental_efficiency, serial_fraction",
+    "peaks": "case, interconnect, kind, oversubscription, peak_processes, peak_set, peak_speedup, reached",
+    "improvement": "case, baseline_interconnect, interconnect, kind, oversubscription, at_processes, "
+    "improvement_percent, improvement_low, improvement_high, "
+    "average_percent, average_low, average_high, paired, p_value, distinguishable",
+    "node_equivalent": "case, target_speedup, baseline_interconnect, interconnect, kind, "
+    "baseline_processes, equivalent_processes, equivalent_low, equivalent_high, processes_saved, attainable",
+}
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_columns_are_those_that_others_read(runs, settings, name):
+    wanted = CONTRACT[name].split(", ")
+    assert list(make_tables(runs, settings)[name])[: len(wanted)] == wanted
+
+
+# --- bad input ---
+
+
+def test_two_references_are_told():
+    runs = (
+        rows("duct", None, {1: 12})
+        + rows("duct", None, {1: 12}, oversubscription=2)
+        + rows("duct", "a", {2: 6})
+    )
+    with pytest.raises(TableError, match=r"^case 'duct', kind measured: two references, 2 serial points$"):
+        table("scaling", runs)
+
+
+def test_serial_runs_alone_are_told():
+    with pytest.raises(TableError, match=r"^runs table: column 'interconnect': holds serial runs alone"):
+        table("scaling", rows("duct", None, {1: 12}))
+
+
+def test_two_core_counts_for_one_point_are_told():
+    runs = rows("duct", "a", {2: 6}, cores=2) + rows("duct", "a", {2: 6}, cores=1, repetition=2)
+    with pytest.raises(
+        TableError, match=r"^case 'duct', interconnect 'a', 2 processes: column 'cores': two core"
+    ):
+        table("scaling", runs)
+
+
+@pytest.mark.parametrize("key", ["baselines", "reference_interconnect"])
+def test_an_unknown_interconnect_is_told(key):
+    value = "gigabyte" if key == "reference_interconnect" else ("gigabyte",)
+    with pytest.raises(TableError, match=rf"^{key}: 'gigabyte' is no interconnect of the runs; there are a$"):
+        table("scaling", rows("duct", "a", {2: 6}), **{key: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("draws", 10, "draws: 10; at least 100"),
+        ("level", 95, "level: 95; from 0.5 to 0.999"),
+        ("scaling", "wrong", "scaling: 'wrong'; strong or weak"),
+        ("target_speedups", (2.0, 0.0), "target_speedups: [2.0, 0.0]; above 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_told(key, value, message):
+    with pytest.raises(ValueError) as error:
+        Settings(**{key: value})
+    assert str(error.value) == message
+
+
+def test_one_point_is_a_table():
+    tables = make_tables(complete_runs(pd.DataFrame(rows("duct", "a", {2: 6}, (1,)))), Settings(draws=100))
+    assert tables["scaling"]["speedup"].tolist() == [1] and tables["improvement"].empty
+    assert tables["peaks"]["reached"].tolist() == [False]
+
+
+# --- a published table, end to end ---
+
+
+def test_the_published_gamess_table():
+    runs = read_runs("analysis/published/gamess.csv")
+    tables = make_tables(runs, Settings(study="published_gamess", baselines=("gigabit_ethernet",)))
+    scaling = tables["scaling"].set_index(["interconnect", "oversubscription", "processes"])
+    assert len(scaling) == 28 and set(scaling["kind"]) == {"published"}
+    # one process and one server on the two CPUs of one node, Gigabit Ethernet: 5823 s
+    assert set(scaling["reference_seconds"]) == {5823} and set(scaling["reference_cores"]) == {2}
+    row = scaling.loc[("myrinet_tcp", 2, 8)]
+    assert row["speedup"] == pytest.approx(5823 / 1279) and row["cores"] == 8
+    assert row["efficiency"] == pytest.approx(5823 / 1279 / 4)
+    intervals = ["seconds_low", "seconds_high", "coverage", "speedup_low", "efficiency_high"]
+    assert scaling[intervals].isna().all(axis=None)
+
+    # the fastest network is not the fastest run: Quadrics loses to Myrinet over TCP
+    fastest = scaling["seconds"].groupby(["oversubscription", "processes"]).idxmin()
+    assert fastest.loc[(2, 8)][0] == "myrinet_tcp" and fastest.loc[(1, 4)][0] == "infiniband_mpi"
+
+    improvement = tables["improvement"].set_index(["interconnect", "oversubscription"])
+    row = improvement.loc[("myrinet_tcp", 2)]
+    assert row["at_processes"] == 8 and row["improvement_percent"] == pytest.approx(100 * (1529 / 1279 - 1))
+    ratios = [5026 / 3477, 1961 / 1924, 1529 / 1279]
+    assert row["average_percent"] == pytest.approx(100 * (np.mean(ratios) - 1))
+    assert not improvement["distinguishable"].any() and improvement["p_value"].isna().all()
+
+    gains = tables["oversubscription"].set_index(["interconnect", "nodes"])["gain_percent"]
+    assert gains.loc[("gigabit_ethernet", 4)] == pytest.approx(100 * (1852 / 1529 - 1))
+    assert (tables["peaks"]["note"] == "one sample").all()
