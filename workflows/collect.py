@@ -89,7 +89,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, An
             "question": study.question,
             "blocks": study.blocks,
             "seed": study.seed,
-            "baselines": list(study.baselines or first_of_each_kind(plan)),
+            "baselines": baselines(plan, runs),
             "compare_kinds": [list(pair) for pair in study.compare_kinds],
             "file": str(study.file),
         },
@@ -110,13 +110,14 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, An
     }
 
 
-def first_of_each_kind(plan: Plan) -> list[str]:
-    """The baselines of a study that names none: the first interconnect of each kind, in its order."""
-    first: dict[str, str] = {}
-    for name in plan.study.interconnects:
-        if name in plan.interconnects:
-            first.setdefault(plan.interconnects[name].kind, name)
-    return list(first.values())
+def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
+    """Baselines of a study: those it names, and the first that ran of each kind that has none."""
+    ran = [name for name in plan.interconnects if name in set(runs["interconnect"].dropna())]
+    chosen = {name: plan.interconnects[name].kind for name in plan.study.baselines if name in ran}
+    for name in ran:
+        if plan.interconnects[name].kind not in chosen.values():
+            chosen[name] = plan.interconnects[name].kind
+    return list(chosen)
 
 
 def _row(record: Record, path: str) -> dict[str, Any]:
