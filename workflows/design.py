@@ -67,7 +67,8 @@ def points(
             for level in study.oversubscription:
                 for interconnect in (one for one in study.interconnects if one in interconnects):
                     point = _point(name, interconnects[interconnect], processes, level)
-                    if reason := _impossible(point, cases[name], interconnects[interconnect]):
+                    reason = _impossible(point, cases[name], interconnects[interconnect])
+                    if reason or (reason := _excluded(point, study)):
                         refused.setdefault(reason, []).append(point)
                     else:
                         found.append(point)
@@ -102,6 +103,13 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect) -> str | N
         return f"the decomposition of {case.name} needs a count that divides {case.divisible}"
     if interconnect.kind == "emulated" and point.nodes == 1:
         return "would not leave one node, so nothing of the emulated interconnect would be used"
+    return None
+
+
+def _excluded(point: Point, study: Study) -> str | None:
+    """Whether an entry of the study's ``exclude`` means the point; its keys are fields of a point."""
+    if any(all(getattr(point, key) == value for key, value in one.items()) for one in study.exclude):
+        return "excluded by the study"
     return None
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import application
-from workflows.domain import Case, Interconnect, Point, Reading
+from workflows.domain import Application, Case, Interconnect, Point, Reading
 from workflows.emulation import Node
 from workflows.execution import Execution, execute
 from workflows.launch import Launch, check_placement, mpirun, read_placement
@@ -88,7 +88,9 @@ def run(
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
         reading = app.read(case, point.processes, execution.lines)
         placement = read_placement(launch.placement)
-    problem = _problem(execution, reading, time_limit_seconds) or check_placement(placement, point, nodes)
+    problem = _problem(app, execution, reading, time_limit_seconds) or check_placement(
+        placement, point, nodes
+    )
     return Run(launch, execution, reading, placement, problem)
 
 
@@ -109,15 +111,16 @@ def scratch_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def _problem(execution: Execution, reading: Reading, time_limit_seconds: float) -> str | None:
+def _problem(
+    app: Application, execution: Execution, reading: Reading, time_limit_seconds: float
+) -> str | None:
+    """Why a run does not count, placement and answer apart: the first that holds, in one line."""
     if execution.timed_out:
         return f"stopped at its time limit of {time_limit_seconds:g} s"
-    last = next((line for line in reversed(execution.errors.splitlines()) if line.strip()), "")
-    said = f" ({last.strip()})" if last else ""
-    if execution.signal:
-        return f"ended by {execution.signal}{said}"
-    if execution.exit_status:
-        return f"exit status {execution.exit_status}{said}"
+    if execution.signal or execution.exit_status:
+        ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
+        why = app.explain(execution.errors) or reading.problem
+        return f"{ended}: {why}" if why else ended
     if reading.problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"
     return reading.problem

@@ -31,6 +31,7 @@ class Study:
     interconnects: tuple[str, ...]
     processes: tuple[int, ...]
     oversubscription: tuple[int, ...]
+    exclude: tuple[Mapping[str, Any], ...]
     blocks: int
     seed: int
     baselines: tuple[str, ...]
@@ -67,6 +68,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         interconnects=tuple(data["interconnects"]),
         processes=tuple(sorted(data["processes"])),
         oversubscription=tuple(sorted(data["oversubscription"])),
+        exclude=tuple(data["exclude"]),
         blocks=data["blocks"],
         seed=data["seed"],
         baselines=tuple(data.get("baselines", ())),

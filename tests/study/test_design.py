@@ -39,6 +39,7 @@ def study(**changes):
         interconnects=("shared_memory", "gigabit"),
         processes=(1, 2, 4),
         oversubscription=(1, 2),
+        exclude=(),
         blocks=2,
         seed=1,
         baselines=(),
@@ -93,6 +94,19 @@ def test_an_odd_count_has_no_level_two():
     assert found == []
     assert left_out[0].reason == "the processes do not divide by the oversubscription level"
     assert left_out[0].what == "3 processes at oversubscription 2 over shared_memory, gigabit"
+
+
+def test_an_excluded_point_agrees_with_every_key_of_an_entry():
+    some = study(exclude=({"interconnect": "gigabit", "processes": 2}, {"oversubscription": 2}))
+    found, left_out = points(some, {"duct": case()}, BOTH)
+    assert [(p.interconnect, p.processes, p.oversubscription) for p in found] == [
+        (None, 1, 1),
+        ("shared_memory", 2, 1),
+    ]
+    assert [one.what for one in left_out if one.reason == "excluded by the study"] == [
+        "2 processes at oversubscription 1 over gigabit; 2 processes at oversubscription 2 over "
+        "shared_memory; 4 processes at oversubscription 2 over shared_memory, gigabit"
+    ]
 
 
 def test_what_cannot_be_used_here_is_passed_over():

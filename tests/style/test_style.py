@@ -16,7 +16,9 @@ BIN = Path(sys.executable).parent
 
 
 def check(*command: str) -> None:
-    done = subprocess.run([BIN / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [BIN / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
