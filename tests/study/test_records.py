@@ -1,10 +1,14 @@
 """Records are written whole, never replaced, and decide what is still to be run."""
 
+import subprocess
+import sys
+
 import pytest
 
 from workflows.collect import block_numbers
 from workflows.design import Repetition
 from workflows.domain import InputError, Point
+from workflows.plan import ROOT
 from workflows.records import Request, attempts, read_all, record_path, wanted, write_record
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
@@ -45,6 +49,22 @@ def test_nothing_is_left_of_a_record_that_cannot_be_written(tmp_path):
     with pytest.raises(TypeError):
         write_record(path, {"seconds": object()})
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
+    """The limit on the size of a file stands in for a full disk: the write fails in the middle."""
+    first = record_path(tmp_path, REPETITION, 1)
+    write_record(first, {"seconds": 1.5})
+    second = record_path(tmp_path, REPETITION, 2)
+    program = (
+        "import resource; from pathlib import Path; from workflows.records import write_record\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        f"write_record(Path({str(second)!r}), {{'seconds': 'x' * 5000}})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert "OSError" in done.stderr
+    assert [file.name for file in first.parent.iterdir()] == [first.name]
+    assert attempts(tmp_path, REPETITION) == [{"seconds": 1.5}]
 
 
 @pytest.mark.parametrize(

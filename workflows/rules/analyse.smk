@@ -18,9 +18,11 @@ rule analyse:
         facts="<results>/facts.json",
     output:
         tables=directory("<results>/tables"),
-    params:
-        source=source_digest("analysis"),
     log:
         "<results>/logs/analyse.log",
+    conda:
+        "../../envs/python.yaml"
+    params:
+        source=source_digest("analysis"),
     script:
         "../scripts/analyse.py"

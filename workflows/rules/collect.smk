@@ -21,10 +21,12 @@ rule collect:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",
         facts="<results>/facts.json",
+    log:
+        "<results>/logs/collect.log",
+    conda:
+        "../../envs/python.yaml"
     params:
         study=str(plan.study.file),
         description=plan.description,
-    log:
-        "<results>/logs/collect.log",
     script:
         "../scripts/collect.py"

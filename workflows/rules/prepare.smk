@@ -17,12 +17,14 @@ rule prepare_serial:
     output:
         folder=directory("<results>/prepared/{case}/processes-1"),
         reference="<results>/prepared/{case}/reference.json",
+    log:
+        "<results>/logs/prepare/{case}-1.log",
+    conda:
+        "../../envs/python.yaml"
+    threads: workflow.cores
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
-    log:
-        "<results>/logs/prepare/{case}-1.log",
-    threads: workflow.cores
     script:
         "../scripts/prepare.py"
 
@@ -33,11 +35,13 @@ rule prepare_parallel:
         base="<results>/prepared/{case}/processes-1",
     output:
         folder=directory("<results>/prepared/{case}/processes-{processes}"),
+    log:
+        "<results>/logs/prepare/{case}-{processes}.log",
+    conda:
+        "../../envs/python.yaml"
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
-    log:
-        "<results>/logs/prepare/{case}-{processes}.log",
     script:
         "../scripts/prepare.py"
 

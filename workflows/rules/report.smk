@@ -24,10 +24,12 @@ rule figures:
         tables="<results>/tables",
     output:
         figures=directory("<results>/figures"),
-    params:
-        source=source_digest("analysis"),
     log:
         "<results>/logs/figures.log",
+    conda:
+        "../../envs/python.yaml"
+    params:
+        source=source_digest("analysis"),
     script:
         "../scripts/figures.py"
 
@@ -41,10 +43,12 @@ rule report_data:
         figures="<results>/figures",
     output:
         report="<results>/report.json",
-    params:
-        source=source_digest("analysis"),
     log:
         "<results>/logs/report.log",
+    conda:
+        "../../envs/python.yaml"
+    params:
+        source=source_digest("analysis"),
     script:
         "../scripts/report_data.py"
 
@@ -56,10 +60,12 @@ rule report_pdf:
         figures="<results>/figures",
     output:
         pdf="<results>/report.pdf",
-    params:
-        source=source_digest("workflows/report"),
     log:
         "<results>/logs/report_pdf.log",
+    conda:
+        "../../envs/python.yaml"
+    params:
+        source=source_digest("workflows/report"),
     script:
         "../scripts/report_pdf.py"
 
@@ -71,9 +77,11 @@ rule report_html:
         figures="<results>/figures",
     output:
         html="<results>/report.html",
-    params:
-        source=source_digest("workflows/report"),
     log:
         "<results>/logs/report_html.log",
+    conda:
+        "../../envs/python.yaml"
+    params:
+        source=source_digest("workflows/report"),
     script:
         "../scripts/report_html.py"

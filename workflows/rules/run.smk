@@ -25,11 +25,13 @@ rule measure:
         again=plan.requests(),
     output:
         records="<results>/records.txt",
+    log:
+        "<results>/logs/measure.log",
+    conda:
+        "../../envs/python.yaml"
+    threads: workflow.cores
     params:
         study=str(plan.study.file),
         digest=plan.digest,
-    log:
-        "<results>/logs/measure.log",
-    threads: workflow.cores
     script:
         "../scripts/measure.py"
