@@ -155,9 +155,13 @@ class Cost:
 
 
 def expected_cost(
-    points: Iterable[Point], blocks: int, cases: Mapping[str, Case], overhead_seconds: float = 0.7
+    points: Iterable[Point],
+    blocks: int,
+    cases: Mapping[str, Case],
+    overhead_seconds: float = 0.7,
+    parallel_loss: float = 2.0,
 ) -> Cost:
-    """Estimate what all runs of a study take, from each case's serial time and perfect speedup.
+    """Estimate what all runs of a study take, from each case's serial time.
 
     Parameters
     ----------
@@ -167,15 +171,18 @@ def expected_cost(
         ``serial_seconds`` of each is its time on one core.
     overhead_seconds : float
         Launch and start-up of one run.
+    parallel_loss : float
+        How many times longer a parallel run takes than with perfect speedup. The default is about the
+        mean of the shipped studies over slow interconnects.
 
     Returns
     -------
     Cost
-        A lower bound where the points scale badly.
     """
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
-        one = cases[point.case].serial_seconds / point.cores + overhead_seconds
+        loss = parallel_loss if point.processes > 1 else 1.0
+        one = loss * cases[point.case].serial_seconds / point.cores + overhead_seconds
         runs += blocks
         seconds += blocks * one
         core_seconds += blocks * one * point.cores

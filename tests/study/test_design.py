@@ -150,8 +150,8 @@ def test_the_order_is_random():
 
 
 def test_expected_cost_by_hand():
-    # 3 blocks of 4 s on one core and 2 s on two, half a second of start-up each.
+    # 3 blocks of 4 s on one core and twice 2 s on two, half a second of start-up each.
     two = [Point("duct", None, 1, 1, 1, 1), Point("duct", "shared_memory", 2, 1, 1, 2)]
-    cost = expected_cost(two, 3, {"duct": case()}, overhead_seconds=0.5)
-    assert (cost.runs, cost.seconds) == (6, 3 * (4.5 + 2.5))
-    assert cost.core_hours == 3 * (4.5 + 2 * 2.5) / 3600
+    cost = expected_cost(two, 3, {"duct": case()}, overhead_seconds=0.5, parallel_loss=2)
+    assert (cost.runs, cost.seconds) == (6, 3 * (4.5 + 4.5))
+    assert cost.core_hours == 3 * (4.5 + 2 * 4.5) / 3600
