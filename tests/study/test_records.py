@@ -61,7 +61,9 @@ def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         f"write_record(Path({str(second)!r}), {{'seconds': 'x' * 5000}})"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert "OSError" in done.stderr
     assert [file.name for file in first.parent.iterdir()] == [first.name]
     assert attempts(tmp_path, REPETITION) == [{"seconds": 1.5}]
