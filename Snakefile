@@ -48,3 +48,14 @@ include: "workflows/rules/run.smk"
 include: "workflows/rules/collect.smk"
 include: "workflows/rules/analyse.smk"
 include: "workflows/rules/report.smk"
+
+
+onsuccess:
+    print(f"done: {plan.results}/report.pdf and report.html", file=sys.stderr)
+
+
+onerror:
+    print(
+        "stopped; what is recorded is kept, and the same command goes on from there",
+        file=sys.stderr,
+    )

@@ -12,7 +12,7 @@ from workflows.applications import application
 from workflows.domain import Answer, Case, InputError
 
 
-def load_case(name: str, cases: Path) -> Case:
+def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     """Load a case at one of its sizes.
 
     Parameters
@@ -22,6 +22,8 @@ def load_case(name: str, cases: Path) -> Case:
         named with its own size is the same case as without, and gets the name without.
     cases : Path
         Folder of the cases.
+    where : str, optional
+        File and key that hold the name, for messages.
 
     Raises
     ------
@@ -29,11 +31,11 @@ def load_case(name: str, cases: Path) -> Case:
         Unknown case or size, or a wrong case.yaml: one line with what is known or allowed.
     """
     case_name, dash, wanted = name.partition("-")
-    file = find(case_name, cases)
+    file = find(case_name, cases, where)
     document = read_case_file(file)
     sizes = document["sizes"]
     own = inputs.choose(document["size"], sizes, "size", f"{file}: size")
-    size = inputs.choose(wanted, sizes, "size", f"case {name}") if dash else own
+    size = inputs.choose(wanted, sizes, "size", where or f"case {name}") if dash else own
     return Case(
         name=case_name if size == own else f"{case_name}-{size}",
         application=document["application"],
@@ -50,7 +52,7 @@ def load_case(name: str, cases: Path) -> Case:
     )
 
 
-def find(name: str, cases: Path) -> Path:
+def find(name: str, cases: Path, where: str | None = None) -> Path:
     """Find the case.yaml of a case by the case's name without a size.
 
     Raises
@@ -59,7 +61,7 @@ def find(name: str, cases: Path) -> Path:
         None or more than one of the applications has a case of that name.
     """
     known = case_files(cases)
-    inputs.choose(name, known, "case", f"{cases}")
+    inputs.choose(name, known, "case", where or f"{cases}")
     if len(known[name]) > 1:
         raise InputError(f"case {name}: is there more than once: {', '.join(map(str, known[name]))}")
     return known[name][0]

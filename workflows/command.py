@@ -9,6 +9,7 @@ from pathlib import Path
 from workflows.again import WHAT, ask_again
 from workflows.domain import InputError
 from workflows.plan import ROOT, make_plan, one_line_errors
+from workflows.study import read_study
 
 DEFAULT = Path("config/studies/laptop.yaml")
 
@@ -31,6 +32,7 @@ def main(arguments: list[str]) -> None:
         file, rest = _study_file(rest[0], here), rest[1:]
     else:
         file = DEFAULT
+    read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
     if again:
         ask_again(make_plan(file), again)
     snakemake = str(Path(sys.executable).with_name("snakemake"))

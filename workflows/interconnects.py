@@ -14,7 +14,7 @@ from workflows.inputs import check, choose, read_yaml
 from workflows.launch import EMULATED_MCA
 
 
-def load_interconnect(name: str, folder: Path) -> Interconnect:
+def load_interconnect(name: str, folder: Path, where: str | None = None) -> Interconnect:
     """Read ``<folder>/<name>.yaml``.
 
     Parameters
@@ -22,6 +22,8 @@ def load_interconnect(name: str, folder: Path) -> Interconnect:
     name : str
     folder : Path
         The project's is ``config/interconnects``.
+    where : str, optional
+        File and key that hold the name, for messages.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def load_interconnect(name: str, folder: Path) -> Interconnect:
     InputError
         One line: an unknown name, or what is wrong in the file.
     """
-    choose(name, [file.stem for file in folder.glob("*.yaml")], "interconnect", str(folder))
+    choose(name, [file.stem for file in folder.glob("*.yaml")], "interconnect", where or str(folder))
     path = folder / f"{name}.yaml"
     data = read_yaml(path)
     check(data, "interconnect", path)

@@ -117,7 +117,8 @@ class Plan:
         recorded = sum(record_path(self.results, one, 1).exists() for one in self.repetitions)
         lines = [
             f"{study.name}: {len(self.points)} points, {study.blocks} blocks, {cost.runs} runs, "
-            f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours in all; {recorded} recorded"
+            f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours in all; {recorded} recorded in "
+            f"{self.results}"
         ]
         return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in self.left_out)])
 
@@ -140,10 +141,15 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     with contextlib.suppress(ValueError):  # a file elsewhere keeps its whole path in messages
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
-    wanted_cases = {name: cases.load_case(name, study.cases_folder or ROOT / "cases") for name in study.cases}
+    wanted_cases = {
+        name: cases.load_case(name, study.cases_folder or ROOT / "cases", f"{file}: cases[{place}]")
+        for place, name in enumerate(study.cases)
+    }
     wanted_interconnects = {
-        name: interconnects.load_interconnect(name, ROOT / "config/interconnects")
-        for name in study.interconnects
+        name: interconnects.load_interconnect(
+            name, ROOT / "config/interconnects", f"{file}: interconnects[{place}]"
+        )
+        for place, name in enumerate(study.interconnects)
     }
     check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
     missing_programs = {name: _missing_programs(case) for name, case in wanted_cases.items()}
