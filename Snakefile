@@ -2,9 +2,6 @@
 #
 #   snakemake                                            the default study
 #   snakemake --configfile config/studies/smoke.yaml     another one
-#   snakemake --profile cluster                          on a cluster
-#
-# A study goes through these stages, one rule file each.
 
 import sys
 from pathlib import Path

@@ -40,7 +40,7 @@ def only_study_on_this_machine(
     InputError
         If another study keeps the machine for longer than `limit_seconds`.
     """
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = _open(lock)
     try:
         start, told = time.monotonic(), False
         while True:
@@ -88,6 +88,14 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
         done.set()
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _open(lock: Path) -> int:
+    """Open the lock's file to read, which is all a lock needs and any user may."""
+    try:
+        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return os.open(lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 def _stop(number: int, _frame: object) -> None:
