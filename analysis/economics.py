@@ -105,8 +105,8 @@ def cluster_costs(offers: Mapping[str, Offer], node: Node, nodes: ArrayLike) -> 
 
 def joined(*notes: object) -> str | None:
     """Notes as one, each part only once; None where there are none."""
-    parts = [part for note in notes if note and not pd.isna(note) for part in str(note).split("; ")]
-    return "; ".join(dict.fromkeys(parts)) or None
+    parts = [part for note in notes if not pd.isna(note) for part in str(note).split("; ")]
+    return "; ".join(dict.fromkeys(filter(None, parts))) or None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import pandera.pandas as pa
 from numpy.typing import ArrayLike
 from pandera.errors import SchemaErrors
 
+from analysis.labels import one_line
 from analysis.records import TableError
 
 QUOTE = (
@@ -123,7 +124,11 @@ _BOOK_RULES: list[Rule] = [
         lambda book: book["price"].isna() & (book["price_low"].isna() | book["price_high"].isna()),
         "is empty: give a price, or price_low and price_high",
     ),
-    ("price_low", lambda book: book["price_low"] > book[["price", "price_high"]].min(axis=1), "is too high"),
+    (
+        "price_low",
+        lambda book: book["price_low"] > book[["price", "price_high"]].min(axis=1),
+        "is above the price or price_high",
+    ),
     ("price_high", lambda book: book["price_high"] < book["price"], "is below the price"),
     (
         "max_nodes",
@@ -218,7 +223,7 @@ def _fault(
     frame: pd.DataFrame, column: str, row: int, message: str, path: str | Path, lines: list[int]
 ) -> TableError:
     cell = frame.at[row, column]
-    told = message if pd.isna(cell) else f"'{cell}' {message}"
+    told = message if pd.isna(cell) else f"'{one_line(cell)}' {message}"
     return TableError(told, str(path), f"line {lines[row]}", column, row)
 
 

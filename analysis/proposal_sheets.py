@@ -62,11 +62,9 @@ def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> Shee
     extra = _HEADINGS[rule.quantity]
     header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", "Speedup", "Efficiency"]
     header += ["Incremental efficiency", "Node hours", *([extra] if extra else []), "Verdict"]
-    return Sheet(
-        _caption(rows, rule, labels, level),
-        tuple(header),
-        tuple(_cells(row, bool(extra)) for row in rows.itertuples()),
-    )
+    known = rows.astype(object).where(rows.notna(), None)
+    cells = tuple(_cells(row, bool(extra)) for row in known.itertuples())
+    return Sheet(_caption(rows, rule, labels, level), tuple(header), cells)
 
 
 def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
@@ -77,7 +75,7 @@ def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
     return (
         formats.whole(row.nodes),
         formats.whole(row.ranks),
-        formats.number(row.ranks_per_node, 1 if row.ranks_per_node % 1 == 0 else 3),
+        f"{row.ranks_per_node:g}" if row.ranks_per_node else formats.MISSING,
         spread("seconds"),
         formats.whole(row.n),
         spread("speedup"),
@@ -95,18 +93,23 @@ def _caption(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> st
     oversubscribed = (
         f", {first['oversubscription']} processes a core" if first["oversubscription"] > 1 else ""
     )
+    simulated = first["kind"] == "simulated"
+    times = "simulated" if simulated else "medians over n blocks"
     parts = [
         f"{labels.case(first['case'])} over {name}{oversubscribed}.",
-        f"Times are medians of n runs; speedup is relative to {_reference(first, labels)}.",
+        f"Times are {times}; speedup is relative to {_reference(first, labels)}.",
     ]
     if rows["speedup_low"].notna().any():
-        cover = rows["coverage"].dropna()
-        times = (
-            f" ({formats.percent(100 * cover.min())} for times)" if len(cover) and cover.min() < level else ""
-        )
-        parts.append(f"In brackets: {formats.percent(100 * level)} intervals{times}.")
+        parts.append(f"In brackets: {'the band of the simulation' if simulated else _coverage(rows, level)}.")
     parts += [f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).", one_line(rule.note), outcome(rows)]
     return " ".join(part for part in parts if part)
+
+
+def _coverage(rows: pd.DataFrame, level: float) -> str:
+    """Nominal level of the intervals, and what those of the times cover where that is less."""
+    least = rows["coverage"].min()
+    times = f" ({formats.percent(100 * least)} for times)" if least < level else ""
+    return f"{formats.percent(100 * level)} intervals{times}"
 
 
 def _reference(row: pd.Series, labels: Labels) -> str:
@@ -123,6 +126,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     formats.THIN: r"\,",
+    formats.SPACE: "~",
     formats.MINUS: "$-$",
     formats.MISSING: "--",
     "∞": r"$\infty$",

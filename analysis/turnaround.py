@@ -62,8 +62,8 @@ class Ways:
     available : int
         Cores, N.
     table : DataFrame
-        ``oversubscription, processes_per_node, nodes, processes, cores, jobs_at_once, used_cores,
-        seconds, efficiency``; only what fits the cores.
+        ``oversubscription, processes_per_node, nodes, processes, cores, jobs_at_once, used_cores, seconds,
+        seconds_low, seconds_high, efficiency``; only what fits the cores.
     draws : array (ways, scenarios, B)
         Of the time.
     """
@@ -113,7 +113,7 @@ def _times(curve: Curve) -> pd.DataFrame:
             "nodes": np.where(nodes == 0, np.nan, nodes),
             "processes": curve.processes,
             "cores": curve.table["cores"],
-            "seconds": curve.table["seconds"],
+            **{name: curve.table[name] for name in ("seconds", "seconds_low", "seconds_high")},
             "efficiency": efficiency(curve.speedup, curve.table["cores"], curve.reference.cores),
             "serial": ~curve.own,
         }
@@ -153,7 +153,6 @@ def packing_rows(ways: Ways, queue: Queue, settings: Settings) -> pd.DataFrame:
         kind=ways.kind,
         available_cores=ways.available,
         jobs=queue.jobs,
-        **_with_interval("seconds", seconds, ways.draws, settings.level),
         **_with_interval("jobs_per_day", rate, rate_draws, settings.level),
         **_with_interval(
             "makespan_seconds", waves * seconds, waves[:, None, None] * ways.draws, settings.level
@@ -259,60 +258,39 @@ def advice_rows(ways: Ways, packing: pd.DataFrame, queue: Queue, settings: Setti
     DataFrame
         Columns of table ``advice``.
     """
-    common = {
-        "case": ways.case,
-        "interconnect": ways.interconnect,
-        "kind": ways.kind,
-        "jobs": queue.jobs,
-        "available_cores": ways.available,
-    }
-    rows = []
-    for goal, (chosen, contenders) in GOALS.items():
-        found = packing[packing[chosen]]
-        if found.empty:
-            rows.append(
-                common | {"goal": goal, "advice": f"no count reaches an efficiency of {queue.efficiency:g}"}
-            )
-            continue
-        row = found.iloc[0]
-        others = (
-            pd.DataFrame()
-            if contenders is None
-            else packing[packing[contenders].fillna(False) & ~packing[chosen]]
-        )
-        told = {name: row[name] for name in packing if name in _ADVISED} | {
-            "time_per_job_seconds": row["seconds"]
-        }
-        rows.append(common | told | {"goal": goal, "advice": _way(row), "not_told_apart": _names(others)})
+    rows = [_advice(packing, goal, queue) for goal in GOALS] + [_best_waves(ways, packing, queue, settings)]
+    same = ["case", "interconnect", "kind", "jobs", "available_cores"]
+    return pd.DataFrame(rows).assign(**packing.iloc[0][same])
+
+
+def _advice(packing: pd.DataFrame, goal: str, queue: Queue) -> dict[str, object]:
+    chosen, contenders = GOALS[goal]
+    found = packing[packing[chosen]]
+    if found.empty:
+        return {"goal": goal, "advice": f"no count reaches an efficiency of {queue.efficiency:g}"}
+    row = found.iloc[0]
+    advice = {"goal": goal, "advice": _way(row), "time_per_job_seconds": row["seconds"]}
+    if contenders is not None:
+        others = packing[packing[contenders].fillna(False) & ~packing[chosen]]
+        advice["not_told_apart"] = listed(_name(other) for other in others.itertuples()) or None
+    counts = ["processes", "oversubscription", "jobs_at_once"]
+    times = [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
+    return advice | row[counts + times].to_dict()
+
+
+def _best_waves(ways: Ways, packing: pd.DataFrame, queue: Queue, settings: Settings) -> dict[str, object]:
     waves = fastest_waves(packing["seconds"], packing["jobs_at_once"], queue.jobs)
-    used = packing[waves > 0]
-    whole = _with_interval(
-        "makespan_seconds",
-        (waves * packing["seconds"].to_numpy()).sum(keepdims=True),
-        (waves[:, None, None] * ways.draws).sum(axis=0, keepdims=True),
-        settings.level,
+    (low,), (high,) = percentile_interval(
+        (waves[:, None, None] * ways.draws).sum(axis=0)[None], settings.level
     )
-    told = {name: value[0] for name, value in whole.items()}
-    text = listed(
-        [
-            f"{_way(row)}, {counted(wave, 'wave')}"
-            for (_, row), wave in zip(used.iterrows(), waves[waves > 0], strict=True)
-        ]
-    )
-    return pd.DataFrame([*rows, common | told | {"goal": counted(queue.jobs, "job"), "advice": text}])
-
-
-_ADVISED = (
-    "processes",
-    "oversubscription",
-    "jobs_at_once",
-    "jobs_per_day",
-    "jobs_per_day_low",
-    "jobs_per_day_high",
-    "makespan_seconds",
-    "makespan_seconds_low",
-    "makespan_seconds_high",
-)
+    used = zip(waves, packing.iterrows(), strict=True)
+    return {
+        "goal": counted(queue.jobs, "job"),
+        "advice": listed([f"{_way(row)}, {counted(count, 'wave')}" for count, (_, row) in used if count]),
+        "makespan_seconds": float((waves * packing["seconds"]).sum()),
+        "makespan_seconds_low": low,
+        "makespan_seconds_high": high,
+    }
 
 
 def _way(row: pd.Series) -> str:
@@ -321,13 +299,9 @@ def _way(row: pd.Series) -> str:
     return f"{jobs} at a time on {count} and {counted(row['cores'], 'core')}"
 
 
-def _names(ways: pd.DataFrame) -> str | None:
-    """Process counts, with the oversubscription level where it is not 1."""
-    levels = [
-        f"{row.processes}" + (f" (level {row.oversubscription})" if row.oversubscription > 1 else "")
-        for row in ways.itertuples()
-    ]
-    return listed(levels) or None
+def _name(way: tuple) -> str:
+    """Process count, with the oversubscription level where it is not 1."""
+    return f"{way.processes}" + (f" (level {way.oversubscription})" if way.oversubscription > 1 else "")
 
 
 def packing_tables(
