@@ -14,12 +14,13 @@ import pandas as pd
 THIN = "\N{NARROW NO-BREAK SPACE}"
 SPACE = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MISSING = "\N{EN DASH}"
 
 
 def is_missing(value: object) -> bool:
     """Whether a value of a table is empty (None, NaN, NA, NaT or an empty text)."""
-    return value is None or value == "" or bool(pd.isna(value))
+    return value is None or bool(pd.isna(value)) or value == ""
 
 
 def as_float(value: object) -> float:
@@ -71,6 +72,22 @@ def number(value: float, digits: int = 3) -> str:
     ('3.14', '1961', '0.0456')
     """
     return fixed(value, decimals(value, digits))
+
+
+def exact(value: float) -> str:
+    """Write a given value with the digits it has, up to eight, and powers of ten as such.
+
+    Examples
+    --------
+    >>> exact(117.273), exact(-152.4738), exact(1e-8), exact(2.5e-8)
+    ('117.273', '−152.4738', '10⁻⁸', '2.5 × 10⁻⁸')
+    """
+    mantissa, _, exponent = f"{value:.8g}".partition("e")
+    mantissa = mantissa.replace("-", MINUS)
+    if not exponent:
+        return mantissa
+    power = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
+    return power if mantissa == "1" else f"{mantissa} × {power}"
 
 
 def whole(value: float) -> str:

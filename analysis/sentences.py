@@ -6,7 +6,7 @@ say otherwise, and every name of an interconnect that was not measured says its 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,10 +15,14 @@ from analysis import formats
 from analysis.formats import counted, is_missing, listed
 from analysis.kinds import comparable_sets, side
 from analysis.labels import Labels
+from analysis.outcomes import OUTCOMES, SHARED, Row, is_shared, outcome
 
-Row = Mapping[Hashable, Any]
-
-OUTCOMES = ("faster", "slower", "not distinguishable", "untested")
+OVER_ONE = {
+    "faster": "are faster than one",
+    "slower": "are slower than one",
+    "not distinguishable": "are not distinguishable from one",
+    "untested": "change the speed, untested,",
+}
 BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription"]
 
 
@@ -57,11 +61,13 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
         speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
         note = "" if is_missing(row["note"]) else str(row["note"])
         key = (level, peak, alike, bool(row["reached"]), at_end, note)
-        groups.setdefault(key, []).append(f"{_name(row, labels)} ({speedup})")
+        told = f"{_name(row, labels)} ({speedup})" if peak > 1 else _name(row, labels)
+        groups.setdefault(key, []).append(told)
     sentences = []
     for (level, peak, alike, reached, at_end, note), names in sorted(groups.items()):
         start = f"At oversubscription {level}, speedup" if _several_levels(peaks) else "Speedup"
         text = f"{start} {'peaks' if reached else 'is highest'} at {processes(peak)} over {listed(names)}"
+        text += ": more bring nothing" if peak == 1 and reached else ""
         if len(alike) > 1:
             text += f"; {processes(*alike)} cannot be told apart"
         if not reached:
@@ -77,20 +83,22 @@ def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     """
     own = scaling[~scaling["serial"]]
     sentences = []
-    for kinds in comparable_sets(own["kind"], labels.declared):
-        for level, rows in own[own["kind"].isin(kinds)].groupby("oversubscription"):
-            groups: dict[tuple[str, str], list[int]] = {}
-            for count, competing in rows.groupby("processes"):
-                if len(competing) > 1:
-                    groups.setdefault(_fastest(competing, labels), []).append(int(count))
-            told = [
-                f"{name} at {processes(*counts)}{f' (its interval overlaps that of {near})' if near else ''}"
-                for (name, near), counts in groups.items()
-            ]
-            if told:
-                where = f" at oversubscription {level}" if _several_levels(own) else ""
-                sure = "" if rows["seconds_low"].notna().all() else " (not all times have an interval)"
-                sentences.append(f"Fastest{where}{sure}: {'; '.join(told)}.")
+    sets = comparable_sets(own["kind"], labels.declared)
+    for kinds in sets:
+        of_kinds = own[own["kind"].isin(kinds)]
+        groups: dict[tuple[int, str, str], list[int]] = {}
+        for (level, count), competing in of_kinds.groupby(["oversubscription", "processes"]):
+            if len(competing) > 1:
+                groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
+        told = [
+            f"{name} at {processes(*counts)}{_and_level(own, level)}"
+            f"{f' (its interval overlaps that of {near})' if near else ''}"
+            for (level, name, near), counts in groups.items()
+        ]
+        if told:
+            which = f" of the {listed(kinds)} interconnects" if len(sets) > 1 else ""
+            sure = "" if of_kinds["seconds_low"].notna().all() else " (not all times have an interval)"
+            sentences.append(f"Fastest{which}{sure}: {'; '.join(told)}.")
     return sentences
 
 
@@ -100,8 +108,11 @@ def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
     return _name(first, labels), listed(_name(row, labels) for row in near)
 
 
-def improvement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say what each interconnect brings over the baseline at its peak."""
+def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:
+    """Say what each interconnect brings over the baseline at its peak.
+
+    Oversubscription is named where the table has several levels, or if `say_level`.
+    """
     if improvement.empty:
         return ["There is no comparison: no two interconnects of kinds that may be compared were run."]
     sentences = []
@@ -112,7 +123,7 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str
             place = f"where {name} peaks"
             if count != peak:
                 place = f"the nearest common count below the peak of {name}"
-            at = f"At {processes(count)}{_and_level(improvement, level)}, {place}"
+            at = f"At {processes(count)}{_and_level(improvement, level, say_level)}, {place}"
             sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
         apart = [_compared(row, labels) for row in rows[rows["at_processes"].isna()].to_dict("records")]
         if apart:
@@ -120,42 +131,71 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str
     return sentences
 
 
+def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the comparisons that are none, the baseline being fastest serially. Takes the whole table."""
+    rows = _with_baseline_kind(improvement, labels)
+    told: dict[str, list[str]] = {}
+    for (baseline, kind, level, case), _ in rows[is_shared(rows)].groupby([*BASELINE, "case"], sort=False):
+        name = labels.interconnect(baseline, kind)
+        title = f"{labels.case(case)}{_and_level(improvement, level).replace(' and', ' at')}"
+        told.setdefault(name, []).append(title)
+    return [
+        f"Nothing is compared with {name} where its peak is the serial run: {'; '.join(cases)}."
+        for name, cases in told.items()
+    ]
+
+
 def _outcome_sentences(rows: Sequence[Row], at: str, labels: Labels) -> list[str]:
-    told: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
+    told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
     for row in rows:
         numbers = _numbers(row, "improvement")
-        told[_outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
+        told[outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
     sentences = []
-    for outcome, link in (("faster", "than"), ("slower", "than"), ("not distinguishable", "from")):
-        if names := told[outcome]:
-            sentences.append(
-                f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {outcome} {link} it."
-            )
+    if told[SHARED]:
+        sentences.append(f"{at}, there is nothing to compare: that is the serial run.")
+    for word, link in (("faster", "than"), ("slower", "than"), ("not distinguishable", "from")):
+        if names := told[word]:
+            sentences.append(f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {word} {link} it.")
     if told["untested"]:
         sentences.append(f"{at}, the improvement over it, untested, is that of {listed(told['untested'])}.")
     return sentences
 
 
 def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say what more processes per core gain or lose at equal cores."""
+    """Say what more processes per core gain or lose on the most cores where that can be compared."""
     sentences = []
-    words = {
-        "faster": "are faster than one over",
-        "slower": "are slower than one over",
-        "not distinguishable": "are not distinguishable from one over",
-        "untested": "change the speed, untested, over",
-    }
-    for (level, cores), rows in oversubscription.groupby(["oversubscription", "cores"]):
-        told: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
+    for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
+        told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
         for row in _in_order(rows, labels):
-            told[_outcome(row, "gain")].append(f"{_name(row, labels)} ({_numbers(row, 'gain')})")
-        at = f"On {counted(cores, 'core')}, {level} processes per core"
-        sentences += [f"{at} {words[outcome]} {listed(names)}." for outcome, names in told.items() if names]
+            told[outcome(row, "gain")].append(f"{_name(row, labels)} ({_numbers(row, 'gain')})")
+        at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
+        sentences += [f"{at} {OVER_ONE[word]} over {listed(names)}." for word, names in told.items() if names]
     return sentences
 
 
-def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say how many processes of each interconnect are worth the baseline at its highest target."""
+def gain_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
+    """Sum up over all cases what more processes per core bring on the most cores. Takes the whole table."""
+    sentences = []
+    most = _on_most_cores(oversubscription)
+    ordered = pd.DataFrame(_in_order(most, labels), columns=most.columns)
+    for (level, interconnect, kind), rows in ordered.groupby(
+        ["oversubscription", "interconnect", "kind"], sort=False
+    ):
+        name = labels.interconnect(interconnect, kind)
+        sentences.append(f"{level} processes per core against one over {name}: {_outcomes(rows, 'gain')}.")
+    return sentences
+
+
+def _on_most_cores(oversubscription: pd.DataFrame) -> pd.DataFrame:
+    most = oversubscription.groupby(["case", "oversubscription"])["cores"].transform("max")
+    return oversubscription[oversubscription["cores"] == most]
+
+
+def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:
+    """Say how many processes of each interconnect are worth the baseline at its highest target.
+
+    Oversubscription is named where the table has several levels, or if `say_level`.
+    """
     sentences = []
     ordered = _with_baseline_kind(equivalent, labels)
     for (baseline, kind, level), rows in ordered.groupby(BASELINE, sort=False):
@@ -168,7 +208,7 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels) -> list[str]:
             verb, what = _equivalent(row, labels)
             told.setdefault(verb, []).append(what)
         parts = "; it ".join(f"{verb} {listed(whats)}" for verb, whats in told.items())
-        sentences.append(f"{start}{_and_level(equivalent, level)} {parts}.")
+        sentences.append(f"{start}{_and_level(equivalent, level, say_level)} {parts}.")
     return sentences
 
 
@@ -193,21 +233,27 @@ def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     ordered = _with_baseline_kind(known, labels)
     keys = [*BASELINE, "interconnect", "kind"]
     for (baseline, own, level, interconnect, kind), rows in ordered.groupby(keys, sort=False):
-        values: dict[str, list[float]] = {outcome: [] for outcome in OUTCOMES}
-        for row in rows.to_dict("records"):
-            values[_outcome(row, "improvement")].append(row["improvement_percent"])
-        parts = [
-            f"{outcome} in {counted(len(values[outcome]), 'case')} ({_span(values[outcome])})"
-            for outcome in OUTCOMES
-            if values[outcome]
-        ]
         name, against = labels.interconnect(interconnect, side(kind, 1)), labels.interconnect(baseline, own)
         where = f" at oversubscription {level}" if _several_levels(known) else ""
-        sentences.append(f"{name} against {against}{where}: {listed(parts)}.")
+        sentences.append(f"{name} against {against}{where}: {_outcomes(rows, 'improvement')}.")
     return sentences
 
 
+def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
+    """Count the cases of each outcome, with the span of their percentages."""
+    values: dict[str, list[float]] = {word: [] for word in OUTCOMES}
+    for row in rows.to_dict("records"):
+        values[outcome(row, quantity)].append(row[f"{quantity}_percent"])
+    parts = []
+    for word, found in values.items():
+        span = "" if word == SHARED else f" ({_span(found)})"
+        parts += [f"{word} in {counted(len(found), 'case')}{span}"] if found else []
+    return listed(parts)
+
+
 def _span(values: Sequence[float]) -> str:
+    if not values:
+        return ""
     low, high = (formats.percent(value, signed=True) for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
@@ -242,14 +288,6 @@ def _percent_interval(row: Row, quantity: str) -> str:
     return f"{text} [{formats.fixed(low, places, signed=True)}, {formats.fixed(high, places, signed=True)}]"
 
 
-def _outcome(row: Row, quantity: str) -> str:
-    if is_missing(row["p_adjusted"]):
-        return "untested"
-    if not row["distinguishable"]:
-        return "not distinguishable"
-    return "faster" if row[f"{quantity}_percent"] > 0 else "slower"
-
-
 def _numbers(row: Row, quantity: str) -> str:
     """Write a comparison with its interval and its p-value, or why there is none."""
     text = _percent_interval(row, quantity)
@@ -274,8 +312,8 @@ def _several_levels(table: pd.DataFrame) -> bool:
     return table["oversubscription"].nunique() > 1
 
 
-def _and_level(table: pd.DataFrame, level: int) -> str:
-    return f" and oversubscription {level}" if _several_levels(table) else ""
+def _and_level(table: pd.DataFrame, level: int, say_level: bool = False) -> str:
+    return f" and oversubscription {level}" if say_level or _several_levels(table) else ""
 
 
 def _with_baseline_kind(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:

@@ -86,7 +86,7 @@ def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[fl
             if 3 <= len(ticks) <= most:
                 return ticks
     decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for leading in ((1, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
+    for leading in ((1, 1.5, 2, 3, 4, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
         ticks = [digit * 10.0**decade for decade in decades for digit in leading]
         ticks = [float(f"{tick:.6g}") for tick in ticks if low <= tick <= high]
         if 3 <= len(ticks) <= most:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -20,6 +21,8 @@ from analysis.kinds import comparable_sets
 from analysis.labels import SERIAL, Labels
 
 PERCENT = 100.0
+NEAR = 1.6
+"""Factor within which the ideal is shown although no point is there."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
     Returns
     -------
     list of Panel
-        By kinds, then by level. The serial run, one process on one core, is in those of level 1.
+        By kinds, then by level. The serial run, one process on one core, is in those of level 1. A panel
+        of a single count, which shows no curve, is left out where there are others.
     """
     panels = []
     for kinds in comparable_sets(scaling["kind"], declared):
@@ -85,7 +89,7 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
             shown = of_level if level == 1 else of_level[~of_level["serial"]]
             if not shown["serial"].all():
                 panels.append(Panel(kinds, int(level), shown))
-    return panels
+    return [panel for panel in panels if panel.rows["processes"].nunique() > 1] or panels
 
 
 def curves_of(panel: Panel, labels: Labels) -> list[Curve]:
@@ -177,9 +181,9 @@ def _draw_points(
         (marker,) = axes.plot(
             place,
             value,
+            color=look.colour,
             marker=look.marker,
             markerfacecolor=style.PAPER if hollow else look.colour,
-            markeredgecolor=look.colour,
             markeredgewidth=0.8,
             linestyle="none",
             zorder=3,
@@ -224,4 +228,6 @@ def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: floa
         low, high = min(finite), max([PERCENT, *finite])
         axes.set_ylim(0 if low < 40 else 10 * math.floor((low - 3) / 10), high + 0.04 * (high - min(low, 60)))
         return
-    log_axis(axes, values, base=2 if quantity is SPEEDUP else 10)
+    ideals = np.array([value for _, line in ideal_of(rows[~rows["serial"]], quantity) for value in line])
+    near = (ideals < NEAR * np.nanmax(values)) & (ideals > np.nanmin(values) / NEAR)
+    log_axis(axes, [*values, *ideals[near]], base=2 if quantity is SPEEDUP else 10)

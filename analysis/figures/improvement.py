@@ -16,10 +16,13 @@ from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.style import Look
 from analysis.kinds import side
 from analysis.labels import Labels
+from analysis.outcomes import is_shared
 
 COLUMNS = 4
 ROW_HEIGHT = 0.27
 TITLE_HEIGHT = 0.55
+PANEL_WIDTH = 1.9
+NAMES_WIDTH = 1.5
 AVERAGE_BELOW = 0.26
 """Distance of the average from the headline, in rows."""
 
@@ -38,10 +41,11 @@ def improvement_figures(
     Returns
     -------
     list of Drawing
-        One per baseline and kind of it; none for a baseline that nothing could be compared with.
+        One per baseline and kind of it and level; none where nothing could be compared.
     """
     drawings: list[Drawing] = []
     known = improvement[improvement["improvement_percent"].notna()]
+    known = known[~is_shared(known)]
     known = known.assign(
         baseline_kind=known["kind"].map(lambda kind: side(kind, 0)),
         own_kind=known["kind"].map(lambda kind: side(kind, 1)),
@@ -68,7 +72,8 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Ma
     names = [shortened(labels.interconnect(*entry), 26) for entry in entries]
     panel_height = ROW_HEIGHT * len(entries) + 0.15
     with mpl.rc_context(style.RC):
-        figure = canvas((panel_height + TITLE_HEIGHT) * len(chunks) + 0.5)
+        width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
+        figure = canvas((panel_height + TITLE_HEIGHT) * len(chunks) + 0.5, width)
         caption = _caption(title, rows, labels)
         alt = f"Improvement over {title} in percent, by case and interconnect."
         drawing = Drawing(stem, "improvement", figure, caption, alt)
@@ -90,7 +95,7 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Ma
             [_whisker("o", 4.2), _whisker("|", 5)],
             ["At the baseline's peak", "Average of the counts up to the peak"],
             loc="outside lower center",
-            ncols=2,
+            ncols=min(columns, 2),
         )
     return drawing
 

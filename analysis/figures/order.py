@@ -59,10 +59,10 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
     Returns
     -------
     list of Drawing
-        One, or none where no start times are known.
+        One, or none where no start times are known or no point has two repetitions.
     """
     ordered = ordered_runs(runs)
-    if ordered["deviation_percent"].notna().sum() == 0:
+    if not (ordered["deviation_percent"].abs() > 0).any():
         return []
     cases = labels.sorted_cases(ordered["case"].unique())
     noisy = ordered["noise"].notna().any()
@@ -75,17 +75,18 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
             "order",
             "order",
             figure,
-            _caption(ordered, names, noisy),
+            _caption(ordered, noisy),
             f"Deviation of each repetition of {names} from its point's median, in order of execution.",
         )
         grid = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         limit = shown_limit(ordered)
+        lowest = min(limit, max(-ordered["deviation_percent"].min(), limit / 4))
         for axes in grid:
             axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
         for axes, case in zip(grid, cases, strict=False):
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
             _draw_case(axes, ordered[ordered["case"] == case], limit, drawing, labels, looks)
-            axes.set_ylim(-1.08 * limit, 1.08 * limit)
+            axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
         figure.supylabel("Deviation from the median of the point (%)", fontsize=style.RC["axes.labelsize"])
         if noisy:
@@ -105,10 +106,10 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
 def shown_limit(ordered: pd.DataFrame) -> float:
     """Choose the largest deviation in percent that is shown to scale.
 
-    It is the largest of all, unless that is more than three times the 98th percentile of the valid ones.
+    It is the largest of all, unless that is more than three times the 95th percentile of the valid ones.
     """
     sizes = ordered["deviation_percent"].abs().dropna()
-    usual = sizes[ordered["valid"]].quantile(0.98) if ordered["valid"].any() else sizes.max()
+    usual = sizes[ordered["valid"]].quantile(0.95) if ordered["valid"].any() else sizes.max()
     return float(max(min(sizes.max(), 3 * usual), 0.5))
 
 
@@ -164,16 +165,16 @@ def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
         axes.axvspan(first + 0.5, last + 0.5, color=style.SHADE, zorder=0, linewidth=0)
 
 
-def _caption(ordered: pd.DataFrame, names: str, noisy: bool) -> str:
+def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        f"Time of every repetition of {names}, less the median of its point, in order of execution; shades "
-        "part the blocks."
+        "Time of every repetition, less the median of its point, in order of execution; shades part the "
+        "blocks."
     ]
     if beyond:
         edge = formats.percent(limit)
-        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond ±{edge} drawn at the edge.")
+        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond {edge} drawn at the edge.")
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
         sentences.append("Crosses are invalid repetitions.")
     if noisy:

@@ -198,6 +198,8 @@ def _caption(
     ]
     if len(cores) < len(all_cores):
         sentences.append(f"Shown are the largest {len(cores)} of {len(all_cores)} core counts.")
+    if len(comparable_sets(rows["kind"], labels.declared)) > 1:
+        sentences.append("Kinds that the study does not compare are apart.")
     if rows["gain_low"].notna().any():
         sentences.append(
             f"Whiskers and brackets are {labels.level} intervals; * marks what is distinguishable."

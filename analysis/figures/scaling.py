@@ -26,6 +26,7 @@ from analysis.figures.style import Look
 from analysis.labels import Labels
 
 PANEL_HEIGHT = 1.85
+ALL_PANELS = 4.6
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
 QUANTITIES = (SPEEDUP, EFFICIENCY, TIME)
@@ -49,13 +50,23 @@ def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     """
     drawings: list[Drawing] = []
     for case in labels.sorted_cases(scaling["case"].unique()):
-        panels = panels_of(scaling[scaling["case"] == case], labels.declared)
+        of_case = scaling[scaling["case"] == case]
+        panels = panels_of(of_case, labels.declared)
         if panels:
-            taken = {drawing.name for drawing in drawings}
-            drawings.append(
-                _scaling_figure(case, panels, labels, looks, file_stem("scaling", case, taken=taken))
-            )
+            stem = file_stem("scaling", case, taken={drawing.name for drawing in drawings})
+            drawing = _scaling_figure(case, panels, labels, looks, stem)
+            drawing.caption += _left_out(of_case, panels)
+            drawings.append(drawing)
     return drawings
+
+
+def _left_out(scaling: pd.DataFrame, panels: Sequence[Panel]) -> str:
+    """Say which oversubscription levels make no curve."""
+    gone = sorted(set(scaling["oversubscription"]) - {panel.level for panel in panels})
+    if not gone:
+        return ""
+    levels = formats.listed(str(level) for level in gone)
+    return f" Oversubscription {levels} was run at one count only and makes no curve."
 
 
 def _scaling_figure(
@@ -85,7 +96,9 @@ def _scaling_figure(
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         legend_height = add_legend(figure, drawing, entries, looks, rows["serial"].any())
-        figure.set_size_inches(style.WIDTH, PANEL_HEIGHT * len(panels) + 0.15 + legend_height)
+        figure.set_size_inches(
+            style.WIDTH, min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15 + legend_height
+        )
     return drawing
 
 
@@ -106,16 +119,17 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     rows = pd.concat([panel.rows for _, panel, _ in panels])
     keys = list(dict.fromkeys((panel.kinds, panel.level) for _, panel, _ in panels))
     cases = list(dict.fromkeys(case for case, _, _ in panels))
-    columns = min(OVERVIEW_COLUMNS, len(cases))
-    cells = _overview_cells(cases, keys, columns)
+    cells = _overview_cells(cases, keys)
+    columns = len(cells[0])
     drawn = {(case, panel.kinds, panel.level): (panel, of_case) for case, panel, of_case in panels}
     names = formats.listed([labels.case(case) for case in cases])
-    caption = " ".join([f"Speedup against the number of processes: {names}.", *reading_notes(rows, labels)])
+    caption = " ".join(["Speedup against the number of processes, by case.", *reading_notes(rows, labels)])
     with mpl.rc_context(style.RC):
         height = len(cells) * OVERVIEW_HEIGHT
         figure = canvas(height)
         drawing = Drawing("overview", "overview", figure, caption, f"Speedup of {names} against processes.")
         grid = figure.subplots(len(cells), columns, sharex=True, sharey=True, squeeze=False)
+        titled: set[str] = set()
         for axis_row, cell_row in zip(grid, cells, strict=True):
             for axis, cell in zip(axis_row, cell_row, strict=True):
                 if cell not in drawn:
@@ -123,11 +137,16 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
                     continue
                 panel, of_case = drawn[cell]
                 draw_panel(axis, panel, curves_of(panel, labels), SPEEDUP, drawing, labels, looks)
-                if (panel.kinds, panel.level) == keys[0]:
+                under = _panel_title(panel, of_case)
+                if cell[0] not in titled:
                     axis.set_title(shortened(labels.case(cell[0]), width=24 if columns > 3 else 34))
+                if len(cases) == 1:
+                    axis.set_title(under)
+                    under = ""
+                titled.add(cell[0])
                 axis.tick_params(labelbottom=True, labelleft=True)
                 if axis is axis_row[0]:
-                    axis.set_ylabel(f"Speedup\n{_panel_title(panel, of_case)}".strip())
+                    axis.set_ylabel(f"Speedup\n{under}".strip())
         finish_axis(grid[0][0], rows, SPEEDUP, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
@@ -136,14 +155,19 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     return [drawing]
 
 
-def _overview_cells(cases: Sequence[str], keys: Sequence[Any], columns: int) -> list[list[Any]]:
-    cells: list[list[Any]] = []
-    for start in range(0, len(cases), columns):
-        chunk = cases[start : start + columns]
-        for kinds, level in keys:
-            row = [(case, kinds, level) for case in chunk]
-            cells.append(row + [None] * (columns - len(row)))
-    return cells
+def _overview_cells(cases: Sequence[str], keys: Sequence[Any]) -> list[list[Any]]:
+    """Arrange the panels: one column per case and a row per key, or the keys of a single case in columns."""
+    if len(cases) == 1:
+        return _rows_of([(cases[0], *key) for key in keys])
+    return [[case and (case, *key) for case in chunk] for chunk in _rows_of(cases) for key in keys]
+
+
+def _rows_of(cells: Sequence[Any]) -> list[list[Any]]:
+    """Break cells into rows, as equal as possible; the last is filled up with None."""
+    rows = -(-len(cells) // OVERVIEW_COLUMNS)
+    columns = -(-len(cells) // rows)
+    padded = [*cells, *[None] * (rows * columns - len(cells))]
+    return [padded[start : start + columns] for start in range(0, len(padded), columns)]
 
 
 def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:

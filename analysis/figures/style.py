@@ -108,12 +108,4 @@ def line_of(kind: str) -> str | tuple:
     return LINES.get(kind, OTHER_LINE)
 
 
-def luminance(colour: str) -> float:
-    """CIELAB lightness (0-100) of a colour written ``#rrggbb``: what remains of it in grey print."""
-    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    relative = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return 116 * relative ** (1 / 3) - 16 if relative > 0.008856 else 903.3 * relative
-
-
 SERIAL_LOOK = Look(INK, "8")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandera.errors import SchemaError
+from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.labels import Labels
 from analysis.records import TableError
@@ -36,13 +36,20 @@ def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
     tables = {}
     for name, schema in TABLES.items():
         file = folder / f"{name}.csv"
+        texts = [column for column, kind in schema.dtypes.items() if str(kind) == str(schema.dtypes["case"])]
         if not file.exists():
             raise TableError("there is no such file", str(file))
         try:
-            tables[name] = schema.validate(pd.read_csv(file, keep_default_na=False, na_values=[""]))
-        except (SchemaError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            first, *_ = str(error).splitlines()
-            raise TableError(f"is not a {name} table: {first}", str(file)) from None
+            read = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(texts, "str"))
+        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise TableError(f"is no table: {str(error).splitlines()[0]}", str(file)) from None
+        for column in schema.columns:
+            if column not in read:
+                raise TableError("is missing", str(file), column=column)
+        try:
+            tables[name] = schema.validate(read[list(schema.columns)])
+        except (SchemaError, SchemaErrors):
+            raise TableError(f"holds values that no {name} table has", str(file)) from None
     return tables
 
 

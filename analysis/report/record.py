@@ -13,7 +13,7 @@ from analysis.labels import Labels
 from analysis.report.blocks import Block, bullets, column, paragraph, row, table
 from analysis.report.content import Content
 
-MOST_INVALID = 100
+MOST_INVALID = 50
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
@@ -153,7 +153,8 @@ def _missing(content: Content) -> list[Block]:
     scaling = content.tables["scaling"]
     here = scaling[scaling["kind"].isin(["measured", "emulated"])]
     point = ["case", "interconnect", "kind", "oversubscription", "processes"]
-    short = here[here["n"] < wanted].assign(interconnect=here["interconnect"].mask(here["serial"]))
+    short = here[here["n"] < wanted]
+    short = short.assign(interconnect=short["interconnect"].mask(short["serial"]))
     items = [
         f"{labels.case(line['case'])}, {labels.interconnect(line['interconnect'], line['kind'])}, "
         f"{counted(line['processes'], 'process', 'processes')}, oversubscription {line['oversubscription']}: "
@@ -176,10 +177,8 @@ def machine_blocks(content: Content) -> list[Block]:
     known |= {"Study file": study.get("file"), "Made": content.facts.get("made")}
     known |= {"Nodeworth": content.facts.get("version")}
     rows = [row([key, value]) for key, value in known.items() if not is_missing(value)]
-    blocks = []
-    if rows:
-        columns = [column("", "left"), column("", "left")]
-        blocks.append(table("Machine and versions.", columns, {"": rows}))
+    made_by = listed(sorted(content.runs["application"].dropna().unique()))
     where = "All repetitions are in runs.csv, all estimates in tables/, beside this report"
-    made_by = sorted(content.runs["application"].dropna().unique())
-    return [*blocks, paragraph(f"{where}{f' (applications: {listed(made_by)})' if made_by else ''}.")]
+    said = paragraph(f"{where} (applications: {made_by})." if made_by else f"{where}.")
+    columns = [column("Item", "left"), column("Value", "left")]
+    return [said, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]

@@ -15,6 +15,12 @@ from analysis.report import record, tables
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 
+TEXT_WIDTH = 110
+TEXT_INCHES = 0.18
+ROW_INCHES = 0.136
+PAGE_INCHES = 8.4
+"""Letters on a line, heights of a line, of a table's row, and of a page without headings and captions."""
+
 
 def asked(content: Content) -> Section | None:
     """What was asked, and what was run for an answer."""
@@ -84,33 +90,50 @@ def _kinds(content: Content, name: str) -> str:
 
 def answer(content: Content) -> Section | None:
     """The answer in plain sentences with its numbers."""
-    labels, improvement = content.labels, content.tables["improvement"]
+    labels = content.labels
     blocks: list[Block] = []
-    if headline := sentences.headline_sentences(improvement, labels):
-        blocks.append(bullets(headline, "Over all cases: improvement over the baseline at its peak"))
+    if len(content.cases) > 1:
+        blocks += _over_all_cases(content)
     blocks += [paragraph(text) for text in _limits(content)]
     blocks += tables.peak_tables(content.tables["peaks"], labels)
-    blocks += content.figures("overview")
+    blocks += content.figures("overview") if len(content.cases) > 1 else []
     blocks += [bullets(_case_answer(content, case), labels.case(case), case) for case in content.cases]
     return section("answer", "The answer", blocks)
+
+
+def _over_all_cases(content: Content) -> list[Block]:
+    labels, improvement = content.labels, content.tables["improvement"]
+    blocks: list[Block] = []
+    if headline := sentences.headline_sentences(_lowest_level(improvement), labels):
+        level = f", oversubscription {_lowest(improvement)}" if _lowest(improvement) != 1 else ""
+        blocks.append(bullets(headline, f"Improvement over the baseline at its peak, over all cases{level}"))
+    if gains := sentences.gain_sentences(content.tables["oversubscription"], labels):
+        blocks.append(bullets(gains, "Oversubscription at equal cores, over all cases"))
+    return blocks
 
 
 def _case_answer(content: Content, case: str) -> list[str]:
     """Answer for one case; comparisons with the baseline at the lowest oversubscription level alone."""
     labels, scaling = content.labels, content.rows("scaling", case)
     improvement, equivalent = (
-        rows[rows["oversubscription"] == rows["oversubscription"].min()]
-        for rows in (content.rows("improvement", case), content.rows("node_equivalent", case))
+        _lowest_level(content.rows(name, case)) for name in ("improvement", "node_equivalent")
     )
-    level = scaling["oversubscription"].min()
-    at_level = f"At oversubscription {level}: " if scaling["oversubscription"].nunique() > 1 else ""
+    several = scaling["oversubscription"].nunique() > 1
     return [
         *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
         *sentences.fastest_sentences(scaling, labels),
-        *(f"{at_level}{said}" for said in sentences.improvement_sentences(improvement, labels)),
-        *(f"{at_level}{said}" for said in sentences.equivalent_sentences(equivalent, labels)),
+        *sentences.improvement_sentences(improvement, labels, say_level=several),
+        *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
     ]
+
+
+def _lowest_level(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["oversubscription"] == rows["oversubscription"].min()]
+
+
+def _lowest(rows: pd.DataFrame) -> int:
+    return int(rows["oversubscription"].min())
 
 
 def _limits(content: Content) -> list[str]:
@@ -151,15 +174,23 @@ def method(content: Content) -> Section | None:
 def case_sections(content: Content) -> list[Section]:
     """One page a case: what it is, its curves and its numbers."""
     made = []
+    several = len(content.cases) > 1
     for case in content.cases:
         scaling, labels = content.rows("scaling", case), content.labels
         facts = content.facts.get("cases", {}).get(case, {})
         blocks = [paragraph(text, case) for text in _description(facts)]
         blocks.append(paragraph(" ".join(sentences.reference_sentences(scaling, labels)), case))
         blocks += content.figures("scaling", case)
-        blocks += tables.scaling_tables(case, scaling, labels)
-        made.append(section(f"case-{len(made) + 1}", labels.case(case), blocks, new_page=True, case=case))
+        blocks += tables.scaling_tables(case, scaling, labels, _room(blocks))
+        made.append(section(f"case-{len(made) + 1}", labels.case(case), blocks, several, case))
     return [one for one in made if one]
+
+
+def _room(blocks: Sequence[Block]) -> int:
+    """Estimate how many lines of a table fit on an A4 page below paragraphs and figures."""
+    texts = sum(-(-len(block["text"]) // TEXT_WIDTH) for block in blocks if block["type"] == "paragraph")
+    figures = sum(block["height_inches"] for block in blocks if block["type"] == "figure")
+    return int((PAGE_INCHES - texts * TEXT_INCHES - figures) / ROW_INCHES)
 
 
 def _description(facts: Mapping[str, Any]) -> list[str]:
@@ -168,7 +199,7 @@ def _description(facts: Mapping[str, Any]) -> list[str]:
         unit = f" {check['unit']}" if check.get("unit") else ""
         said.append(
             f"A run counts only if its {str(check['quantity']).replace('_', ' ')} is within a relative "
-            f"{check['tolerance']:g} of {check['reference']:.8g}{unit}."
+            f"{formats.exact(check['tolerance'])} of {formats.exact(check['reference'])}{unit}."
         )
     return [" ".join(said)] if said else []
 
@@ -176,11 +207,13 @@ def _description(facts: Mapping[str, Any]) -> list[str]:
 def comparison(content: Content) -> Section | None:
     """Improvement over the baselines, case by case."""
     improvement = content.tables["improvement"]
-    if improvement["improvement_percent"].notna().sum() == 0:
-        text = " ".join(sentences.improvement_sentences(improvement, content.labels))
-        return section("improvement", "Improvement over the baseline", [paragraph(text)])
-    blocks = [*content.figures("improvement"), tables.improvement_table(improvement, content.labels)]
-    return section("improvement", "Improvement over the baseline", blocks, new_page=True)
+    shared = sentences.shared_sentences(improvement, content.labels)
+    printed = tables.improvement_table(improvement, content.labels)
+    if not printed["groups"]:
+        said = shared or sentences.improvement_sentences(improvement, content.labels)
+        return section("improvement", "Improvement over the baseline", [paragraph(" ".join(said))])
+    blocks = [*content.figures("improvement"), printed, *map(paragraph, shared)]
+    return section("improvement", "Improvement over the baseline", blocks, len(content.cases) > 1)
 
 
 def equivalents(content: Content) -> Section | None:
@@ -223,13 +256,13 @@ def machine(content: Content) -> Section | None:
 SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     asked,
     answer,
+    method,
     case_sections,
     comparison,
     equivalents,
     oversubscription,
     order,
     left_out,
-    method,
     machine,
 )
 

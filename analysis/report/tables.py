@@ -11,25 +11,28 @@ from analysis import formats
 from analysis.formats import MISSING, is_missing
 from analysis.kinds import side
 from analysis.labels import Labels
+from analysis.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, column, row, table
 
-FULL_ROWS = 44
-"""Rows up to which the table of a case prints everything: what fits on its page."""
 CASES_ACROSS = 6
 MOST_ROWS = 120
 PERCENT = 100
 
 
-def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels) -> list[Block]:
-    """Print the rows of a case: everything, or times and speedups by count where that would be too long."""
+def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
+    """Print the rows of a case: all, or times and speedups, or speedups, as many as fit in `room` lines."""
     joined = scaling[~scaling["serial"]]
-    if len(joined) <= FULL_ROWS:
-        return [_full_table(case, scaling, labels)]
+    full = _full_table(case, scaling, labels)
+    if _lines(full) <= room:
+        return [full]
     written = "Intervals and all other columns are in tables/scaling.csv."
-    return [
-        _by_count(case, joined, labels, "seconds", f"Median time per run in seconds. {written}"),
-        _by_count(case, joined, labels, "speedup", f"Speedup. {written}"),
-    ]
+    times = _by_count(case, joined, labels, "seconds", f"median time per run in seconds. {written}")
+    speedups = _by_count(case, joined, labels, "speedup", f"speedup. {written}")
+    return [times, speedups] if _lines(times) + _lines(speedups) + 3 <= room else [speedups]
+
+
+def _lines(block: Block) -> int:
+    return sum(len(group["rows"]) + bool(group["title"]) for group in block["groups"])
 
 
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
@@ -92,7 +95,7 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
         name = _curve_title(line, labels, several=False)
         groups.setdefault(title, []).append(row([name, *cells], case, line["interconnect"]))
     columns = [column("Processes", "left"), *(column(str(count)) for count in counts)]
-    return table(f"{labels.case(case)}: {caption[:1].lower()}{caption[1:]}", columns, groups, case)
+    return table(f"{labels.case(case)}: {caption}", columns, groups, case)
 
 
 def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
@@ -122,8 +125,9 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     several = peaks["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     blocks = []
-    for start in range(0, len(cases), CASES_ACROSS):
-        chunk = cases[start : start + CASES_ACROSS]
+    across = -(-len(cases) // -(-len(cases) // CASES_ACROSS))
+    for start in range(0, len(cases), across):
+        chunk = cases[start : start + across]
         groups: dict[str, list[Row]] = {}
         for line in _ordered(peaks.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
             found = {found["case"]: found for found in _alike(peaks, line, keys).to_dict("records")}
@@ -143,13 +147,12 @@ def _peak(line: Mapping[Hashable, Any]) -> str:
 
 
 def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
-    """Print every comparison with its interval, its test and what it says."""
+    """Print every comparison that could be made with its interval, its test and what it says."""
     groups: dict[str, list[Row]] = {}
     several = improvement["oversubscription"].nunique() > 1
-    known = improvement[improvement["improvement_percent"].notna()]
-    for line in _ordered(
-        known, labels, ["baseline_interconnect", "oversubscription", "case", "interconnect"]
-    ):
+    keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
+    compared = improvement["improvement_percent"].notna() & ~is_shared(improvement)
+    for line in _ordered(improvement[compared], labels, keys):
         cells = [
             labels.case(line["case"]),
             _compared(line, labels),
@@ -264,11 +267,9 @@ def _verdict(line: Mapping[Hashable, Any], quantity: str) -> list[str]:
     if is_missing(line["p_adjusted"]):
         note = line.get("note")
         return [MISSING, "no test" if is_missing(note) else str(note)]
+    word = outcome(line, quantity)
     p_value = formats.p_value(line["p_adjusted"], symbol=False)
-    outcome = "faster" if line[f"{quantity}_percent"] > 0 else "slower"
-    if not line["distinguishable"]:
-        outcome = "not distinguishable"
-    return [p_value, outcome if line.get("paired", True) else f"{outcome}, unpaired"]
+    return [p_value, word if line.get("paired", True) else f"{word}, unpaired"]
 
 
 def _compared(line: Mapping[Hashable, Any], labels: Labels) -> str:

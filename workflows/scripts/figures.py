@@ -2,10 +2,11 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 from analysis.figures import draw_figures, save
-from analysis.records import read_runs
+from analysis.records import TableError, read_runs
 from analysis.report import read_tables
 
 
@@ -24,4 +25,7 @@ def main(runs: str, tables: str, facts: str, folder: str) -> None:
 
 if "snakemake" in globals():
     inputs = snakemake.input
-    main(inputs.runs, inputs.tables, inputs.facts, snakemake.output.figures)
+    try:
+        main(inputs.runs, inputs.tables, inputs.facts, snakemake.output.figures)
+    except TableError as error:
+        sys.exit(f"nodeworth: {error}")

@@ -1,9 +1,10 @@
 """Put together what the report of a study says."""
 
 import json
+import sys
 from pathlib import Path
 
-from analysis.records import read_runs
+from analysis.records import TableError, read_runs
 from analysis.report import make_report, read_tables
 
 
@@ -19,4 +20,7 @@ def main(runs: str, tables: str, facts: str, figures: str, output: str) -> None:
 
 if "snakemake" in globals():
     inputs = snakemake.input
-    main(inputs.runs, inputs.tables, inputs.facts, inputs.figures, snakemake.output.report)
+    try:
+        main(inputs.runs, inputs.tables, inputs.facts, inputs.figures, snakemake.output.report)
+    except TableError as error:
+        sys.exit(f"nodeworth: {error}")

@@ -1,0 +1,32 @@
+"""Running the report's scripts outside Snakemake."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+from analysis.tables import write_tables
+
+SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
+
+
+def script(name):
+    """Return the main function of a script of the workflow."""
+    spec = importlib.util.spec_from_file_location(f"script_{name}", SCRIPTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+def print_study(folder, runs, tables, facts):
+    """Write the inputs of a report and run its four scripts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    runs.to_csv(folder / "runs.csv", index=False)
+    write_tables(tables, folder / "tables")
+    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    names = ("runs.csv", "tables", "facts.json", "figures", "report.json", "report.pdf", "report.html")
+    runs_csv, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)
+    script("figures")(runs_csv, table_folder, facts_json, figures)
+    script("report_data")(runs_csv, table_folder, facts_json, figures, report)
+    script("report_pdf")(report, figures, pdf)
+    script("report_html")(report, figures, html)
+    return folder

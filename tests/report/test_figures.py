@@ -1,0 +1,355 @@
+"""Figures: one look per interconnect, values on hover, honest marks, legible in print and in grey."""
+
+import itertools
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+from synthetic_study import make_runs, make_study
+
+from analysis.figures import draw_figures, save, style
+from analysis.figures.axes import log_ticks
+from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_of, panels_of
+from analysis.figures.drawing import SVG, file_stem, shortened
+from analysis.figures.order import ordered_runs, shown_limit
+from analysis.kinds import comparable_sets
+from analysis.labels import Labels
+
+# Machado, Oliveira, Fernandes, IEEE TVCG 15 (2009): full severity, for linear RGB.
+BLINDNESS = {
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+
+
+def linear(colour):
+    channels = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(colour):
+    """CIELAB lightness, 0 to 100: what remains of a colour in grey print."""
+    return lab(linear(colour))[0]
+
+
+def lab(rgb):
+    matrix = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(matrix) @ np.clip(rgb, 0, 1) / np.array([0.95047, 1.0, 1.08883])
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+class TestLooks:
+    def test_the_first_interconnects_differ_clearly_in_grey_print(self):
+        pairs = itertools.combinations(style.COLOURS[:4], 2)
+        assert min(abs(luminance(a) - luminance(b)) for a, b in pairs) >= 14
+
+    def test_all_colours_differ_in_grey_print(self):
+        pairs = itertools.combinations(style.COLOURS, 2)
+        assert min(abs(luminance(a) - luminance(b)) for a, b in pairs) >= 6
+
+    @pytest.mark.parametrize("kind", BLINDNESS)
+    def test_all_colours_differ_for_colour_blind_readers(self, kind):
+        seen = [lab(np.array(BLINDNESS[kind]) @ linear(colour)) for colour in style.COLOURS]
+        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 10
+
+    def test_all_colours_stand_out_from_paper(self):
+        assert max(luminance(colour) for colour in style.COLOURS) <= 80
+
+    def test_luminance_of_black_and_white(self):
+        assert luminance("#000000") == pytest.approx(0, abs=1e-9)
+        assert luminance("#ffffff") == pytest.approx(100, abs=0.01)
+
+    def test_the_place_in_the_study_decides_whatever_is_drawn(self):
+        order = ["a", "b", "c"]
+        assert style.looks(order, ["c"])["c"] == style.looks(order, order)["c"]
+        assert style.looks([*order, "d"], ["a"])["b"] == style.looks(order, [])["b"]
+
+    def test_interconnects_that_the_study_does_not_name_follow(self):
+        assert list(style.looks(["z"], ["b", "a", "z"])) == ["z", "a", "b"]
+
+    def test_a_hundred_interconnects_have_looks_of_their_own(self):
+        names = [f"n{number}" for number in range(110)]
+        assert len(set(style.looks(names, []).values())) == 110
+
+    def test_every_kind_has_a_line_of_its_own(self):
+        kinds = ["measured", "emulated", "simulated", "published", "another"]
+        assert len({str(style.line_of(kind)) for kind in kinds}) == len(kinds)
+
+
+class TestPanels:
+    def test_kinds_that_may_not_be_compared_share_no_panel(self, study):
+        scaling = study[1]["scaling"]
+        of_case = scaling[(scaling["case"] == "elbow") & (scaling["oversubscription"] == 1)]
+        assert [panel.kinds for panel in panels_of(of_case, [])] == [("measured",), ("emulated",)]
+        assert [panel.kinds for panel in panels_of(of_case, [["emulated", "measured"]])] == [
+            ("measured", "emulated")
+        ]
+
+    def test_nothing_follows_from_two_pairs(self):
+        pairs = [["measured", "emulated"], ["measured", "simulated"]]
+        sets = comparable_sets(["measured", "emulated", "simulated"], pairs)
+        assert sets == [("measured", "emulated"), ("measured", "simulated")]
+
+    def test_levels_are_never_joined_into_one_curve(self, study):
+        scaling = study[1]["scaling"]
+        for panel in panels_of(scaling[scaling["case"] == "elbow"], [["measured", "emulated"]]):
+            for curve in curves_of(panel, Labels(study[2])):
+                assert {row["oversubscription"] for row in curve.rows} == {panel.level}
+                assert panel.level == 1 or not any(row["serial"] for row in curve.rows)
+
+    def test_placements_of_the_same_counts_are_curves_of_their_own(self):
+        packed, spread = make_runs(2, levels=(1,)), make_runs(2, levels=(1,), serial=False)
+        spread["nodes"] = spread["processes"]
+        runs = pd.concat([packed[packed["case"] == "elbow"], spread[spread["case"] == "elbow"]])
+        _, tables, facts = make_study(runs)
+        (panel,) = panels_of(tables["scaling"], [["measured", "emulated"]])
+        curves = curves_of(panel, Labels(facts))
+        for curve in curves:
+            counts = [row["processes"] for row in curve.rows]
+            assert counts == sorted(set(counts))
+        assert "Shared memory, 1.00 processes per node" in {curve.title(Labels(facts)) for curve in curves}
+
+    def test_the_ideal_is_what_an_efficiency_of_one_would_give(self, study):
+        scaling = study[1]["scaling"]
+        for panel in panels_of(scaling[scaling["case"] == "elbow"], [["measured", "emulated"]]):
+            ((counts, speedups),) = ideal_of(panel.rows, SPEEDUP)
+            assert speedups == pytest.approx([count / panel.level for count in counts])
+            ((_, seconds),) = ideal_of(panel.rows, TIME)
+            assert seconds == pytest.approx([4.0 * panel.level / count for count in counts], rel=0.02)
+            assert ideal_of(panel.rows, EFFICIENCY)[0][1] == [100] * len(counts)
+
+
+class TestDrawings:
+    def test_there_is_a_figure_for_every_topic_and_case(self, drawings):
+        topics = [(drawing.topic, drawing.case) for drawing in drawings]
+        assert topics == [
+            ("overview", None),
+            ("scaling", "elbow"),
+            ("scaling", "cavity"),
+            *[("improvement", None)]
+            * 4,  # over the baseline and over the default of the other kind, two levels
+            ("oversubscription", "elbow"),
+            ("oversubscription", "cavity"),
+            ("order", None),
+        ]
+        assert len({drawing.name for drawing in drawings}) == len(drawings)
+
+    def test_all_text_is_legible_in_print(self, drawings):
+        for drawing in drawings:
+            sizes = [text.get_fontsize() for text in drawing.figure.findobj(Text) if text.get_text()]
+            assert min(sizes) >= 7, drawing.name
+
+    def test_figures_fit_the_page(self, drawings):
+        for drawing in drawings:
+            assert drawing.entry()["width_inches"] <= style.WIDTH
+            assert drawing.entry()["height_inches"] < 9
+
+    @pytest.mark.parametrize("names", ["plain", "long"])
+    def test_no_texts_overlap(self, study, names):
+        if names == "long":
+            study = make_study(
+                make_runs(2, counts=(1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64), cases=("elbow",))
+            )
+            study[2]["cases"]["elbow"]["title"] = "A very long title of a case that goes on and on " * 4
+            for name, facts in study[2]["interconnects"].items():
+                facts["title"] = f"{name}_without_any_space_" * 6
+        for drawing in draw_figures(*study):
+            FigureCanvasAgg(drawing.figure)
+            drawing.figure.draw_without_rendering()
+            beyond = set(ticks_beyond(drawing.figure))
+            boxes = [
+                (text.get_text(), text.get_window_extent())
+                for text in drawing.figure.findobj(Text)
+                if text.get_text().strip() and text.get_visible() and text not in beyond
+            ]
+            for (one, box), (other, second) in itertools.combinations(boxes, 2):
+                shared = box.intersection(box, second)
+                assert shared is None or min(shared.width, shared.height) < 1, (
+                    f"{drawing.name}: {one!r}, {other!r}"
+                )
+
+    def test_legends_say_the_kind(self, drawings):
+        for drawing in drawings:
+            if drawing.topic in ("scaling", "overview", "order"):
+                labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+                assert "Gigabit Ethernet (emulated)" in labels and "Shared memory" in labels
+
+    def test_axes_name_their_units(self, drawings):
+        scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
+        assert {axes.get_ylabel() for axes in scaling.figure.axes} == {
+            "Speedup",
+            "Efficiency (%)",
+            "Time per run (s)",
+        }
+        assert scaling.figure.axes[-1].get_xlabel() == "Processes"
+
+    def test_process_axes_have_ticks_at_the_counts_alone(self, drawings):
+        scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
+        for axes in scaling.figure.axes:
+            assert list(axes.get_xticks()) == [1, 2, 4]
+
+    def test_an_interconnect_looks_the_same_in_every_figure(self, study, drawings):
+        look = style.looks(list(study[2]["interconnects"]), [])["shared_memory"]
+        for drawing in drawings:
+            lines = [
+                line
+                for axes in drawing.figure.axes
+                for line in axes.lines
+                if drawing.marks.get(line.get_gid() or "", None)
+                and drawing.marks[line.get_gid()].interconnect == "shared_memory"
+                and line.get_color() != style.INK
+            ]
+            assert drawing.topic == "oversubscription" or lines
+            assert {line.get_color() for line in lines} <= {look.colour}
+            assert {line.get_marker() for line in lines} <= {look.marker, "|", "x", "None", "none", ""}
+
+    def test_hollow_means_without_interval(self):
+        for blocks, hollow in ((1, True), (6, False)):
+            drawings = draw_figures(*make_study(make_runs(blocks)))
+            scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
+            faces = {
+                line.get_markerfacecolor()
+                for axes in scaling.figure.axes
+                for line in axes.lines
+                if line.get_marker() in style.MARKERS
+            }
+            assert (faces == {style.PAPER}) is hollow
+            assert ("there are no intervals" in scaling.caption) is hollow
+
+    def test_captions_say_when_kinds_are_compared(self, drawings):
+        improvement = next(drawing for drawing in drawings if drawing.topic == "improvement")
+        assert "Comparisons between emulated and measured interconnects are declared" in improvement.caption
+
+    def test_a_study_without_comparison_or_levels_or_order_has_no_such_figures(self):
+        runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
+        runs["started"] = None
+        topics = {
+            drawing.topic for drawing in draw_figures(*make_study(runs, baselines=[], compare_kinds=[]))
+        }
+        assert topics == {"overview", "scaling"}
+
+
+def ticks_beyond(figure):
+    """Tick labels that Matplotlib keeps and does not draw: outside of the view, or of axes turned off."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not (low <= tick.get_loc() <= high and axes.axison):
+                    yield from (tick.label1, tick.label2)
+
+
+@pytest.fixture(scope="module")
+def svg(printed):
+    return {file.stem: ElementTree.parse(file).getroot() for file in (printed / "figures").glob("*.svg")}
+
+
+class TestFiles:
+    def test_every_figure_is_svg_and_png(self, printed):
+        files = sorted(file.name for file in (printed / "figures").iterdir())
+        stems = {name.rsplit(".", 1)[0] for name in files} - {"index"}
+        assert files == sorted([f"{stem}.{end}" for stem in stems for end in ("png", "svg")] + ["index.json"])
+        assert len(stems) == 10
+
+    def test_marks_show_their_values(self, svg):
+        titles = [title.text for title in svg["scaling-elbow"].iter(f"{{{SVG}}}title")]
+        # 4 s serial, 2 s + 0.04 s at 2 processes over shared memory: 1.96; two levels add (2, 4) x 3 x 3.
+        assert len(titles) == 3 + 2 * 3 * 2 * 3
+        told = next(title for title in titles if title.startswith("Shared memory, 2\u00a0processes: speedup"))
+        assert re.search(r"speedup 1\.9\d \[1\.9\d, \d\.\d\d\]$", told)
+
+    def test_elements_know_their_interconnect(self, svg):
+        for name, root in svg.items():
+            owners = {element.get("data-interconnect") for element in root.iter()} - {None}
+            assert owners <= {"gigabit", "loopback", "shared_memory"}, name
+            assert "shared_memory" in owners, name
+
+    def test_identifiers_are_unique_over_all_figures_and_every_reference_has_its_target(self, svg):
+        identifiers = [
+            element.get("id") for root in svg.values() for element in root.iter() if element.get("id")
+        ]
+        assert len(identifiers) == len(set(identifiers))
+        for root in svg.values():
+            text = ElementTree.tostring(root, encoding="unicode")
+            used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', text))
+            assert {first or second for first, second in used} <= set(identifiers)
+
+    def test_the_same_study_gives_the_same_bytes(self, study, printed, tmp_path):
+        drawing = next(drawing for drawing in draw_figures(*study) if drawing.name == "overview")
+        for file in save(drawing, tmp_path):
+            assert file.read_bytes() == (printed / "figures" / file.name).read_bytes()
+
+    def test_nothing_in_them_is_nan(self, svg):
+        for name, root in svg.items():
+            assert "nan" not in ElementTree.tostring(root, encoding="unicode").lower().replace("nand", ""), (
+                name
+            )
+
+    def test_file_names_are_safe_and_distinct(self):
+        taken = set()
+        for case in ("../../etc/passwd", "a b", "a_b", "a/b", '"', "'", "ü"):
+            name = file_stem("scaling", case, taken=taken)
+            assert re.fullmatch(r"[A-Za-z0-9_-]+", name) and name not in taken
+            taken.add(name)
+
+
+class TestOrder:
+    def test_repetitions_are_ordered_by_their_start_and_compared_with_the_median_of_their_point(self):
+        runs = pd.DataFrame(
+            {
+                "case": "duct",
+                "interconnect": "swift",
+                "kind": "measured",
+                "nodes": 1,
+                "processes": 2,
+                "oversubscription": 1,
+                "started": ["2026-01-01T00:00:03Z", "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", None],
+                "seconds": [11.0, 10.0, 9.0, 99.0],
+                "valid": [True, True, True, True],
+            }
+        )
+        ordered = ordered_runs(runs)
+        assert list(ordered["seconds"]) == [10.0, 9.0, 11.0]
+        assert list(ordered["deviation_percent"]) == pytest.approx([0, -10, 10])
+
+    def test_invalid_repetitions_do_not_move_the_median(self, study):
+        ordered = ordered_runs(study[0])
+        valid = ordered[ordered["valid"]]
+        keys = ["case", "interconnect", "processes", "oversubscription"]
+        medians = valid.groupby(keys, dropna=False)["deviation_percent"].median()
+        assert medians.to_list() == pytest.approx([0] * len(medians), abs=1e-9)
+
+    def test_one_outlier_does_not_squeeze_the_others(self):
+        deviation = pd.Series([*np.linspace(-1, 1, 200), 300.0])
+        limit = shown_limit(pd.DataFrame({"deviation_percent": deviation, "valid": True}))
+        assert limit < 4
+
+
+class TestAxes:
+    @pytest.mark.parametrize(
+        ("low", "high", "base"),
+        [
+            (0.9, 70, 2),
+            (0.5, 1.1, 2),
+            (3.1, 5.2, 10),
+            (0.01, 5e6, 10),
+            (4.9, 5.1, 10),
+            (1, 1.0001, 10),
+            (900, 1e4, 10),
+        ],
+    )
+    def test_ticks_lie_within_and_are_few_and_distinct(self, low, high, base):
+        ticks = log_ticks(low, high, base)
+        assert all(low <= tick <= high for tick in ticks)
+        assert 1 <= len(ticks) == len(set(ticks)) <= 7
+
+    def test_long_labels_are_broken_and_cut(self):
+        lines = shortened("AnEndlessName" * 30, 20, lines=2).split("\n")
+        assert len(lines) == 2 and max(map(len, lines)) <= 20 and lines[-1].endswith("…")
+        assert shortened("Short", 20) == "Short"

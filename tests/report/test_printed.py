@@ -1,0 +1,300 @@
+"""The printed report: PDF and HTML from the same text, whatever the names are."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+import typst
+from pypdf import PdfReader
+from report_files import print_study
+from synthetic_study import make_runs, make_study
+
+from workflows.report.html import write_html
+from workflows.report.pdf import write_pdf
+
+# Matplotlib tells that its font lacks letters of the attack; what reads the SVG has others.
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
+
+ATTACK = (
+    '"quoted" <script>alert(1)</script> & #panic("x") $1/0$ _under_ *star* @ref \\n `code` {{ 7*7 }} ]]> </style> '
+    "<img src=x onerror=alert(1)> %s ${HOME} // /* é 日本\nsecond line\u202e"
+)
+ENDLESS = "AnEndlessNameWithoutAnySpace" * 6
+
+
+def squeezed(text):
+    """Text without white space and characters without width, as PDF readers differ in these."""
+    return re.sub(r"[\s\u200b\u00ad]+", "", text)
+
+
+def pdf_text(file):
+    return squeezed("".join(page.extract_text() for page in PdfReader(file).pages))
+
+
+def text_places(page):
+    """Horizontal place, in points, where each piece of text on a PDF page begins."""
+    found = []
+
+    def visit(text, transformation, matrix, *_):
+        if text.strip():
+            found.append(matrix[4] * transformation[0] + transformation[4])
+
+    page.extract_text(visitor_text=visit)
+    return found
+
+
+class Page(HTMLParser):
+    """What a browser reads: texts, tags and attributes; raw scripts and styles apart."""
+
+    VOID = frozenset({"meta", "input", "br", "link", "img", "hr"})
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.words, self.raw, self.unbalanced = [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data):
+        (self.raw if self.open[-1:] in (["script"], ["style"]) else self.words).append(data)
+
+    @property
+    def text(self):
+        return squeezed(" ".join(self.words))
+
+    def count(self, tag, **attributes):
+        return sum(
+            name == tag and all(found.get(key) == value for key, value in attributes.items())
+            for name, found in self.tags
+        )
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory):
+    """A study whose every free text attacks, printed."""
+    runs = make_runs(2)
+    runs.loc[runs.index[5], ["valid", "reason"]] = [False, ATTACK]
+    complete, tables, facts = make_study(runs, title=ATTACK, question=ATTACK, file=ATTACK)
+    facts["cases"]["elbow"] |= dict.fromkeys(("title", "description", "stands_for", "size"), ATTACK)
+    facts["cases"]["elbow"]["answer"] |= {"quantity": ATTACK, "unit": ATTACK}
+    facts["cases"]["cavity"]["title"] = ENDLESS
+    facts["interconnects"]["gigabit"] |= {"title": ATTACK, "description": ATTACK}
+    facts["interconnects"]["loopback"]["title"] = ENDLESS
+    facts["left_out"] = [{"what": ATTACK, "reason": ATTACK}]
+    facts["machine"] |= {"cpu": ATTACK, "host": ATTACK, ATTACK: ATTACK}
+    return print_study(tmp_path_factory.mktemp("attacked"), complete, tables, facts)
+
+
+class TestPdf:
+    def test_it_says_what_the_report_says(self, printed):
+        text = pdf_text(printed / "report.pdf")
+        for section in json.loads((printed / "report.json").read_text())["sections"]:
+            assert squeezed(section["heading"]) in text
+            for block in section["blocks"]:
+                for said in [block.get("text", ""), block.get("caption", ""), *block.get("items", [])]:
+                    assert squeezed(said)[:40] in text, said
+
+    def test_every_figure_and_table_is_numbered_once(self, printed, drawings):
+        text = pdf_text(printed / "report.pdf")
+        for number in range(1, len(drawings) + 1):
+            assert text.count(f"Figure{number}.") == 1
+        assert f"Figure{len(drawings) + 1}." not in text
+        assert text.count("Table1.") == 1
+
+    def test_numbers_of_the_tables_are_printed(self, printed):
+        text = pdf_text(printed / "report.pdf")
+        page = json.loads((printed / "report.json").read_text())["sections"][3]
+        for block in page["blocks"]:
+            for line in (line for group in block.get("groups", []) for line in group["rows"]):
+                for cell in line["cells"]:
+                    assert squeezed(cell) in text
+
+    def test_every_case_has_one_page(self, printed):
+        pages = [squeezed(page.extract_text()) for page in PdfReader(printed / "report.pdf").pages]
+        first = next(place for place, page in enumerate(pages) if "4Ductelbow" in page)
+        assert "5Lid-drivencavity" in pages[first + 1]
+        assert "6Improvementoverthebaseline" in pages[first + 2]
+
+    def test_all_fonts_are_inside(self, printed):
+        names = set()
+        for page in PdfReader(printed / "report.pdf").pages:
+            for font in page["/Resources"].get("/Font", {}).values():
+                (inner,) = font.get_object()["/DescendantFonts"]
+                descriptor = inner.get_object()["/FontDescriptor"].get_object()
+                assert {"/FontFile2", "/FontFile3"} & descriptor.keys()
+                names.add(descriptor["/FontName"].split("+")[1].split("-")[0])
+        assert names == {"LibertinusSerif", "DejaVuSans"}
+
+    def test_the_title_is_that_of_the_document(self, printed):
+        assert PdfReader(printed / "report.pdf").metadata.title == "A synthetic study"
+
+    def test_nothing_runs_over_the_page(self, printed, attacked):
+        for folder in (printed, attacked):
+            for page in PdfReader(folder / "report.pdf").pages:
+                assert all(0 <= x <= float(page.mediabox.width) - 40 for x in text_places(page))
+
+    def test_layout_converges(self, printed, attacked):
+        for folder in (printed, attacked):
+            inputs = {"report": str(folder / "report.json"), "figures": str(folder / "figures")}
+            template = write_pdf.__globals__["TEMPLATE"]
+            _, warnings = typst.compile_with_warnings(template, root="/", sys_inputs=inputs)
+            assert not [warning for warning in warnings if "converge" in str(warning)]
+
+    def test_attacks_are_printed_as_they_are(self, attacked):
+        text = pdf_text(attacked / "report.pdf")
+        for part in (
+            '#panic("x")',
+            "$1/0$",
+            "*star*",
+            "_under_",
+            "<script>alert(1)</script>",
+            "{{7*7}}",
+            "//",
+        ):
+            assert part in text
+        assert ENDLESS in text
+
+    def test_a_missing_figure_is_an_error_and_no_file(self, printed, tmp_path):
+        with pytest.raises(typst.TypstError, match="not found"):
+            write_pdf(printed / "report.json", tmp_path, tmp_path / "report.pdf")
+        assert not (tmp_path / "report.pdf").exists()
+
+
+class TestHtml:
+    @pytest.fixture(params=["printed", "attacked"])
+    def page(self, request):
+        folder = request.getfixturevalue(request.param)
+        return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+    def test_every_element_is_closed(self, page):
+        assert page.unbalanced == [] and page.open == []
+
+    def test_it_needs_nothing_else(self, page):
+        for tag, attributes in page.tags:
+            for key, value in attributes.items():
+                if key in ("src", "href", "xlink:href", "action", "data", "poster"):
+                    assert value.startswith(("#", "data:")), (tag, key, value)
+        for raw in page.raw:
+            assert "http" not in raw.replace("http://www.w3.org", "") and "@import" not in raw
+
+    def test_the_only_script_is_its_own(self, page):
+        assert page.count("script") == 1
+        assert not [key for _, attributes in page.tags for key in attributes if key.startswith("on")]
+        assert not page.count("img", src="x")
+
+    def test_attacks_are_texts(self, attacked):
+        page = Page((attacked / "report.html").read_text(encoding="utf-8"))
+        assert squeezed("<script>alert(1)</script> & #panic") in page.text
+        assert "{{7*7}}" in page.text and "49" not in re.findall(r"\{\{7\*7\}\}|code`(\S+?)\]\]", page.text)
+
+    def test_it_says_what_the_report_says(self, printed):
+        page = Page((printed / "report.html").read_text(encoding="utf-8"))
+        for section in json.loads((printed / "report.json").read_text())["sections"]:
+            assert page.count("section", id=section["id"]) == 1
+            for block in section["blocks"]:
+                for said in [block.get("text", ""), block.get("caption", ""), *block.get("items", [])]:
+                    assert squeezed(said) in page.text
+                for line in (line for group in block.get("groups", []) for line in group["rows"]):
+                    assert squeezed("".join(line["cells"])) in page.text
+
+    def test_figures_are_inside_with_distinct_identifiers(self, page):
+        identifiers = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+        assert len(identifiers) == len(set(identifiers))
+        assert page.count("svg") == 10
+
+    def test_figures_take_the_size_of_the_page(self, printed):
+        page = Page((printed / "report.html").read_text(encoding="utf-8"))
+        for tag, attributes in page.tags:
+            if tag == "svg":
+                assert "viewbox" in attributes and not {"width", "height"} & attributes.keys()
+
+    def test_everything_can_be_filtered(self, printed):
+        page = Page((printed / "report.html").read_text(encoding="utf-8"))
+        for name, values in (
+            ("case", {"elbow", "cavity"}),
+            ("interconnect", {"gigabit", "loopback", "shared_memory"}),
+        ):
+            boxes = {a["value"] for tag, a in page.tags if tag == "input" and a["name"] == name}
+            used = {a[f"data-{name}"] for _, a in page.tags if a.get(f"data-{name}")}
+            assert boxes == used == values
+
+    def test_nothing_in_it_is_nan(self, printed):
+        assert not re.search(r"\bnan\b", Page((printed / "report.html").read_text()).text, re.IGNORECASE)
+
+    def test_a_missing_figure_is_an_error_and_no_file(self, printed, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            write_html(printed / "report.json", tmp_path, tmp_path / "report.html")
+        assert not (tmp_path / "report.html").exists()
+
+
+CHECK = """
+<script>
+{
+const say = [];
+const visible = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length).length;
+const click = (value) => document.querySelector(`#filters input[value="${value}"]`).click();
+const table = document.querySelector("#oversubscription table");
+const column = () => [...table.tBodies[0].querySelectorAll("tr:not(.group)")].map((r) => parseFloat(r.cells[4].innerText));
+say.push("marks", visible(".mark[data-interconnect=loopback]") > 0);
+click("loopback");
+say.push("hidden", visible("[data-interconnect=loopback]"));
+click("loopback");
+click("elbow");
+say.push("case", visible("[data-case=elbow]"), visible("[data-case=cavity]") > 0);
+click("elbow");
+say.push("back", visible("[data-interconnect=loopback]") > 0 && visible("[data-case=elbow]") > 0);
+table.tHead.rows[0].cells[4].querySelector("button").click();
+say.push("up", column().every((value, place, all) => !place || all[place - 1] <= value));
+table.tHead.rows[0].cells[4].querySelector("button").click();
+say.push("down", column().every((value, place, all) => !place || all[place - 1] >= value));
+const mark = document.querySelector("#case-1 .mark[data-interconnect=shared_memory]");
+mark.scrollIntoView({ block: "center" });
+const box = mark.getBoundingClientRect();
+const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true };
+mark.ownerSVGElement.dispatchEvent(new PointerEvent("pointermove", at));
+const tip = document.getElementById("tip");
+say.push("tip", !tip.hidden && tip.textContent === mark.dataset.value);
+mark.ownerSVGElement.dispatchEvent(new PointerEvent("pointerleave"));
+say.push("gone", tip.hidden);
+document.body.innerHTML = "";
+document.body.append("RESULT " + JSON.stringify(say));
+}
+</script>
+</body>"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Debian's chromium")
+def test_filters_sorting_and_hover_work_in_a_browser_without_network(printed, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text((printed / "report.html").read_text().replace("</body>", CHECK))
+    options = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+        "--disable-component-update --disable-sync --window-size=1200,900 --dump-dom"
+    ).split()
+    command = ["chromium", *options, f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    result = json.loads(re.search(r"RESULT (\[.*\])", shown).group(1))
+    assert result == [
+        *("marks", True),
+        *("hidden", 0),
+        *("case", 0, True),
+        *("back", True),
+        *("up", True),
+        *("down", True),
+        *("tip", True),
+        *("gone", True),
+    ]

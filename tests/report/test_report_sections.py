@@ -1,0 +1,261 @@
+"""The report as plain data: every section, what it says, and what it does without data."""
+
+import json
+
+import pytest
+from synthetic_study import make_runs, make_study
+
+from analysis.figures import draw_figures
+from analysis.records import TableError
+from analysis.report import make_report, read_tables
+from analysis.report.blocks import bullets, column, paragraph, row, section, table
+from analysis.report.sections import SECTIONS
+from analysis.tables import write_tables
+
+
+def whole(study):
+    """Report of a study with its figures."""
+    return make_report(*study, [drawing.entry() for drawing in draw_figures(*study)])
+
+
+def texts(value):
+    """Every text of a report."""
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+def plain(value):
+    return "\n".join(texts(value)).replace("\u202f", " ").replace("\u00a0", " ")
+
+
+def part(report, name):
+    return next(section for section in report["sections"] if section["id"] == name)
+
+
+def blocks(section, kind):
+    return [block for block in section["blocks"] if block["type"] == kind]
+
+
+class TestWhole:
+    def test_sections_in_their_order(self, report):
+        assert [section["id"] for section in report["sections"]] == [
+            "asked",
+            "answer",
+            "method",
+            "case-1",
+            "case-2",
+            "improvement",
+            "equivalents",
+            "oversubscription",
+            "order",
+            "invalid",
+            "machine",
+        ]
+
+    def test_it_survives_json_unchanged(self, report):
+        assert json.loads(json.dumps(report, allow_nan=False)) == report
+
+    def test_no_text_is_a_missing_number(self, report):
+        for text in texts(report):
+            assert "nan" not in text.lower().split() and "None" not in text and "<NA>" not in text
+
+    def test_every_figure_is_shown_once(self, report, drawings):
+        shown = [block["name"] for section in report["sections"] for block in blocks(section, "figure")]
+        assert sorted(shown) == sorted(drawing.name for drawing in drawings)
+
+    def test_rows_have_a_cell_for_every_column(self, report):
+        for one in report["sections"]:
+            for block in blocks(one, "table"):
+                for group in block["groups"]:
+                    assert group["rows"]
+                    assert {len(line["cells"]) for line in group["rows"]} == {len(block["columns"])}
+
+    def test_filters_name_what_rows_belong_to(self, report):
+        cases = {case["name"] for case in report["cases"]}
+        interconnects = {interconnect["name"] for interconnect in report["interconnects"]}
+        for one in report["sections"]:
+            for block in blocks(one, "table"):
+                for line in (line for group in block["groups"] for line in group["rows"]):
+                    assert line["case"] in cases | {""} and line["interconnect"] in interconnects | {""}
+
+
+class TestWords:
+    def test_what_was_asked(self, report):
+        said = plain(part(report, "asked"))
+        assert "What is an interconnect worth?" in said
+        assert "2 cases over 3 interconnects on 1, 2 and 4 processes, at oversubscription 1 and 2" in said
+        assert "312 repetitions, 1 of them invalid." in said
+        assert "What elbow stands for." in said
+
+    def test_the_answer_says_who_wins_by_how_much_and_how_surely(self, report):
+        said = plain(part(report, "answer"))
+        assert "Shared memory against Gigabit Ethernet (emulated): faster in 2 cases" in said
+        assert "Fastest: Shared memory at 2 and 4 processes and oversubscription 1" in said
+        assert (
+            "Comparisons of emulated with measured interconnects are made because the study declares them."
+            in said
+        )
+
+    def test_the_method_states_blocks_tests_and_references(self, report):
+        said = plain(part(report, "method"))
+        assert "every point has up to 12 blocks" in said
+        assert "sign-flip test" in said and "Holm" in said
+        references = blocks(part(report, "method"), "table")[0]
+        assert plain(references["groups"][0]["rows"][0]).split("\n")[:5] == [
+            "Duct elbow",
+            "emulated and measured",
+            "Serial run",
+            "1",
+            "4.00",
+        ]
+
+    def test_a_case_states_its_check_its_reference_and_all_its_numbers(self, report):
+        page = part(report, "case-1")
+        said = plain(page)
+        assert page["heading"] == "Duct elbow" and page["new_page"] and page["case"] == "elbow"
+        assert "pressure drop is within a relative 0.005 of 117.273 m2/s2" in said
+        assert "Speedup refers to the serial run, 4.00 s." in said
+        (numbers,) = blocks(page, "table")
+        assert [group["title"] for group in numbers["groups"]][:3] == [
+            "Serial run",
+            "Gigabit Ethernet (emulated), oversubscription 1",
+            "TCP loopback, oversubscription 1",
+        ]
+
+    def test_what_is_invalid_missing_or_left_out(self, report):
+        said = plain(part(report, "invalid"))
+        assert "1 repetition of 312 is invalid and enters no estimate." in said
+        assert "stopped at 120 s" in said
+        assert "infiniband: there is no such device here." in said
+        assert "Duct elbow, Gigabit Ethernet (emulated), 4 processes, oversubscription 1: 11" in said
+
+    def test_the_machine_and_its_versions(self, report):
+        (rows,) = (block["groups"][0]["rows"] for block in blocks(part(report, "machine"), "table"))
+        told = {line["cells"][0]: line["cells"][1] for line in rows}
+        assert told["CPU"] == "A CPU" and told["MPI library"] == "mpirun (Open MPI) 4.1.4"
+        assert told["Application openfoam"] == "1912" and told["Nodeworth"] == "0.1.0"
+        assert "Frequency governor" not in told  # unknown here
+
+    def test_planned_but_not_run(self, study):
+        facts = study[2] | {"runs": {"planned": 320, "recorded": 312, "invalid": 1}}
+        report = make_report(study[0], study[1], facts, [])
+        assert "312 repetitions of 320 planned" in plain(part(report, "asked"))
+        assert "8 repetitions of 320 planned were not run." in plain(part(report, "invalid"))
+
+
+class TestPoorStudies:
+    def test_one_block_has_no_intervals_and_says_so(self):
+        report = whole(make_study(make_runs(1)))
+        assert "within one block only: there are no intervals and no tests" in plain(part(report, "answer"))
+        assert "Nothing is tested" in plain(part(report, "method"))
+        assert "one sample each, without intervals" in plain(part(report, "case-1"))
+        assert "untested" in plain(part(report, "answer"))
+
+    def test_too_few_blocks_to_tell_anything_apart(self):
+        said = plain(part(whole(make_study(make_runs(3))), "answer"))
+        assert "none of" in said and "blocks at least" in said
+
+    def test_nothing_to_compare_is_a_sentence_and_no_empty_panel(self):
+        runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
+        report = whole(make_study(runs, baselines=[], compare_kinds=[]))
+        assert "There is no comparison" in plain(part(report, "improvement"))
+        assert "oversubscription 1 alone was run" in plain(part(report, "oversubscription"))
+        assert not blocks(part(report, "improvement"), "table") + blocks(
+            part(report, "improvement"), "figure"
+        )
+        assert "equivalents" not in {one["id"] for one in report["sections"]}
+
+    def test_without_serial_run_the_reference_is_named(self):
+        report = whole(make_study(make_runs(2, serial=False)))
+        assert "since there is no serial run" in plain(part(report, "case-1"))
+
+    def test_published_results_without_facts(self):
+        runs = make_runs(
+            1, counts=(1, 2, 4), cases=("elbow",), interconnects=("gigabit", "loopback"), serial=False
+        )
+        runs = runs[["case", "interconnect", "processes", "oversubscription", "seconds"]]
+        complete, tables, _ = make_study(runs.assign(kind="published", block=1), compare_kinds=[])
+        report = make_report(complete, tables, {}, [])
+        said = plain(report)
+        assert report["title"] == "Scaling study"
+        assert "The published results were not run here" in said
+        assert "gigabit (published)" in said
+        json.dumps(report, allow_nan=False)
+
+    def test_one_case_fills_its_page_with_the_answer(self):
+        report = whole(make_study(make_runs(2, cases=("elbow",))))
+        assert not part(report, "case-1")["new_page"]
+
+    def test_many_points_are_printed_by_count(self):
+        counts = (1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32)
+        report = whole(make_study(make_runs(2, counts=counts, cases=("elbow",))))
+        captions = [block["caption"] for block in blocks(part(report, "case-1"), "table")]
+        assert any(
+            "speedup. Intervals and all other columns are in tables/scaling.csv" in one for one in captions
+        )
+
+    def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):
+        runs = make_runs(12)
+        runs.loc[runs["interconnect"] == "loopback", ["valid", "reason"]] = [False, "diverged"]
+        complete, tables, facts = make_study(runs)
+        said = plain(part(make_report(complete, tables, facts, []), "invalid"))
+        bad = int((~complete["valid"]).sum())
+        assert f"The first 50; the other {bad - 50} are in runs.csv." in said
+
+
+class TestParts:
+    def test_every_section_is_a_function_that_says_what_it_is(self):
+        assert all(make.__doc__ for make in SECTIONS)
+
+    def test_nothing_to_say_is_no_section(self):
+        assert section("x", "X", []) is None
+
+    def test_texts_are_put_on_one_line(self):
+        assert paragraph("a\nb")["text"] == "a b"
+        assert bullets(["a\tb"])["items"] == ["a b"]
+        assert row(["a\r\nb"])["cells"] == ["a b"]
+
+    def test_columns_of_long_texts_share_the_room(self):
+        long = table(
+            "T.", [column("A", "left"), column("B"), column("C", "left")], {"": [row(["x" * 90, "1", "y"])]}
+        )
+        assert [head["share"] > 0 for head in long["columns"]] == [True, False, False]
+
+    def test_groups_without_rows_are_left_out(self):
+        assert table("T.", [column("A")], {"empty": [], "full": [row(["1"])]})["groups"][0]["title"] == "full"
+
+
+class TestTables:
+    def test_tables_are_read_as_they_were_written(self, study, tmp_path):
+        write_tables(study[1], tmp_path)
+        read = read_tables(tmp_path)
+        for name, written in study[1].items():
+            assert list(read[name].dtypes) == list(written.dtypes)
+            assert read[name].isna().equals(written.isna())
+
+    def test_empty_tables_are_read(self, tmp_path):
+        runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
+        _, tables, _ = make_study(runs, baselines=[], compare_kinds=[])
+        write_tables(tables, tmp_path)
+        assert read_tables(tmp_path)["improvement"].empty
+
+    @pytest.mark.parametrize("damage", ["missing", "empty", "foreign", "text"])
+    def test_a_damaged_table_is_one_line_with_its_file(self, study, tmp_path, damage):
+        write_tables(study[1], tmp_path)
+        file = tmp_path / "peaks.csv"
+        if damage == "missing":
+            file.unlink()
+        elif damage == "text":
+            file.write_text(
+                file.read_text().replace("elbow,gigabit,emulated,1,", "elbow,gigabit,emulated,one,")
+            )
+        else:
+            file.write_text("" if damage == "empty" else "case,speed\nduct,3\n")
+        with pytest.raises(TableError, match=r"peaks\.csv: [^\n]+$"):
+            read_tables(tmp_path)
