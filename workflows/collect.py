@@ -10,12 +10,66 @@ from typing import Any
 
 import pandas as pd
 
-from workflows import provenance
+from analysis.importers import read_foreign
+from analysis.records import TableError
+from workflows.design import LeftOut
+from workflows.domain import InputError
 from workflows.plan import Plan
 from workflows.records import Record, read_all
 
 VERSION = "0.1.0"
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files"
+
+
+def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Gather what a study ran and what it imports.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs table: see `runs_table`. Imported rows follow, without a record.
+    dict
+        See `facts`.
+
+    Raises
+    ------
+    InputError
+        A damaged record or import, or nothing at all: one line.
+    """
+    ran, records = runs_table(plan)
+    imported, unread = imported_runs(plan)
+    parts = [table for table in (ran, imported) if len(table)]
+    if not parts:
+        raise InputError(f"{plan.study.file}: there is no run to report")
+    runs = pd.concat(parts, ignore_index=True)
+    runs = runs.reindex(columns=list(dict.fromkeys([*_row({}, ""), *runs])))
+    return runs, facts(plan, runs, records, unread)
+
+
+def imported_runs(plan: Plan) -> tuple[pd.DataFrame, list[LeftOut]]:
+    """Read the files of foreign results that a study names.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the runs table, as far as the files have them.
+    list of LeftOut
+        What could not be read, and why.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read or is damaged: one line.
+    """
+    tables, unread = [], []
+    for file in plan.study.imports:
+        try:
+            found = read_foreign(file)
+        except TableError as error:
+            raise InputError(str(error)) from None
+        tables.append(found.runs.dropna(axis="columns", how="all").assign(study=plan.study.name))
+        unread += [LeftOut(f"in {file}", line) for line in found.unread]
+    return (pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()), unread
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
@@ -78,10 +132,12 @@ def block_numbers(records: Iterable[Record]) -> list[int]:
     return [record["block"] + offsets[_group_key(record)][tuple(record["companions"])] for record in records]
 
 
-def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, Any]:
+def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
     """What a report states besides numbers: study, cases, interconnects, machine, versions."""
     study = plan.study
-    machine = records[-1]["machine"] if records else provenance.machine()
+    machine: dict[str, Any] = {}
+    if records:
+        machine = records[-1]["machine"] | {"mpi": records[-1]["mpi"], "applications": _versions(records)}
     return {
         "study": {
             "name": study.name,
@@ -98,10 +154,10 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, An
             name: {"title": one.title, "kind": one.kind, "description": one.description}
             for name, one in plan.interconnects.items()
         },
-        "left_out": [asdict(one) for one in plan.left_out],
-        "machine": machine | {"mpi": provenance.mpi_version(), "applications": _versions(records)},
+        "left_out": [asdict(one) for one in [*plan.left_out, *unread]],
+        "machine": machine,
         "runs": {
-            "planned": len(plan.repetitions),
+            "planned": len(plan.repetitions) + len(runs) - len(records),
             "recorded": len(runs),
             "invalid": int((~runs["valid"]).sum()),
         },
@@ -112,12 +168,14 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record]) -> dict[str, An
 
 def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
     """Baselines of a study: those it names, and the first that ran of each kind that has none."""
-    ran = [name for name in plan.interconnects if name in set(runs["interconnect"].dropna())]
-    chosen = {name: plan.interconnects[name].kind for name in plan.study.baselines if name in ran}
-    for name in ran:
-        if plan.interconnects[name].kind not in chosen.values():
-            chosen[name] = plan.interconnects[name].kind
-    return list(chosen)
+    ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
+    order = {name: place for place, name in enumerate(plan.study.interconnects)}
+    pairs = sorted(
+        zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
+    )
+    chosen = {kind: name for name, kind in reversed(pairs)}
+    named = {name: kind for name, kind in pairs if name in plan.study.baselines}
+    return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
 
 
 def _row(record: Record, path: str) -> dict[str, Any]:

@@ -82,6 +82,10 @@ class Plan:
         file = request_file(self.results)
         return [str(file)] if file.exists() else []
 
+    def imports(self) -> list[str]:
+        """Files of foreign results."""
+        return [str(file) for file in self.study.imports]
+
     def case_digest(self, wildcards: Any) -> str:
         """Digest of what determines the runs of ``wildcards.case``."""
         return self._case_digests[wildcards.case]
@@ -162,7 +166,7 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         *(LeftOut(f"interconnect {name}", reason) for name, reason in unavailable.items() if reason),
         *impossible,
     ]
-    if not found:
+    if not found and not study.imports:
         reasons = "; ".join(f"{one.what}: {one.reason}" for one in left_out)
         raise InputError(f"{file}: nothing of this study can be run here: {reasons}")
     return Plan(study, usable_cases, usable, tuple(found), tuple(left_out))

@@ -38,7 +38,11 @@ class Study:
     compare_kinds: tuple[tuple[str, str], ...]
     limits: Limits
     cases_folder: Path | None
+    imports: tuple[Path, ...]
     file: Path
+
+
+_TO_RUN = ("cases", "interconnects", "processes")
 
 
 def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
@@ -57,6 +61,10 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     """
     data = inputs.read_yaml(file) | dict(overrides or {})
     inputs.check(data, "study", file)
+    given = [key for key in _TO_RUN if key in data]
+    if len(given) < len(_TO_RUN) and (given or "import" not in data):
+        missing = next(key for key in _TO_RUN if key not in data)
+        raise InputError(f"{file}: {missing}: missing; a study has {', '.join(_TO_RUN)}, or import, or all")
     defaults = inputs.defaults("study")
     data = defaults | data
     limits = Limits(**(inputs.defaults("study", "limits") | data["limits"]))
@@ -64,9 +72,9 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         name=data["name"],
         title=data.get("title", data["name"]),
         question=data.get("question", ""),
-        cases=tuple(data["cases"]),
-        interconnects=tuple(data["interconnects"]),
-        processes=tuple(sorted(data["processes"])),
+        cases=tuple(data.get("cases", ())),
+        interconnects=tuple(data.get("interconnects", ())),
+        processes=tuple(sorted(data.get("processes", ()))),
         oversubscription=tuple(sorted(data["oversubscription"])),
         exclude=tuple(data["exclude"]),
         blocks=data["blocks"],
@@ -75,12 +83,15 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
         limits=limits,
         cases_folder=file.parent / data["cases_folder"] if "cases_folder" in data else None,
+        imports=tuple(file.parent / name for name in data.get("import", ())),
         file=file,
     )
 
 
 def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     """Check that every declared comparison is one that the study's blocks provide.
+
+    A study that imports results is left to the analysis, which knows what the files hold.
 
     Parameters
     ----------
@@ -93,6 +104,8 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     InputError
         For a baseline that is no interconnect of the study, or that has nothing to be compared with.
     """
+    if study.imports:
+        return
     for place, baseline in enumerate(study.baselines):
         where = f"{study.file}: baselines[{place}]"
         if baseline not in kinds:

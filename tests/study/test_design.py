@@ -46,6 +46,7 @@ def study(**changes):
         compare_kinds=(),
         limits=Limits(1, 10, 1),
         cases_folder=None,
+        imports=(),
         file=Path("s.yaml"),
     )
     return Study(**settings | changes)

@@ -32,6 +32,12 @@ def test_a_given_value_replaces_the_default_and_leaves_its_neighbours(tmp_path):
     assert (study.limits.run_seconds, study.limits.core_hours) == (5, 2)
 
 
+def test_a_name_and_an_import_are_a_study(tmp_path):
+    study = read_study(write(tmp_path, "name: mine\nimport: [theirs.csv]\n"))
+    assert study.imports == (tmp_path / "theirs.csv",)
+    assert study.cases == study.processes == ()
+
+
 def test_overrides_replace_keys(tmp_path):
     assert read_study(write(tmp_path, GOOD), {"blocks": 9}).blocks == 9
 
@@ -47,6 +53,10 @@ def test_overrides_replace_keys(tmp_path):
         (("[cavity]", "[cavity, cavity]"), "cases: 'cavity' is there twice; each only once"),
         (("name: mine", "name: ../mine"), "name: '../mine' does not match"),
         (("name: mine", ""), "name: missing"),
+        (
+            ("processes: [1, 2]", ""),
+            "processes: missing; a study has cases, interconnects, processes, or import",
+        ),
         (("name: mine", "name: mine\nname: yours"), 'found duplicate key "name"'),
         (("name: mine", "name: mine\nblocks: 0"), "blocks: 0 is too small; at least 1"),
         (("name: mine", "name: mine\nlimits: {hours: 1}"), "limits.hours: unknown key"),

@@ -4,6 +4,7 @@ Gathers all records into one table, one row a repetition, and the facts that a r
 REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
+    imports     = files of foreign results that the study names
 
 OUTPUTS:
 
@@ -17,6 +18,7 @@ rule collect:
     """Collecting the records"""
     input:
         records="<results>/records.txt",
+        imports=plan.imports(),
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",

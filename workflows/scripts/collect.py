@@ -1,14 +1,14 @@
-"""Gather the records of a study into its runs table and the facts of its report."""
+"""Gather the records and imports of a study into its runs table and the facts of its report."""
 
 import json
 from pathlib import Path
 
-from workflows.collect import facts, runs_table
+from workflows.collect import collect
 from workflows.plan import make_plan, one_line_errors
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    runs, records = runs_table(plan)
+    runs, facts = collect(plan)
 runs.to_csv(snakemake.output.runs, index=False)
 runs.to_parquet(snakemake.output.parquet, index=False)
-Path(snakemake.output.facts).write_text(json.dumps(facts(plan, runs, records), indent=1) + "\n")
+Path(snakemake.output.facts).write_text(json.dumps(facts, indent=1) + "\n")

@@ -1,0 +1,92 @@
+"""Output of the Intel MPI Benchmarks, 4.0, 2018 and 2021 tested."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.importers.lines import Target, contradicts, quoted, read_row, whole_lines
+
+VERSION = re.compile(r"^#\s+Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<major>\d+)")
+BENCHMARK = re.compile(r"^# Benchmarking (?P<name>\S+)")
+PROCESSES = re.compile(r"^# (?:#processes = |\( \d+ groups of )(?P<count>[1-9]\d{0,8})\b")
+LAST = "# All processes entering MPI_Finalize"
+
+BINARY_UNTIL = 2017
+"""Last version whose Mbytes/sec are 2^20 bytes per second (``MEGA`` in its IMB_output.c); then 10^6."""
+
+COLUMNS: dict[str, str] = {
+    "Group": "group",
+    "#bytes": "bytes",
+    "#repetitions": "samples",
+    "t[usec]": "latency_us",
+    "t_avg[usec]": "latency_us",
+    "t_pure[usec]": "latency_us",
+    "t_min[usec]": "latency_us_low",
+    "t_max[usec]": "latency_us_high",
+    "Mbytes/sec": "bandwidth_MBps",
+    "Msg/sec": "messages_per_second",
+}
+
+
+def read_imb(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the text that IMB-MPI1 or IMB-NBC printed.
+
+    Parameters
+    ----------
+    text : str
+    source : str
+        The file's name.
+
+    Returns
+    -------
+    rows : list of dict
+        Columns of network curves, and ``line``. The bandwidth is left out where the version, and with
+        it the unit, is not told.
+    unread : list of str
+    """
+    rows: list[dict] = []
+    unread: list[str] = []
+    benchmark, processes, heading, targets = "", None, [], []
+    mega: float | None = None
+    for number, line in whole_lines(text, source, unread):
+        cells = line.split()
+        if found := VERSION.match(line):
+            mega = 1.048576 if int(found["major"]) <= BINARY_UNTIL else 1.0
+        elif found := BENCHMARK.match(line):
+            benchmark, processes, heading = f"imb_{found['name'].lower().replace('-', '_')}", None, []
+        elif found := PROCESSES.match(line):
+            processes = int(found["count"])
+        elif benchmark and "#repetitions" in cells:
+            heading, targets = cells, [_target(name, mega) for name in cells]
+            unread += [
+                f"{source}: line {number}: column '{name}' is not kept"
+                + (": the version, and so its unit, is not told" if name == "Mbytes/sec" else "")
+                for name, target in zip(heading, targets, strict=True)
+                if target is None
+            ]
+        elif cells and not line.startswith("#"):
+            row = _row(cells, heading, targets)
+            if isinstance(row, str):
+                unread.append(f"{source}: line {number}: {quoted(line)} {row}")
+            else:
+                rows.append({"benchmark": benchmark, "processes": processes, "line": number, **row})
+    if LAST not in text:
+        unread.append(f"{source}: ends without '{LAST}': cut off")
+    return rows, unread
+
+
+def _target(name: str, mega: float | None) -> Target | None:
+    if name not in COLUMNS or (name == "Mbytes/sec" and mega is None):
+        return None
+    return COLUMNS[name], mega if name == "Mbytes/sec" else 1.0
+
+
+def _row(cells: list[str], heading: list[str], targets: list[Target | None]) -> dict | str:
+    """Values of a row, or what is wrong with it; bandwidth goes with the slowest process's time."""
+    row = read_row(cells, targets) if heading else "is no row of a table"
+    slowest = next((name for name in ("t_max[usec]", "t[usec]") if name in heading), None)
+    if isinstance(row, str) or slowest is None or "bandwidth_MBps" not in row:
+        return row
+    printed = dict(zip(heading, zip(cells, targets, strict=True), strict=True))
+    (time, _), (rate, (_, mega)) = printed[slowest], printed["Mbytes/sec"]
+    return contradicts(row, (time, 1.0), (rate, mega)) or row

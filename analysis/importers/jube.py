@@ -1,0 +1,78 @@
+"""Result tables of JUBE (``jube result``), and any other table with a heading and units in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+
+from analysis.importers.lines import whole_lines
+from analysis.importers.variables import Recorded
+from analysis.records import TableError
+
+_UNIT = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]+)\]$")
+_RULE = re.compile(r"^\|[-|: ]+\|$")
+
+
+def read_table(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read one of JUBE's result tables, in the style csv or pretty.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file; a second table in it is not read.
+    source : str
+        Its name.
+
+    Returns
+    -------
+    records : list of Recorded
+        One a row; ``name[unit]`` in the heading gives a variable and its unit. What has no unit may be
+        a parameter and counts as one.
+    unread : list of str
+
+    Raises
+    ------
+    TableError
+        If there is no heading of two columns or more, a name in it is there twice, or a quote is open.
+    """
+    unread: list[str] = []
+    rows = _rows(text, source, unread)
+    if not rows or len(rows[0][1]) < 2:
+        raise TableError("has no heading of two columns or more, separated by , ; or |", source)
+    headings = [_UNIT.match(cell) for cell in rows[0][1]]
+    names = [found["name"] if found else cell for found, cell in zip(headings, rows[0][1], strict=True)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise TableError("is there twice", source, f"line {rows[0][0]}", twice)
+    units = {found["name"]: found["unit"] for found in headings if found}
+    parameters = frozenset(names) - set(units)
+    records = []
+    for line, cells in rows[1:]:
+        if len(cells) == len(names):
+            variables = {name: cell or None for name, cell in zip(names, cells, strict=True)}
+            records.append(Recorded(source, f"line {line}", variables, units, parameters))
+        else:
+            unread.append(f"{source}: line {line}: {len(cells)} cells where the heading has {len(names)}")
+    return records, unread
+
+
+def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str]]]:
+    """Line number and cells of each row of the first table, the heading first."""
+    lines = list(whole_lines(text, source, unread))
+    begin = next((place for place, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
+    table = list(itertools.takewhile(lambda one: one[1].strip(), lines[begin:]))
+    beyond = next((number for number, line in lines[begin + len(table) :] if line.strip()), None)
+    if beyond is not None:
+        unread.append(f"{source}: line {beyond}: a second table: give each table a file of its own")
+    heading = table[0][1] if table else ""
+    if heading.startswith("|"):
+        pretty = [(number, line.strip("|").split("|")) for number, line in table if not _RULE.match(line)]
+        return [(number, [cell.strip() for cell in cells]) for number, cells in pretty]
+    text = "\n".join(line for _, line in table)
+    reader = csv.reader(io.StringIO(text), delimiter=max(",;|", key=heading.count), strict=True)
+    try:
+        return [(begin + reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    except csv.Error as error:
+        raise TableError(f"cannot be read: {error}", source, f"line {begin + reader.line_num}") from None

@@ -1,0 +1,100 @@
+"""Tables in the text that network benchmarks print."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+
+LARGEST = {"bytes": 2**53, "samples": 10**9, "group": 10**9}
+"""Columns of whole numbers, and their limits; 0 is a value of `bytes` and `group` only."""
+
+Target = tuple[str, float]
+"""Column of network curves that a printed column goes to, and the factor to its unit."""
+
+SLACK = 0.002
+"""What time × bandwidth may differ from the bytes beyond the digits printed, as a share."""
+
+
+def whole_lines(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, str]]:
+    """Number and text of each line, from 1; a last line without an end is told as cut off instead."""
+    *lines, last = text.split("\n")
+    yield from enumerate((line.rstrip("\r") for line in lines), 1)
+    if last.strip():
+        unread.append(f"{source}: line {len(lines) + 1}: cut off: {quoted(last)} has no end of line")
+
+
+def quoted(line: str) -> str:
+    """A line, shortened, in quotes."""
+    line = " ".join(line.split())
+    return repr(line if len(line) <= 60 else line[:59] + "…")
+
+
+def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str, float | int] | str:
+    """Read one row of a printed table.
+
+    Parameters
+    ----------
+    cells : sequence of str
+    targets : sequence of Target or None
+        By cell; None is not kept.
+
+    Returns
+    -------
+    dict or str
+        Values by column, or what keeps the row from being one.
+    """
+    if len(cells) != len(targets):
+        return f"has {len(cells)} values where the table has {len(targets)} columns"
+    row: dict[str, float | int] = {}
+    for cell, target in zip(cells, targets, strict=True):
+        if target is None:
+            continue
+        column, factor = target
+        try:
+            value = int(cell) if column in LARGEST else float(cell) * factor
+        except ValueError:
+            return f"{cell!r} is no number"
+        if column == "bandwidth_MBps" and value == 0 and row.get("bytes") == 0:
+            continue
+        if value == 0 and column not in ("bytes", "group"):
+            return f"{column} {cell} is not above 0"
+        if not 0 <= value <= LARGEST.get(column, sys.float_info.max):
+            return f"{column} {quoted(cell)} is out of range"
+        row[column] = value
+    return row
+
+
+def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tuple[str, float]) -> str:
+    """Compare the printed time and bandwidth of a message, which measure the same thing.
+
+    In the time of one message a whole number of messages passes: 1 in a ping-pong, 2 where both sides
+    send, 4 in an exchange with two neighbours, one a pair of processes.
+
+    Parameters
+    ----------
+    row : dict
+        With `bytes`, `latency_us` (or `latency_us_high`) and `bandwidth_MBps`.
+    time, rate : pairs of str and float
+        The printed numbers and the factors to microseconds and 10^6 bytes per second; their digits say
+        how well they are known.
+
+    Returns
+    -------
+    str
+        What is wrong, empty if nothing is.
+    """
+    if not row.get("bytes") or "bandwidth_MBps" not in row:
+        return ""
+    (low_us, high_us), (low_rate, high_rate) = (_range(*printed) for printed in (time, rate))
+    fewest = low_us * low_rate * (1 - SLACK) / row["bytes"]
+    most = high_us * high_rate * (1 + SLACK) / row["bytes"]
+    if math.floor(most) >= max(1, math.ceil(fewest)):
+        return ""
+    return f"time {time[0]} and bandwidth {rate[0]} contradict each other for {row['bytes']} bytes"
+
+
+def _range(cell: str, factor: float) -> tuple[float, float]:
+    """Smallest and largest value that is printed as a number."""
+    half = 0.5 * 10.0 ** -len(cell.partition(".")[2])
+    return (float(cell) - half) * factor, (float(cell) + half) * factor

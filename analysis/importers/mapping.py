@@ -1,0 +1,166 @@
+"""Which of a foreign file's variables is what in our runs table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Entries
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from analysis.records import TableError
+
+TEXTS = ("case", "interconnect", "kind")
+COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition")
+COLUMNS = (*TEXTS, *COUNTS, "seconds")
+"""Columns of the runs table that a mapping may fill."""
+
+SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+"""Units of time and their length in seconds."""
+
+_KEYS = {
+    **dict.fromkeys(TEXTS, ("from", "names", "value")),
+    **dict.fromkeys(COUNTS, ("from", "value")),
+    "seconds": ("from", "unit"),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where one column comes from: variables of the file, or a constant.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        Names; the values of several are joined with ``-``. Empty for a constant.
+    value : str or int or None
+        The constant.
+    names : dict of str to str
+        Other words for what the file says; what is not there stays.
+    unit : str
+        One of `SECONDS`; empty where the file tells it.
+    """
+
+    variables: tuple[str, ...] = ()
+    value: str | int | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A mapping of a file's variables to columns of the runs table.
+
+    Attributes
+    ----------
+    fields : dict of str to Field
+        By column; one that is not there is guessed.
+    may_differ : tuple of str
+        Variables in which runs of one point may differ.
+    source : str
+        The mapping's file, empty where there is none.
+    """
+
+    fields: dict[str, Field] = field(default_factory=dict)
+    may_differ: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def constants(self) -> dict[str, str | int]:
+        """Columns of which the mapping gives the value itself."""
+        return {column: one.value for column, one in self.fields.items() if one.value is not None}
+
+
+def read_mapping(path: str | Path) -> Mapping:
+    """Read a mapping.
+
+    Parameters
+    ----------
+    path : path of a YAML file
+        docs/import.md describes its keys.
+
+    Raises
+    ------
+    TableError
+        In one line with file, key and what is allowed.
+    """
+    path = Path(path)
+    try:
+        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TableError("there is no such file", str(path)) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = str(error.problem).splitlines()[0]
+        raise TableError(problem, str(path), f"line {mark.line + 1}" if mark else "") from None
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None
+    return make_mapping(data, str(path))
+
+
+def make_mapping(data: object, source: str = "mapping") -> Mapping:
+    """Check a mapping's keys and values and give it its type.
+
+    Parameters
+    ----------
+    data : dict
+        By column of `COLUMNS`: a variable's name, or a dict of ``from`` (a name, or several of a text
+        column), ``names`` and ``unit``, or of ``value``; and ``may_differ``, a list of names.
+    source : str
+        What a message calls it.
+
+    Raises
+    ------
+    TableError
+        In one line with key and what is allowed.
+    """
+    if not isinstance(data, dict):
+        raise TableError("must be keys and values, as processes: num_tasks", source)
+    odd = next((key for key in data if key not in (*COLUMNS, "may_differ")), None)
+    if odd is not None:
+        raise TableError(f"is unknown (allowed: {', '.join(COLUMNS)}, may_differ)", source, f"key '{odd}'")
+    may_differ = _names(data.get("may_differ", []), source, "may_differ")
+    fields = {column: _field(column, data[column], source) for column in COLUMNS if column in data}
+    return Mapping(fields, may_differ, source)
+
+
+def _field(column: str, entry: object, source: str) -> Field:
+    entry = {"from": entry} if isinstance(entry, str) else entry
+    allowed = _KEYS[column]
+    if not isinstance(entry, dict) or ("from" in entry) == ("value" in entry):
+        one = " or ".join(key for key in ("from", "value") if key in allowed)
+        raise TableError(f"must be a variable's name, or hold {one}", source, f"key '{column}'")
+    odd = next((key for key in entry if key not in allowed or ("value" in entry and key != "value")), None)
+    if odd is not None:
+        told = "value" if "value" in entry and "value" in allowed else ", ".join(allowed)
+        raise TableError(f"is unknown here (allowed: {told})", source, f"key '{column}.{odd}'")
+    if "value" in entry:
+        return Field(value=_constant(column, entry["value"], source))
+    variables = _names(entry["from"], source, f"{column}.from")
+    if not variables or (len(variables) > 1 and column not in TEXTS):
+        raise TableError("must be one variable's name", source, f"key '{column}.from'")
+    unit = entry.get("unit", "")
+    if "unit" in entry and unit not in SECONDS:
+        raise TableError(f"{unit!r} must be one of {', '.join(SECONDS)}", source, f"key '{column}.unit'")
+    return Field(variables, names=_renamed(entry.get("names", {}), source, column), unit=unit)
+
+
+def _constant(column: str, value: object, source: str) -> str | int:
+    wanted, told = (str, "text") if column in TEXTS else (int, "a whole number")
+    if not isinstance(value, wanted) or isinstance(value, bool) or value == "":
+        raise TableError(f"{value!r} must be {told}", source, f"key '{column}.value'")
+    return value
+
+
+def _names(value: object, source: str, key: str) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise TableError("must be a variable's name or a list of names", source, f"key '{key}'")
+    return tuple(names)
+
+
+def _renamed(value: object, source: str, column: str) -> dict[str, str]:
+    if not isinstance(value, Entries) or not all(isinstance(name, str) for name in value.values()):
+        raise TableError("must give a name for each value of the file", source, f"key '{column}.names'")
+    return {str(old): new for old, new in value.items()}

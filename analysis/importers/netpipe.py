@@ -1,0 +1,64 @@
+"""NetPIPE's ``np.out``: three columns of NetPIPE 3, five of NetPIPE 5."""
+
+from __future__ import annotations
+
+from analysis.importers.lines import contradicts, quoted, read_row, whole_lines
+
+MEBIT = 2**20 / 8e6
+"""NetPIPE 3's Mbps, 2^20 bits per second (netpipe.c divides by 1024 × 1024), in 10^6 bytes per second."""
+
+GIGABIT = 1e9 / 8e6
+"""NetPIPE 5's Gbps, 10^9 bits per second, in 10^6 bytes per second."""
+
+NETPIPE_3 = (("bytes", 1.0), ("bandwidth_MBps", MEBIT), ("latency_us", 1e6))
+"""Bytes, Mbps, seconds."""
+
+NETPIPE_5 = (("bytes", 1.0), ("bandwidth_MBps", GIGABIT), None, None, ("latency_us", 1.0))
+"""Bytes, Gbps on average, of the slowest and of the fastest trial, microseconds."""
+
+
+def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read a file of NetPIPE.
+
+    Parameters
+    ----------
+    text : str
+    source : str
+        The file's name.
+
+    Returns
+    -------
+    rows : list of dict
+        Columns of network curves, and ``line``. The time is half a round trip, or that of a message
+        where NetPIPE streamed or sent in both directions; then the bytes are those of both.
+    unread : list of str
+    """
+    rows: list[dict] = []
+    unread: list[str] = []
+    trials = False
+    for number, line in whole_lines(text, source, unread):
+        cells = line.split()
+        if not cells:
+            continue
+        row = _row(cells)
+        if isinstance(row, str):
+            unread.append(f"{source}: line {number}: {quoted(line)} {row}")
+        else:
+            rows.append({"benchmark": "netpipe", "line": number, **row})
+            trials |= len(cells) > 3
+    if trials:
+        unread.append(f"{source}: columns 3 and 4, the slowest and the fastest trial, are not kept")
+    return rows, unread
+
+
+def _row(cells: list[str]) -> dict | str:
+    if len(cells) == 2 or cells[-1] == "failures":
+        return "is an integrity check without a time"
+    numbers = (
+        cells[:5] if len(cells) == 7 else cells
+    )  # NetPIPE 5 --workload appends what was computed meanwhile
+    targets = NETPIPE_3 if len(numbers) == 3 else NETPIPE_5
+    row = read_row(numbers, targets)
+    if isinstance(row, str):
+        return row
+    return contradicts(row, (numbers[-1], targets[-1][1]), (numbers[1], targets[1][1])) or row

@@ -1,0 +1,68 @@
+"""Output of the OSU micro-benchmarks, 5.3 to 7.4 tested."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.importers.lines import Target, quoted, read_row, whole_lines
+
+TITLE = re.compile(r"^# OSU (?:MPI[ _])?(?P<title>.+?)(?: Test)? v\d[\w.]*\s*$")
+
+COLUMNS: dict[str, Target] = {
+    "size": ("bytes", 1),
+    "latency(us)": ("latency_us", 1),
+    "avglatency(us)": ("latency_us", 1),
+    "purecomm.(us)": ("latency_us", 1),
+    "minlatency(us)": ("latency_us_low", 1),
+    "maxlatency(us)": ("latency_us_high", 1),
+    "bandwidth(mb/s)": ("bandwidth_MBps", 1),
+    "mb/s": ("bandwidth_MBps", 1),
+    "messages/s": ("messages_per_second", 1),
+    "iterations": ("samples", 1),
+}
+"""Printed columns, small and without spaces; MB/s is 10^6 bytes per second in all versions."""
+
+
+def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the text that one or more OSU micro-benchmarks printed.
+
+    Parameters
+    ----------
+    text : str
+        Also with other programs' lines in it, which are told as unread.
+    source : str
+        The file's name.
+
+    Returns
+    -------
+    rows : list of dict
+        Columns of network curves, and ``line``.
+    unread : list of str
+    """
+    rows: list[dict] = []
+    unread: list[str] = []
+    benchmark, heading, targets = "", [], []
+    for number, line in whole_lines(text, source, unread):
+        title = TITLE.match(line)
+        names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith("#") else []
+        keys = [name.lower().replace(" ", "") for name in names]
+        if title:
+            benchmark = "osu_" + re.sub(r"\W+", "_", title["title"]).strip("_").lower()
+            heading, targets = [], []
+        elif benchmark and any(key in COLUMNS for key in keys):
+            heading, targets = keys, [COLUMNS.get(key) for key in keys]
+            unread += [
+                f"{source}: line {number}: column '{name}' is not kept"
+                for name, target in zip(names, targets, strict=True)
+                if target is None and name != "Validation"
+            ]
+        elif line.strip() and not line.startswith("#"):
+            cells = line.split()
+            row = read_row(cells, targets) if targets else "is no row of a table"
+            if "validation" in heading and "Fail" in cells:
+                row = "failed its validation"
+            if isinstance(row, str):
+                unread.append(f"{source}: line {number}: {quoted(line)} {row}")
+            else:
+                rows.append({"benchmark": benchmark, "line": number, **row})
+    return rows, unread

@@ -1,0 +1,160 @@
+"""ReFrame's run report (JSON) and performance logs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from analysis.importers.lines import whole_lines
+from analysis.importers.variables import Recorded, Value
+from analysis.records import TableError
+
+VERSIONS = ("3", "4")
+"""Major versions of the report's format (``data_version``) that are read: ReFrame 4.0 and later."""
+
+PERFLOG_START = "result|job_completion_time|"
+"""Begin of the header that ReFrame's default format of performance logs has."""
+
+_PARAMETER = re.compile(r" %[.$]?([^\s=%]+)=(\S*)")
+
+
+def read_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read the report that ``reframe --report-file`` writes.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    source : str
+        Its name.
+
+    Returns
+    -------
+    records : list of Recorded
+        One a test case; valid also if it missed a performance reference, as its answer was right.
+        Variables are the test's own, its parameters and performance variables, ``test`` (its name without
+        parameters) and ``nodes`` (how many it ran on).
+    unread : list of str
+
+    Raises
+    ------
+    TableError
+        If it is damaged or no report of a known version.
+    """
+    try:
+        report = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise TableError(f"cut off or damaged: {error.msg}", source, f"line {error.lineno}") from None
+    except RecursionError:
+        raise TableError("is nested too deeply to be a report", source) from None
+    session, runs = (
+        (report.get(key) for key in ("session_info", "runs")) if isinstance(report, dict) else (0, 0)
+    )
+    if not isinstance(session, dict) or not isinstance(runs, list):
+        raise TableError("is no report of ReFrame: it has no session_info and runs", source)
+    version = str(session.get("data_version"))
+    if version.split(".")[0] not in VERSIONS:
+        raise TableError(f"data_version {version} is not known (known: 3.x and 4.x)", source)
+    records: list[Recorded] = []
+    unread: list[str] = []
+    for number, case in enumerate(_cases(runs), 1):
+        try:
+            records.append(_record(case, source, f"test case {number} ({case['unique_name']})"))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            unread.append(f"{source}: test case {number}: not as ReFrame writes it: {error!r}")
+    restored = report.get("restored_cases")
+    if restored:
+        unread.append(f"{source}: restored_cases: {len(restored)} test cases of an earlier session")
+    return records, unread
+
+
+def _cases(runs: list) -> Iterator[dict]:
+    for run in runs:
+        cases = run.get("testcases") if isinstance(run, dict) else None
+        yield from cases if isinstance(cases, list) else [run]
+
+
+def _record(case: dict, source: str, place: str) -> Recorded:
+    own = {**case.get("check_vars", {}), **case.get("check_params", {}), **case}
+    variables: dict[str, Value] = _named(case["display_name"])
+    parameters = frozenset(variables) - {"test"}
+    variables |= {name: value for name, value in own.items() if isinstance(value, str | int | float)}
+    nodes = case.get("job_nodelist") or case.get("nodelist")
+    variables |= {"nodes": len(nodes)} if nodes and "nodes" not in variables else {}
+    units = {}
+    for name, value, unit in _performance(case):
+        variables[name], units[name] = value, unit
+    phase, result = case["fail_phase"], case["result"]
+    failed = phase not in (None, "performance") or (phase is None and result in ("fail", "failure", "abort"))
+    reason = " ".join(str(case["fail_reason"] or f"result: {result}").split()) if failed else ""
+    return Recorded(source, place, variables, units, parameters, reason)
+
+
+def _performance(case: dict) -> Iterator[tuple[str, Value, str]]:
+    """Name, value and unit of each performance variable, in the form of format 4 or of format 3."""
+    for key, (value, _, _, _, unit, *_) in (case.get("perfvalues") or {}).items():
+        yield key.rpartition(":")[2], value, unit
+    for one in case.get("perfvars") or []:
+        yield one["name"], one["value"], one["unit"]
+
+
+def _named(name: str) -> dict[str, Value]:
+    """The test's name without parameters, and the parameters that its name shows."""
+    return {"test": name.split(" %")[0], **dict(_PARAMETER.findall(name))}
+
+
+def read_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read a performance log in ReFrame's default format, with its header.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    source : str
+        Its name.
+
+    Returns
+    -------
+    records : list of Recorded
+        One a line. A failed test with a value failed by a reference only and is valid: ReFrame takes no
+        value before the answer was found right.
+    unread : list of str
+
+    Raises
+    ------
+    TableError
+        If the first line is not the header of the default format.
+    """
+    if not text.startswith(PERFLOG_START):
+        raise TableError(
+            f"has not the header of ReFrame's default format, {PERFLOG_START}…", source, "line 1"
+        )
+    records: list[Recorded] = []
+    unread: list[str] = []
+    header: list[str] = []
+    for number, line in whole_lines(text, source, unread):
+        cells = line.split("|")
+        if line.startswith(PERFLOG_START):
+            header = cells
+        elif len(cells) != len(header):
+            unread.append(f"{source}: line {number}: {len(cells)} cells where the header has {len(header)}")
+        else:
+            records.append(_logged(header, cells, source, f"line {number}"))
+    return records, unread
+
+
+def _logged(header: list[str], cells: list[str], source: str, place: str) -> Recorded:
+    told = {
+        name: None if cell in ("", "null", "None") else cell for name, cell in zip(header, cells, strict=True)
+    }
+    variables = _named(told.get("name") or "")
+    parameters = frozenset(variables) - {"test"}
+    units = {}
+    for name, after in pairwise(header):
+        if name.endswith("_value") and after == name.removesuffix("_value") + "_unit":
+            units[after.removesuffix("_unit")] = told[after] or ""
+    variables |= told | {name: told[f"{name}_value"] for name in units}
+    failed = told["result"] == "fail" and not any(variables[name] for name in units)
+    return Recorded(source, place, variables, units, parameters, "the test failed" if failed else "")

@@ -1,0 +1,136 @@
+"""What an import gives: runs, network curves, derived figures, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaError
+
+from analysis.prices import NAME
+from analysis.records import KINDS, RUNS, TableError
+
+_POSITIVE = pa.Check(lambda value: (value > 0) & (value < float("inf")), error="must be above 0")
+_COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+_SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
+
+
+def _optional(dtype: str | type, check: pa.Check) -> pa.Column:
+    return pa.Column(dtype, check, nullable=True)
+
+
+CURVES = pa.DataFrameSchema(
+    {
+        "interconnect": pa.Column(str, NAME),
+        "kind": pa.Column(str, pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")),
+        "benchmark": pa.Column(str, NAME),
+        "processes": _optional("Int64", _COUNT),
+        "group": _optional("Int64", _SIZE),
+        "bytes": _optional("Int64", _SIZE),
+        "latency_us": _optional(float, _POSITIVE),
+        "latency_us_low": _optional(float, _POSITIVE),
+        "latency_us_high": _optional(float, _POSITIVE),
+        "bandwidth_MBps": _optional(float, _POSITIVE),
+        "messages_per_second": _optional(float, _POSITIVE),
+        "samples": _optional("Int64", _COUNT),
+        "record": pa.Column(str, nullable=True),
+    },
+    name="network curves",
+    strict=True,
+    ordered=True,
+    coerce=True,
+)
+"""Columns of a table of network curves, one row a message size; docs/import.md says what they mean."""
+
+
+def _empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
+    columns = {name: pd.Series(dtype=str(column.dtype)) for name, column in schema.columns.items()}
+    return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Import:
+    """What was read of foreign results.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        Complete runs table, one row a repetition; no rows where the file holds no run.
+    curves : DataFrame
+        Columns of `CURVES`, one row a benchmark and message size.
+    derived : dict of str to DataFrame
+        Figures without a time a run, by the name of their table: shown beside ours, no part of an estimate.
+    unread : list of str
+        One line for each thing that was skipped: file, place, why.
+    """
+
+    runs: pd.DataFrame = field(default_factory=lambda: _empty(RUNS))
+    curves: pd.DataFrame = field(default_factory=lambda: _empty(CURVES))
+    derived: dict[str, pd.DataFrame] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+
+def make_curves(
+    rows: Iterable[Mapping[str, object]], constants: Mapping[str, object], unread: list[str], source: str
+) -> Import:
+    """Complete the rows that a benchmark's output holds.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Columns of `CURVES` as far as the output tells them, and ``line``, the number of its line.
+    constants : mapping
+        What the output does not tell: `interconnect`; `kind`, else ``published``; `processes`.
+    unread : list of str
+    source : str
+        The file.
+
+    Raises
+    ------
+    TableError
+        If there is no row, or the constants name no interconnect or a wrong one.
+    """
+    rows = list(rows)
+    if not rows:
+        raise TableError("holds no curve" + (f": {unread[0]}" if unread else ""), source)
+    if "interconnect" not in constants:
+        message = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
+        raise TableError(message, source, column="interconnect")
+    name = Path(source).name
+    told = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    frame = pd.DataFrame(
+        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in told]
+    )
+    try:
+        curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)))
+    except SchemaError as error:
+        value = error.failure_cases["failure_case"].iloc[0]
+        raise TableError(f"{str(value)!r} {error.check.error}", source, column=error.schema.name) from None
+    return Import(curves=curves, unread=unread)
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a runs table or network curves as CSV, whole or not at all.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `Import.runs` or `Import.curves`; `read_foreign` reads the file back to an equal table.
+    path : path of the CSV file, replaced where it is there
+
+    Raises
+    ------
+    TableError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        table.to_csv(part, index=False, lineterminator="\n")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise TableError(f"cannot be written: {' '.join(str(error).split())}", str(path)) from None

@@ -1,0 +1,53 @@
+"""Published results go the same way as our own, without anything being run."""
+
+import pandas as pd
+import pytest
+
+from workflows.plan import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_published_gamess_table(study_folder):
+    done = study_folder.run(ROOT / "config/studies/published_gamess.yaml")
+    assert done.returncode == 0, done.stderr
+    results = study_folder.results("published_gamess")
+    runs = pd.read_csv(results / "runs.csv")
+    assert list(runs)[:4] == ["study", "case", "application", "interconnect"]
+    assert (runs["kind"] == "published").all() and len(runs) == 28
+    scaling = pd.read_csv(results / "tables/scaling.csv")
+    assert set(scaling["reference_seconds"]) == {5823}
+    assert scaling[["speedup_low", "speedup_high"]].isna().all(axis=None)
+    peaks = pd.read_csv(results / "tables/peaks.csv")
+    best = peaks[peaks["oversubscription"] == 2].set_index("interconnect")["peak_speedup"]
+    # Not Quadrics, the network with the lowest latency, but Myrinet over TCP makes the fastest run.
+    assert best.idxmax() == "myrinet_tcp"
+    assert best["myrinet_tcp"] == pytest.approx(5823 / 1279)
+    assert (results / "report.pdf").stat().st_size > 10_000
+
+
+def test_our_own_runs_and_theirs_in_one_table(study_folder, tmp_path):
+    (tmp_path / "theirs.csv").write_text(
+        "case,interconnect,processes,seconds\ncavity-smoke,gigabit_switch,2,0.5\ncavity-smoke,gigabit_switch,4,0.4\n"
+    )
+    study = tmp_path / "both.yaml"
+    study.write_text(
+        "name: both\ncases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\n"
+        "import: [theirs.csv]\nlimits: {idle_seconds: 0.1}\n"
+    )
+    done = study_folder.run(study, "--", "results/both/tables")
+    assert done.returncode == 0, done.stderr
+    scaling = pd.read_csv(study_folder.results("both") / "tables/scaling.csv")
+    # A published curve has a reference of its own: it shares none with what ran here.
+    assert dict(scaling.groupby("kind")["reference_processes"].first()) == {"measured": 1, "published": 2}
+
+
+def test_a_bad_import_is_one_line(study_folder, tmp_path):
+    (tmp_path / "theirs.csv").write_text("case,interconnect,processes,seconds\nduct,gigabit,2,-1\n")
+    study = tmp_path / "bad.yaml"
+    study.write_text("name: bad\nimport: [theirs.csv]\n")
+    done = study_folder.run(study)
+    assert done.returncode != 0
+    line = next(line for line in done.stderr.splitlines() if line.startswith("nodeworth:"))
+    assert "theirs.csv" in line and "seconds" in line
+    assert "Traceback" not in done.stderr

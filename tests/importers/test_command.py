@@ -1,0 +1,55 @@
+"""The converter on the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.importers import read_foreign
+
+ROOT = Path(__file__).parents[2]
+
+
+def converted(*words):
+    command = [sys.executable, "-m", "analysis.importers", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def test_runs_are_written_and_what_was_skipped_is_listed(foreign, tmp_path, written):
+    mapping = written("case: {from: [test, size]}\nkind: {value: measured}\n", "mapping.yaml")
+    output = tmp_path / "runs.csv"
+    done = converted(foreign / "reframe/report_failures_4.10.json", output, "--mapping", mapping)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0].startswith("not read: ") and "test case 7 (greeting)" in done.stderr
+    assert done.stderr.splitlines()[-1] == f"{output}: 6 runs"
+    assert set(read_foreign(output).runs["kind"]) == {"measured"}
+
+
+def test_curves_are_written_with_what_the_command_says(foreign, tmp_path):
+    output = tmp_path / "curves.csv"
+    told = ["--format", "osu", "--set", "interconnect=shared_memory", "--set", "processes=2"]
+    done = converted(foreign / "osu/latency_7.4.txt", output, *told)
+    assert (done.returncode, done.stderr) == (0, f"{output}: 17 message sizes\n")
+    curves = pd.read_csv(output)
+    assert set(curves["interconnect"]) == {"shared_memory"} and set(curves["processes"]) == {2}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["osu/latency_7.4.txt", "{}"], "the output does not name its interconnect"),
+        (["osu/latency_7.4.txt", "{}", "--set", "speed=3"], "--set: key 'speed': is unknown"),
+        (
+            ["osu/latency_7.4.txt", "{}", "--set", "processes=x"],
+            "--set: key 'processes.value': 'x' must be a whole",
+        ),
+        (["jube/times.csv", "README.md"], "README.md: is there already"),
+    ],
+)
+def test_faults_are_one_line_and_nothing_is_written(foreign, tmp_path, words, message):
+    output = tmp_path / "out.csv"
+    done = converted(foreign / words[0], *(word.format(output) for word in words[1:]))
+    assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,104 @@
+"""JUBE's result tables, and other tables with a heading."""
+
+import pytest
+
+from analysis.importers import make_mapping, read_foreign
+from analysis.records import TableError
+
+
+def test_a_result_table_becomes_runs(foreign):
+    found = read_foreign(foreign / "jube/times.csv")
+    assert found.unread == []
+    runs = found.runs
+    assert runs["case"].unique().tolist() == ["jacobi"]
+    assert runs.groupby(["interconnect", "processes"])["seconds"].agg(list).to_dict() == {
+        ("shared_memory", 1): [0.0715, 0.0672],
+        ("shared_memory", 2): [0.0751, 0.1808],
+        ("tcp_loopback", 1): [0.1051, 0.0864],
+        ("tcp_loopback", 2): [0.3181, 0.1483],
+    }
+    assert runs["record"][5] == "times.csv: line 7"
+
+
+def test_iterations_can_be_taken_for_blocks(foreign):
+    runs = read_foreign(foreign / "jube/times.csv", mapping=make_mapping({"block": "jube_wp_iteration"})).runs
+    assert runs["block"].tolist() == [0, 1] * 4
+
+
+def test_the_pretty_style_is_read_too(foreign):
+    mapping = make_mapping({"case": {"value": "jacobi"}, "seconds": "solving_time"})
+    found = read_foreign(foreign / "jube/means.dat", mapping=mapping)
+    same = read_foreign(foreign / "jube/times.csv").runs
+    assert found.unread == [] and found.runs["seconds"].tolist() == same["seconds"].tolist()
+
+
+def test_two_times_are_not_guessed_between(foreign):
+    with pytest.raises(TableError, match=r"several variables are times \(solving_time, solving_time_avg\)"):
+        read_foreign(foreign / "jube/means.dat", mapping=make_mapping({"case": {"value": "jacobi"}}))
+
+
+def test_the_second_table_of_a_file_is_told(foreign):
+    found = read_foreign(foreign / "jube/two_tables.csv")
+    assert len(found.runs) == 8
+    assert [line.rpartition("two_tables.csv")[2] for line in found.unread] == [
+        ": line 11: a second table: give each table a file of its own"
+    ]
+
+
+def test_runs_that_failed_are_told(foreign):
+    found = read_foreign(foreign / "jube/failed.csv")
+    assert found.runs["seconds"].tolist() == [0.0843, 0.0398]
+    assert [line.rpartition("failed.csv: ")[2] for line in found.unread] == [
+        f"line {line}: 'seconds' (solving_time) is empty" for line in (3, 5, 6, 7, 8, 9)
+    ]
+
+
+def test_a_title_with_the_separator_in_it_makes_a_table_unreadable(foreign):
+    with pytest.raises(TableError, match="line 2: 6 cells where the heading has 7"):
+        read_foreign(foreign / "jube/comma.csv")
+
+
+def test_a_parameter_without_a_unit_makes_another_point(written):
+    rows = "case,interconnect,tasks,size,time[ms]\na,b,2,100,5\na,b,2,200,9\n"
+    with pytest.raises(TableError, match=r"'size' takes several values in runs of one point \(100, 200\)"):
+        read_foreign(written(rows))
+    runs = read_foreign(written(rows), mapping=make_mapping({"case": {"from": ["case", "size"]}})).runs
+    assert runs["case"].tolist() == ["a-100", "a-200"]
+    assert runs["seconds"].tolist() == pytest.approx([0.005, 0.009])
+
+
+def test_a_parameter_that_only_moves_with_the_point_is_fine(written):
+    rows = "case;interconnect;tasks;label;time[min]\na;b;1;one;2\na;b;2;two;1\n"
+    assert read_foreign(written(rows)).runs["seconds"].tolist() == [120, 60]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("case,interconnect,tasks,time\na,b,2,1.5\n", r"'seconds': no variable tells it"),
+        ("case,tasks,seconds\na,2,1.5\n", r"column 'interconnect': no variable tells it \(found: case, sec"),
+        ("case,interconnect,tasks,time[s]\na,b,2,fast\n", r"line 2: 'seconds' \(time\) is no number: 'fast'"),
+        (
+            "case,interconnect,tasks,time[s]\na,b,2,-1\n",
+            r"line 2, column 'seconds': -1: it must be a positive",
+        ),
+        (
+            "case,interconnect,tasks,time[s]\na,b,2.5,1\n",
+            r"line 2, column 'processes': 2.5 is no whole number",
+        ),
+        ("case,interconnect,tasks,time[s]\n../a,b,2,1\n", r"line 2, column 'case': '../a': it may hold"),
+        ('case,interconnect,tasks,time[s]\n"a""b",b,2,1\n', r"line 2, column 'case': 'a\"b': it may hold"),
+        ('case,interconnect,tasks,time[s]\n"a\nb",b,2,1\n', r"line 3, column 'case': 'a\\nb': it may hold"),
+        ('case,interconnect,tasks,time[s]\n"a,b,2,1\n', r"line 2: cannot be read: unexpected end of data"),
+        ("case,interconnect,tasks,tasks\na,b,2,1\n", r"line 1, column 'tasks': is there twice"),
+        ("case,interconnect,tasks,time[s]\n", "holds no run"),
+        (
+            "case,interconnect,tasks,time[s]\na,b,2,1",
+            r"holds no run: .*line 2: cut off: 'a,b,2,1' has no end",
+        ),
+    ],
+)
+def test_a_bad_table_is_told_in_one_line(written, text, message):
+    with pytest.raises(TableError, match=message) as told:
+        read_foreign(written(text))
+    assert "\n" not in str(told.value)

@@ -1,0 +1,72 @@
+"""Mapping files: closed, and wrong ones told in one line."""
+
+import pytest
+
+from analysis.importers import make_mapping, read_mapping
+from analysis.importers.mapping import Field
+from analysis.records import TableError
+
+WHOLE = """\
+case: {from: [test, size], names: {duct-1: duct}}
+interconnect: fabric
+processes: num_tasks
+nodes: {value: 4}
+seconds: {from: elapsed, unit: ms}
+may_differ: [seed]
+"""
+
+
+def test_a_mapping_file(written):
+    mapping = read_mapping(written(WHOLE, "mapping.yaml"))
+    assert mapping.fields == {
+        "case": Field(("test", "size"), names={"duct-1": "duct"}),
+        "interconnect": Field(("fabric",)),
+        "processes": Field(("num_tasks",)),
+        "nodes": Field(value=4),
+        "seconds": Field(("elapsed",), unit="ms"),
+    }
+    assert mapping.may_differ == ("seed",) and mapping.constants == {"nodes": 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must be keys and values, as processes: num_tasks"),
+        ("- a", "must be keys and values"),
+        ("proceses: a", r"key 'proceses': is unknown \(allowed: case, interconnect, kind, processes, nodes,"),
+        ("case: 3", "key 'case': must be a variable's name, or hold from or value"),
+        ("seconds: {value: 3}", r"key 'seconds\.value': is unknown here \(allowed: from, unit\)"),
+        ("seconds: 3", "key 'seconds': must be a variable's name, or hold from$"),
+        ("case: {from: a, value: b}", "key 'case': must be a variable's name, or hold from or value"),
+        ("case: {from: []}", r"key 'case\.from': must be one variable's name"),
+        ("case: {from: [a, 3]}", r"key 'case\.from': must be a variable's name or a list of names"),
+        ("processes: {from: [a, b]}", r"key 'processes\.from': must be one variable's name"),
+        (
+            "processes: {from: a, names: {b: c}}",
+            r"key 'processes\.names': is unknown here \(allowed: from, value",
+        ),
+        ("case: {from: a, names: [b]}", r"key 'case\.names': must give a name for each value of the file"),
+        ("case: {value: a, names: {a: b}}", r"key 'case\.names': is unknown here \(allowed: value\)"),
+        ("processes: {value: many}", r"key 'processes\.value': 'many' must be a whole number"),
+        ("processes: {value: true}", r"key 'processes\.value': True must be a whole number"),
+        ("case: {value: 3}", r"key 'case\.value': 3 must be text"),
+        ("seconds: {from: t, unit: days}", r"key 'seconds\.unit': 'days' must be one of s, sec, seconds, ms"),
+        ("may_differ: 3", "key 'may_differ': must be a variable's name or a list of names"),
+        ("case: a\ncase: b", r"line 2: found duplicate key"),
+        ("case: [a", r"line 1: .*expected"),
+        (b"case: \xff", r"cannot be read: .*utf-8"),
+    ],
+)
+def test_a_wrong_mapping_is_told_in_one_line(written, text, message):
+    with pytest.raises(TableError, match=message) as told:
+        read_mapping(written(text, "mapping.yaml"))
+    assert "\n" not in str(told.value) and "mapping.yaml" in str(told.value)
+
+
+def test_a_mapping_that_is_not_there(tmp_path):
+    with pytest.raises(TableError, match="there is no such file"):
+        read_mapping(tmp_path / "mapping.yaml")
+
+
+def test_a_mapping_in_python():
+    assert make_mapping({"kind": {"value": "measured"}}).constants == {"kind": "measured"}

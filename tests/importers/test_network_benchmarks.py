@@ -1,0 +1,264 @@
+"""OSU micro-benchmarks, Intel MPI Benchmarks, NetPIPE: numbers read by eye, units, damage."""
+
+import numpy as np
+import pytest
+
+from analysis.importers import CURVES, make_mapping, read_foreign
+from analysis.records import TableError
+
+
+def curve(path, mapping, benchmark, **chosen):
+    curves = read_foreign(path, mapping=mapping).curves
+    for column, value in {"benchmark": benchmark, **chosen}.items():
+        curves = curves[curves[column] == value]
+    return curves.set_index("bytes")
+
+
+def row(path, mapping, benchmark, size, **chosen):
+    return curve(path, mapping, benchmark, **chosen).loc[size].dropna().to_dict()
+
+
+OSU = [
+    ("latency_7.4.txt", "osu_latency", 4096, {"latency_us": 1.76}),
+    ("latency_5.3.txt", "osu_latency", 0, {"latency_us": 0.11}),
+    ("bw_7.4.txt", "osu_bandwidth", 65536, {"bandwidth_MBps": 943.23}),
+    ("bw_5.3.txt", "osu_bandwidth", 4194304, {"bandwidth_MBps": 15599.7}),
+    ("bibw_7.4.txt", "osu_bi_directional_bandwidth", 2, {"bandwidth_MBps": 64.72}),
+    ("mbw_mr_7.4.txt", "osu_multiple_bandwidth_message_rate", 8,
+     {"bandwidth_MBps": 184.69, "messages_per_second": 23086690.52}),
+    ("allreduce_full_7.4.txt", "osu_allreduce_latency", 8192,
+     {"latency_us": 3.06, "latency_us_low": 2.91, "latency_us_high": 3.21, "samples": 100}),
+    ("allreduce_full_5.3.txt", "osu_allreduce_latency", 2048,
+     {"latency_us": 0.43, "latency_us_low": 0.41, "latency_us_high": 0.45, "samples": 1000}),
+    ("iallreduce_7.4.txt", "osu_non_blocking_allreduce_latency", 64, {"latency_us": 10105.6}),
+    ("latency_checked_7.4.txt", "osu_latency", 64, {"latency_us": 0.12}),
+    ("put_latency_7.4.txt", "osu_put_latency", 1, {"latency_us": 0.08}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "benchmark", "size", "numbers"), OSU, ids=[one[0] for one in OSU])
+def test_osu(foreign, shared_memory, file, benchmark, size, numbers):
+    told = row(foreign / "osu" / file, shared_memory, benchmark, size)
+    words = {name: told.pop(name) for name in ("interconnect", "kind", "benchmark", "record")}
+    assert told == numbers
+    assert words["record"].startswith(f"{file}: line ") and words["kind"] == "measured"
+
+
+def test_osu_barrier_has_no_size(foreign, shared_memory):
+    curves = read_foreign(foreign / "osu/barrier_full_7.4.txt", mapping=shared_memory).curves
+    assert len(curves) == 1 and curves["bytes"].isna().all()
+    assert (curves["latency_us"].item(), curves["samples"].item()) == (0.21, 200)
+
+
+def test_osu_counts_megabytes_of_10_to_the_6_bytes(foreign, shared_memory):
+    sizes = curve(foreign / "osu/mbw_mr_7.4.txt", shared_memory, "osu_multiple_bandwidth_message_rate")
+    rate = sizes["messages_per_second"] * sizes.index.to_numpy(float) / 1e6
+    np.testing.assert_allclose(sizes["bandwidth_MBps"], rate, rtol=3e-4)
+
+
+def test_columns_that_are_not_kept_are_told(foreign, shared_memory):
+    unread = read_foreign(foreign / "osu/latency_checked_7.4.txt", mapping=shared_memory).unread
+    assert [line.rpartition("txt: ")[2] for line in unread] == [
+        f"line 4: column 'P{percent} Tail Lat(us)' is not kept" for percent in (50, 90, 99)
+    ]
+
+
+def test_osu_rows_that_failed_their_validation_are_not_read(foreign, shared_memory, written):
+    text = (foreign / "osu/latency_checked_7.4.txt").read_text().replace("Pass", "Fail", 1)
+    found = read_foreign(written(text), mapping=shared_memory)
+    assert len(found.curves) == 6 and "failed its validation" in found.unread[-1]
+
+
+def test_several_benchmarks_and_other_programs_lines_in_one_file(foreign, shared_memory, written):
+    texts = [(foreign / "osu" / f"{name}_7.4.txt").read_text() for name in ("latency", "bw")]
+    found = read_foreign(written("MPI says hello\n" + "".join(texts)), mapping=shared_memory)
+    assert found.curves["benchmark"].value_counts().to_dict() == {"osu_latency": 17, "osu_bandwidth": 17}
+    assert [line.rpartition("file: ")[2] for line in found.unread] == [
+        "line 1: 'MPI says hello' is no row of a table"
+    ]
+
+
+def test_osu_init_is_no_curve(foreign, shared_memory):
+    with pytest.raises(TableError, match=r"holds no curve: .*line 2: 'nprocs: 2, min: 274 ms"):
+        read_foreign(foreign / "osu/init_7.4.txt", mapping=shared_memory)
+
+
+IMB = [
+    ("mpi1_2021.11.txt", "imb_pingpong", 65536,
+     {"processes": 2, "latency_us": 18.01, "bandwidth_MBps": 3638.8, "samples": 640}),
+    ("mpi1_2021.11.txt", "imb_allreduce", 65536,
+     {"processes": 2, "latency_us": 94.85, "latency_us_low": 85.49, "latency_us_high": 104.22, "samples": 640}),
+    ("mpi1_2018.txt", "imb_exchange", 65536,
+     {"processes": 2, "latency_us": 12.05, "latency_us_low": 12.05, "latency_us_high": 12.05,
+      "bandwidth_MBps": 21760.37, "samples": 640}),
+    ("nbc_2021.11.txt", "imb_ibcast", 256, {"processes": 2, "latency_us": 0.29, "samples": 1000}),
+    ("counts_2021.11.txt", "imb_sendrecv", 512,
+     {"processes": 3, "latency_us": 6.47, "latency_us_low": 6.46, "latency_us_high": 6.47,
+      "bandwidth_MBps": 158.19, "samples": 1000}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "benchmark", "size", "numbers"), IMB, ids=[one[0] for one in IMB])
+def test_imb(foreign, shared_memory, file, benchmark, size, numbers):
+    told = row(foreign / "imb" / file, shared_memory, benchmark, size, processes=numbers["processes"])
+    assert {name: told[name] for name in numbers} == numbers
+    assert set(told) - set(numbers) == {"interconnect", "kind", "benchmark", "record"}
+
+
+def test_imb_before_2018_counts_megabytes_of_2_to_the_20_bytes(foreign, shared_memory):
+    told = row(foreign / "imb/mpi1_4.0.txt", shared_memory, "imb_pingpong", 65536)
+    assert (told["latency_us"], told["samples"]) == (6.32, 82)
+    assert told["bandwidth_MBps"] == pytest.approx(9893.48 * 2**20 / 1e6) == pytest.approx(65536 / 6.32, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("title", "factor"),
+    [
+        ("Intel (R) MPI Benchmark Suite V3.2.4, MPI-1 part", 1.048576),
+        ("Intel (R) MPI Benchmarks 2017, MPI-1 part", 1.048576),
+        ("Intel(R) MPI Benchmarks 2018, MPI-1 part", 1),
+        ("Intel(R) MPI Benchmarks 2021.11, MPI-1 part", 1),
+    ],
+)
+def test_the_unit_of_imb_by_version(shared_memory, written, title, factor):
+    text = f"#    {title}\n# Benchmarking Uniband\n#bytes #repetitions Mbytes/sec Msg/sec\n 8 10 100.00 5\n"
+    curves = read_foreign(written(text), mapping=shared_memory).curves
+    assert curves["bandwidth_MBps"].item() == pytest.approx(100 * factor)
+
+
+def test_imb_of_unknown_version_has_no_bandwidth(foreign, shared_memory, written):
+    text = (foreign / "imb/mpi1_2018.txt").read_text().replace("Intel(R) MPI Benchmarks 2018", "")
+    found = read_foreign(written(text), mapping=shared_memory)
+    assert found.curves["bandwidth_MBps"].isna().all() and found.curves["latency_us"].notna().any()
+    assert found.unread[0].endswith(
+        "column 'Mbytes/sec' is not kept: the version, and so its unit, is not told"
+    )
+
+
+def test_a_bandwidth_in_the_wrong_unit_contradicts_its_time(foreign, shared_memory, written):
+    text = (foreign / "imb/mpi1_4.0.txt").read_text().replace("Benchmark Suite V4.0.0", "Benchmarks 2021.11")
+    found = read_foreign(written(text), mapping=shared_memory)
+    assert sum("contradict each other" in line for line in found.unread) > 20
+    assert any("time 6.32 and bandwidth 9893.48 contradict each other for 65536 bytes" in line
+               for line in found.unread)  # fmt: skip
+
+
+def test_imb_groups_and_what_they_could_not_finish(foreign, shared_memory):
+    found = read_foreign(foreign / "imb/multi_2021.11.txt", mapping=shared_memory)
+    pingpong = found.curves[
+        (found.curves["benchmark"] == "imb_multi_pingpong") & (found.curves["bytes"] == 512)
+    ]
+    assert pingpong["group"].tolist() == [0, 1] and pingpong["processes"].tolist() == [2, 2]
+    assert pingpong["latency_us"].tolist() == [6.09, 4.56]
+    barrier = found.curves[found.curves["benchmark"] == "imb_barrier"]
+    assert (barrier["processes"].item(), barrier["latency_us"].item()) == (4, 7.37)
+    assert [line.rpartition("txt: ")[2][:31] for line in found.unread] == [
+        "line 73: '0 1024 time-out.; Tim", "line 74: '1 1024 time-out.; Tim"
+    ]  # fmt: skip
+
+
+def test_times_below_the_printed_resolution_are_not_read_as_zero(foreign, shared_memory):
+    found = read_foreign(foreign / "imb/mpi1_4.0.txt", mapping=shared_memory)
+    assert [line.rpartition("txt: ")[2] for line in found.unread] == [
+        "line 122: '0 1000 0.00 0.00 0.00' latency_us_low 0.00 is not above 0"
+    ]
+    uniband = read_foreign(foreign / "imb/mpi1_2018.txt", mapping=shared_memory)
+    assert "imb_uniband" not in set(uniband.curves["benchmark"]) and len(uniband.unread) == 6
+
+
+def test_netpipe_3(foreign, shared_memory):
+    told = row(foreign / "netpipe/tcp_3.7.out", shared_memory, "netpipe", 8192)
+    assert told["latency_us"] == pytest.approx(6.04)
+    assert told["bandwidth_MBps"] == pytest.approx(10340.375355 * 2**20 / 8 / 1e6)
+    assert told["bandwidth_MBps"] == pytest.approx(8192 / 6.04, rel=1e-3)
+
+
+def test_netpipe_3_in_both_directions_counts_the_bytes_of_both(foreign, shared_memory):
+    told = row(foreign / "netpipe/tcp_bidirectional_3.7.out", shared_memory, "netpipe", 16384)
+    assert (told["latency_us"], round(told["bandwidth_MBps"], 1)) == (pytest.approx(25.03), 654.6)
+
+
+def test_netpipe_5(foreign, shared_memory):
+    told = row(foreign / "netpipe/mpi_5.out", shared_memory, "netpipe", 768)
+    assert (told["latency_us"], told["bandwidth_MBps"]) == (2.37, pytest.approx(2.590e9 / 8 / 1e6))
+    found = read_foreign(foreign / "netpipe/workload_5.out", mapping=shared_memory)
+    assert found.curves["latency_us"].tolist() == [10107.31]
+    assert found.unread[0].endswith("columns 3 and 4, the slowest and the fastest trial, are not kept")
+
+
+@pytest.mark.parametrize("file", ["integrity_3.7.out", "integrity_5.out"])
+def test_netpipe_integrity_checks_hold_no_time(foreign, shared_memory, file):
+    with pytest.raises(TableError, match="is an integrity check without a time"):
+        read_foreign(foreign / "netpipe" / file, mapping=shared_memory)
+
+
+FILES = ["osu/allreduce_full_7.4.txt", "imb/mpi1_2021.11.txt", "netpipe/mpi_3.7.out", "netpipe/mpi_5.out"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_changed_digit_is_seen_where_time_and_bandwidth_are_both_there(
+    foreign, shared_memory, written, file
+):
+    old, new = {
+        "osu/allreduce_full_7.4.txt": ("3.21 ", "x.21 "),
+        "imb/mpi1_2021.11.txt": ("3638.80", "3838.80"),
+        "netpipe/mpi_3.7.out": ("27538.072199", "27438.072199"),
+        "netpipe/mpi_5.out": ("2.590", "2.690"),
+    }[file]
+    text = (foreign / file).read_text()
+    assert text.count(old) == 1
+    whole = read_foreign(foreign / file, mapping=shared_memory)
+    found = read_foreign(written(text.replace(old, new)), mapping=shared_memory)
+    assert len(found.curves) == len(whole.curves) - 1 and len(found.unread) == len(whole.unread) + 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [("9" * 30, "bytes '999999999999999999999999999999' is out of range"), ("-4", "bytes '-4' is out of range"),
+     ("4.5", "'4.5' is no number"), ("1e3", "'1e3' is no number"), ("4 4", "has 6 values where the table has 5")],
+)  # fmt: skip
+def test_an_odd_message_size(foreign, shared_memory, written, cell, told):
+    text = (foreign / "osu/allreduce_full_7.4.txt").read_text().replace("\n4096 ", f"\n{cell} ")
+    found = read_foreign(written(text), mapping=shared_memory)
+    assert len(found.curves) == 14 and len(found.unread) == 1 and told in found.unread[0]
+
+
+@pytest.mark.parametrize("file", [one[0] for one in OSU[:3]])
+def test_an_interconnect_must_be_named(foreign, file):
+    with pytest.raises(TableError, match="column 'interconnect': the output does not name its interconnect"):
+        read_foreign(foreign / "osu" / file)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"interconnect": {"value": "../x"}}, r"column 'interconnect': '../x' must be letters, digits and"),
+        ({"interconnect": {"value": 'a"b'}}, r"column 'interconnect': 'a\"b' must be letters, digits and"),
+        ({"interconnect": {"value": "a\nb"}}, r"column 'interconnect': 'a\\nb' must be letters, digits and"),
+        (
+            {"interconnect": {"value": "x"}, "kind": {"value": "guessed"}},
+            "column 'kind': 'guessed' must be one",
+        ),
+        (
+            {"interconnect": {"value": "x"}, "processes": {"value": 0}},
+            "column 'processes': '0' must be a whole",
+        ),
+        (
+            {"interconnect": "fabric"},
+            r"key 'interconnect': network benchmarks have no variables: give the val",
+        ),
+        ({"case": {"value": "duct"}}, r"key 'case': network benchmarks have no variables"),
+    ],
+)
+def test_what_a_mapping_may_say_of_a_network_benchmark(foreign, mapping, message):
+    with pytest.raises(TableError, match=message) as told:
+        read_foreign(foreign / "osu/bw_7.4.txt", mapping=make_mapping(mapping))
+    assert "\n" not in str(told.value)
+
+
+def test_processes_that_the_output_does_not_tell_can_be_given(foreign):
+    mapping = make_mapping({"interconnect": {"value": "a"}, "processes": {"value": 16}})
+    osu = read_foreign(foreign / "osu/allreduce_full_7.4.txt", mapping=mapping).curves
+    imb = read_foreign(foreign / "imb/counts_2021.11.txt", mapping=mapping).curves
+    assert set(osu["processes"]) == {16} and set(imb["processes"]) == {2, 3}
+    assert tuple(osu) == tuple(CURVES.columns) and set(osu["kind"]) == {"published"}

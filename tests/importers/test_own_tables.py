@@ -1,0 +1,164 @@
+"""Runs tables, network curves and published figures: read as they are, and back again."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import pandas as frames
+
+from analysis.importers import CURVES, make_mapping, read_foreign, read_published, write_table
+from analysis.records import TableError, complete_runs
+
+PUBLISHED = Path(__file__).parents[2] / "analysis/published"
+NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9_.+-]{0,8}\Z")
+REASONS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=12)
+TIMES = st.floats(1e-9, 1e9)
+
+RUNS = frames.data_frames(
+    index=frames.range_indexes(min_size=1, max_size=8),
+    columns=[
+        frames.column("case", elements=NAMES, dtype=object),
+        frames.column("interconnect", elements=NAMES, dtype=object),
+        frames.column("processes", elements=st.integers(1, 10**6), dtype=int),
+        frames.column("seconds", elements=TIMES, dtype=float),
+        frames.column("nodes", elements=st.sampled_from([1.0, 7.0, np.nan]), dtype=float),
+        frames.column("reason", elements=REASONS, dtype=object),
+        frames.column("noise", elements=st.floats(0, 1), dtype=float),
+    ],
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(frame=RUNS)
+def test_a_runs_table_written_and_read_back_is_the_same(tmp_path, frame):
+    runs = complete_runs(frame)
+    path = tmp_path / "runs.csv"
+    write_table(runs, path)
+    pd.testing.assert_frame_equal(read_foreign(path).runs, runs)
+
+
+@pytest.mark.parametrize(
+    "file", ["osu/allreduce_full_7.4.txt", "imb/multi_2021.11.txt", "netpipe/tcp_3.7.out"]
+)
+def test_network_curves_written_and_read_back_are_the_same(foreign, shared_memory, tmp_path, file):
+    curves = read_foreign(foreign / file, mapping=shared_memory).curves
+    write_table(curves, tmp_path / "curves.csv")
+    pd.testing.assert_frame_equal(read_foreign(tmp_path / "curves.csv").curves, curves)
+
+
+def test_a_parquet_table(tmp_path):
+    runs = complete_runs(
+        pd.DataFrame({"case": ["a"], "interconnect": ["b"], "processes": [2], "seconds": [1.5]})
+    )
+    runs.to_parquet(tmp_path / "runs.parquet")
+    pd.testing.assert_frame_equal(read_foreign(tmp_path / "runs.parquet").runs, runs)
+
+
+@pytest.mark.parametrize("name", ["../a", 'a"b', "a\nb", "a/b", "", ".."])
+def test_names_that_could_leave_a_folder_or_a_cell_are_refused(written, name):
+    frame = pd.DataFrame({"case": [name], "interconnect": ["b"], "processes": [2], "seconds": [1]})
+    with pytest.raises(TableError, match="column 'case'") as told:
+        read_foreign(written(frame.to_csv(index=False), "runs.csv"))
+    assert "\n" not in str(told.value)
+
+
+def test_an_unwritable_place_is_told(tmp_path):
+    with pytest.raises(TableError, match=r"nowhere/runs\.csv: cannot be written: Cannot save file"):
+        write_table(pd.DataFrame({"a": [1]}), tmp_path / "nowhere/runs.csv")
+
+
+def test_the_published_runs_are_those_of_the_paper():
+    runs = read_foreign(PUBLISHED / "gamess.csv").runs
+    assert len(runs) == 28 and set(runs["kind"]) == {"published"}
+    best = runs.loc[runs["seconds"].idxmin()]
+    assert (best["interconnect"], best["processes"], best["seconds"]) == ("myrinet_tcp", 8, 1279)
+
+
+def test_the_published_curves():
+    curves = read_foreign(PUBLISHED / "pmb.csv").curves
+    assert tuple(curves) == tuple(CURVES.columns)
+    point = curves[(curves["benchmark"] == "pingpong") & (curves["interconnect"] == "infiniband_4x_pcie")]
+    point = point[point["bytes"] == 4096].iloc[0]
+    assert (point["latency_us"], point["bandwidth_MBps"]) == (21.26, 192.7)
+    assert point["bandwidth_MBps"] == pytest.approx(4096 / 21.26, 1e-3)
+
+
+def test_derived_figures_are_tables_of_their_own_and_no_runs():
+    tables = read_published(PUBLISHED)
+    assert set(tables) >= {"cases", "peaks", "improvement", "node_equivalent"}
+    peaks = tables["peaks"].set_index(["case", "interconnect"])["peak_processes"]
+    assert (peaks["fl5m2", "gigabit_ethernet"], peaks["fl5m2", "infiniband"]) == (32, 64)
+    improvement = tables["improvement"].query("case == 'fl5s1' and interconnect == 'infiniband'").iloc[0]
+    assert (improvement["at_processes"], improvement["improvement_percent"]) == (8, 77)
+    assert improvement["average_percent"] == 48 and improvement["source"] == "fluent_improvement.csv"
+    assert tables["improvement"].query("case == 'average'")["at_processes"].isna().all()
+    assert tables["node_equivalent"]["processes_saved"].tolist() == [0, 4, 8]
+    found = read_foreign(PUBLISHED / "fluent_peaks.csv")
+    assert found.runs.empty and list(found.derived) == ["peaks"]
+
+
+def test_every_published_file_is_read():
+    files = sorted(PUBLISHED.glob("*.csv"))
+    held = [read_foreign(file) for file in files]
+    assert all(one.unread == [] for one in held)
+    assert all((len(one.runs) > 0) + (len(one.curves) > 0) + len(one.derived) == 1 for one in held)
+
+
+def test_the_same_table_from_two_files_is_one(tmp_path):
+    for name, case in (("a.csv", "duct"), ("b.csv", "wing")):
+        (tmp_path / name).write_text(f"case,interconnect,peak_processes,note\n{case},gigabit,8,\n")
+    peaks = read_published(tmp_path)["peaks"]
+    assert peaks[["case", "source"]].to_numpy().tolist() == [["duct", "a.csv"], ["wing", "b.csv"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "case,interconnect,peak_processes,note\na,b,0,\n",
+            "line 2, column 'peak_processes': '0' must be a whole",
+        ),
+        (
+            "case,interconnect,peak_processes,note\na,b,many,\n",
+            "line 2, column 'peak_processes': 'many' is no",
+        ),
+        (
+            "case,interconnect,peak_processes,note\n../a,b,4,\n",
+            "line 2, column 'case': '../a' must be letters",
+        ),
+        (
+            "benchmark,interconnect,bytes,quantity,value\np,b,4,latency_us,0\n",
+            "column 'value': '0' must be above",
+        ),
+        (
+            "benchmark,interconnect,bytes,quantity,value\np,b,4,speed,1\n",
+            "column 'quantity': 'speed' must be one",
+        ),
+        (
+            "benchmark,interconnect,bytes,quantity,value\np,b,4,latency_us,1\np,b,4,latency_us,2\n",
+            "line 3, column 'quantity': 'latency_us' is there twice for a message size",
+        ),
+    ],
+)
+def test_a_bad_table_of_figures_is_told_in_one_line(written, text, message):
+    with pytest.raises(TableError, match=message) as told:
+        read_foreign(written(text, "figures.csv"))
+    assert "\n" not in str(told.value)
+
+
+def test_a_folder_without_figures_or_with_others(tmp_path):
+    with pytest.raises(TableError, match="holds no CSV file"):
+        read_published(tmp_path)
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(
+        TableError, match=r"odd\.csv: has the columns of no table of derived figures \(cases: "
+    ):
+        read_published(tmp_path)
+
+
+def test_a_table_of_ours_takes_no_mapping():
+    with pytest.raises(TableError, match=r"is a table of ours \(runs\), which takes no mapping"):
+        read_foreign(PUBLISHED / "gamess.csv", mapping=make_mapping({"kind": {"value": "measured"}}))

@@ -1,0 +1,186 @@
+"""ReFrame's reports and performance logs."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from analysis.importers import make_mapping, read_foreign
+from analysis.records import TableError
+
+BY_SIZE = {"case": {"from": ["test", "size"]}}
+
+
+def times(runs):
+    return runs.groupby(["interconnect", "processes"])["seconds"].agg(list).to_dict()
+
+
+def test_a_report_becomes_runs_without_a_mapping(foreign):
+    found = read_foreign(foreign / "reframe/report_4.10.json")
+    assert found.unread == [] and found.curves.empty and not found.derived
+    runs = found.runs
+    assert set(runs["case"]) == {"jacobi"} and set(runs["kind"]) == {"published"}
+    assert times(runs) == {
+        ("shared_memory", 1): [0.037, 0.0385],
+        ("shared_memory", 2): [0.0478, 0.0365],
+        ("tcp_loopback", 1): [0.0575, 0.0643],
+        ("tcp_loopback", 2): [0.0394, 0.0443],
+    }
+    assert (runs["nodes"] == 1).all() and runs["valid"].all()
+    assert runs["record"][2] == "report_4.10.json: test case 3 (jacobi_2)"
+
+
+def test_the_older_report_format_holds_its_parameters_in_the_name(foreign):
+    runs = read_foreign(foreign / "reframe/report_4.3.json").runs
+    assert times(runs)["tcp_loopback", 2] == [0.0979, 0.3511]
+    assert len(runs) == 8
+
+
+def test_a_performance_log_gives_the_same_runs_as_the_report(foreign):
+    log = read_foreign(foreign / "reframe/jacobi_4.10.log").runs
+    report = read_foreign(foreign / "reframe/report_4.10.json").runs
+    pd.testing.assert_frame_equal(
+        log.drop(columns=["record", "nodes"]), report.drop(columns=["record", "nodes"])
+    )
+
+
+def test_a_missed_performance_reference_does_not_make_a_run_invalid(foreign):
+    runs = read_foreign(foreign / "reframe/jacobi_4.3.log").runs
+    assert runs["valid"].all() and times(runs)["shared_memory", 2] == [0.2212, 0.6037]
+    runs = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=make_mapping(BY_SIZE)).runs
+    assert runs.loc[runs["case"] == "jacobi-4096", "seconds"].tolist() == [9.0516, 6.9486]
+
+
+def test_a_wrong_answer_does(foreign):
+    found = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=make_mapping(BY_SIZE))
+    wrong = found.runs[~found.runs["valid"]]
+    assert wrong["case"].tolist() == ["jacobi-0", "jacobi-0"] and wrong["seconds"].isna().all()
+    assert wrong["reason"].tolist() == ["sanity error: pattern 'Cells: [1-9]' not found in 'rfm_job.out'"] * 2
+    (greeting,) = found.unread
+    assert greeting.endswith(
+        "report_failures_4.10.json: test case 7 (greeting): 'case' (test, size) is empty (sanity error: "
+        "pattern 'hello' not found in 'rfm_job.out')"
+    )
+
+
+def test_a_folder_of_performance_logs(foreign):
+    found = read_foreign(foreign / "reframe/perflogs", mapping=make_mapping(BY_SIZE))
+    assert found.runs.groupby("case")["valid"].agg(list).to_dict() == {
+        "jacobi-0": [False, False],
+        "jacobi-256": [True, True],
+        "jacobi-4096": [True, True],
+    }
+    assert len(found.unread) == 1 and "greeting.log: line 2" in found.unread[0]
+
+
+def test_runs_that_differ_in_a_parameter_are_no_repetitions(foreign):
+    with pytest.raises(TableError, match=r"'size' takes several values .* \(0, 256, 4096\): make it part of"):
+        read_foreign(foreign / "reframe/report_failures_4.10.json")
+    lenient = make_mapping({"may_differ": ["size"]})
+    found = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=lenient)
+    assert set(found.runs["case"]) == {"jacobi"}
+
+
+def test_variables_and_units_of_a_mapping(foreign):
+    mapping = make_mapping(
+        {
+            "case": {"from": "descr", "names": {"Jacobi sweeps on a square": "square"}},
+            "interconnect": {"from": ["system", "interconnect"]},
+            "kind": {"value": "measured"},
+            "seconds": {"from": "rate", "unit": "ms"},
+            "block": "run_index",
+        }
+    )
+    runs = read_foreign(foreign / "reframe/report_4.10.json", mapping=mapping).runs
+    assert set(runs["case"]) == {"square"} and set(runs["kind"]) == {"measured"}
+    assert set(runs["interconnect"]) == {"laptop-shared_memory", "laptop-tcp_loopback"}
+    assert runs["seconds"][0] == pytest.approx(1.4169945945945947)
+    assert set(runs["block"]) == {0}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"case": "nonsense"}, r"mapping: key 'case': 'nonsense' is no variable of .*report_4\.10\.json"),
+        ({"case": "descr"}, r"test case 1 \(jacobi_0\), column 'case': 'Jacobi sweeps on a square': it may"),
+        ({"case": "filename"}, r"test case 1 \(jacobi_0\), column 'case': '/tmp/imp/rfm/test_jacobi.py': it"),
+        ({"seconds": "rate"}, r"'seconds' \(rate\) has the unit 'Mcells/s', which is no time"),
+        ({"seconds": "jobid"}, r"'seconds' \(jobid\) has no unit: give it in a mapping"),
+        ({"nodes": "environ"}, r"test case 1 \(jacobi_0\), column 'nodes': 'gnu' is no number"),
+    ],
+)
+def test_a_wrong_mapping_is_told_in_one_line(foreign, mapping, message):
+    with pytest.raises(TableError, match=message) as told:
+        read_foreign(foreign / "reframe/report_4.10.json", mapping=make_mapping(mapping))
+    assert "\n" not in str(told.value)
+
+
+def changed(path, change):
+    report = json.loads(path.read_text())
+    change(report, report["runs"][0]["testcases"])
+    return json.dumps(report)
+
+
+def test_a_damaged_test_case_is_skipped_and_told(foreign, written):
+    def damage(report, cases):
+        del cases[0]["fail_phase"]
+        cases[1]["perfvalues"] = {"laptop:cores:solving_time": [1]}
+        cases[2]["perfvalues"]["laptop:cores:solving_time"][0] = None
+        cases[3] = "nonsense"
+        report["restored_cases"] = [{}, {}]
+
+    found = read_foreign(written(changed(foreign / "reframe/report_4.10.json", damage)))
+    assert len(found.runs) == 4
+    assert [line.split(": ", 1)[1][:40] for line in found.unread] == [
+        "test case 1: not as ReFrame writes it: K",
+        "test case 2: not as ReFrame writes it: V",
+        "test case 4: not as ReFrame writes it: T",
+        "restored_cases: 2 test cases of an earli",
+        "test case 3 (jacobi_2): 'seconds' (solvi",
+    ]
+
+
+@pytest.mark.parametrize("bad", ["../report", 'ja"cobi', "ja\ncobi", "ja cobi"])
+def test_names_that_could_leave_a_folder_or_a_cell_are_refused(foreign, written, bad):
+    text = changed(foreign / "reframe/report_4.10.json", lambda _, cases: cases[4].update(interconnect=bad))
+    with pytest.raises(TableError, match=r"test case 5 \(jacobi_4\), column 'interconnect': .* it may hold"):
+        read_foreign(written(text))
+
+
+def test_two_times_are_not_guessed_between(foreign, written):
+    text = changed(
+        foreign / "reframe/report_4.10.json",
+        lambda _, cases: cases[0]["perfvalues"].update({"l:c:setup": [1, 0, None, None, "ms", "pass"]}),
+    )
+    with pytest.raises(TableError, match=r"'seconds': several variables are times \(setup, solving_time\)"):
+        read_foreign(written(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "is no report of ReFrame: it has no session_info and runs"),
+        ('{"session_info": {"data_version": "9.0"}, "runs": []}', r"data_version 9\.0 is not known"),
+        ('{"session_info": {"data_version": "4.2"}, "runs": []}', "holds no run$"),
+        ('{"session_info": ', "line 1: cut off or damaged: Expecting value"),
+        ('{"a":' * 100_000, "is nested too deeply to be a report"),
+    ],
+)
+def test_what_is_no_report(written, text, message):
+    with pytest.raises(TableError, match=message):
+        read_foreign(written(text))
+
+
+def test_a_log_with_a_row_too_long_or_cut_off(foreign, written):
+    whole = (foreign / "reframe/jacobi_4.10.log").read_text()
+    damaged = whole.replace("|laptop|jacobi_3|", "|laptop|jacobi|3|").removesuffix("\n")
+    found = read_foreign(written(damaged))
+    assert len(found.runs) == 6
+    assert (
+        "line 9: cut off" in found.unread[1] and "line 5: 38 cells where the header has 37" in found.unread[0]
+    )
+
+
+def test_a_log_in_another_format_says_so(written):
+    with pytest.raises(TableError, match="line 1: has not the header of ReFrame's default format"):
+        read_foreign(written("2026-11-21|reframe 3.12|jacobi|time=1\n"), "reframe-perflog")
