@@ -3,14 +3,19 @@
 #   need_python     .venv with the locked Python environment
 # Says what it is about to do with root's rights before it does it. Does nothing the second time.
 
+# Debian keeps tc and ip out of a normal user's PATH.
+PATH=$PATH:/usr/sbin:/sbin
+
 say() { printf '%s\n' "$*" >&2; }
 
 as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 may_be_root() {
-    [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
+    [ "$(id -u)" = 0 ] && return
+    command -v sudo >/dev/null || return
+    sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }
 }
 
 # install_debian PURPOSE PACKAGE...: false where that is not possible, having said what to install.
@@ -26,8 +31,8 @@ install_debian() {
         return 1
     fi
     say "Installing $purpose as root: apt-get install --no-install-recommends $*"
-    as_root apt-get update -qq >&2 &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" \
+    as_root apt-get -o DPkg::Lock::Timeout=120 update -qq >&2 &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "$@" \
             </dev/null >&2
 }
 

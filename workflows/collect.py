@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,8 @@ from analysis.records import TableError
 from workflows.design import LeftOut
 from workflows.domain import InputError
 from workflows.plan import Plan
-from workflows.records import Record, read_all
+from workflows.prepare import compare_answer
+from workflows.records import Record, point_of, read_all
 
 VERSION = "0.1.0"
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files"
@@ -89,10 +91,13 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         A damaged record: one line with the file.
     """
     records, rows = [], []
-    for point, path, record in read_all(plan.results, plan.points):
+    for path, record in read_all(plan.results):
+        point = point_of(record)
+        if not plan.asks_for(point):
+            continue
         row = _row(record, str(path.relative_to(plan.results)))
-        if record["inputs"] != plan.inputs(point):
-            row["valid"], row["reason"] = False, EARLIER_INPUTS
+        reason = EARLIER_INPUTS if record["inputs"] != plan.inputs(point) else _judge(plan, record)
+        row["valid"], row["reason"] = reason is None, reason
         records.append(record)
         rows.append(row)
     for row, block in zip(rows, block_numbers(records), strict=True):
@@ -102,34 +107,31 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     return table, records
 
 
-def block_numbers(records: Iterable[Record]) -> list[int]:
-    """Number the blocks so that equal numbers mean runs that were planned together.
+def block_numbers(records: Sequence[Record]) -> list[int]:
+    """Number the blocks so that equal numbers mean runs that were planned together, back to back.
 
-    When a study grows by an interconnect, the new one's block 1 was not run beside the old ones' block
-    1. It then gets the first number after the blocks that the old ones had.
+    When a study grows by an interconnect, or one is changed, its block 1 was not run beside the others'
+    block 1. It then gets the first number after the blocks that the others had. A further attempt is a
+    block of its own too.
 
     Parameters
     ----------
-    records : iterable of Record
+    records : sequence of Record
 
     Returns
     -------
     list of int
         One number a record, from 1 in every group of case, processes and oversubscription.
     """
-    records = list(records)
     last: dict[tuple, dict[tuple, int]] = {}
     for record in sorted(records, key=lambda record: record["started"]):
         plans = last.setdefault(_group_key(record), {})
-        companions = tuple(record["companions"])
-        plans[companions] = max(plans.get(companions, 0), record["block"])
-    offsets: dict[tuple, dict[tuple, int]] = {}
-    for group, plans in last.items():
-        offset = 0
-        for companions, blocks in plans.items():
-            offsets.setdefault(group, {})[companions] = offset
-            offset += blocks
-    return [record["block"] + offsets[_group_key(record)][tuple(record["companions"])] for record in records]
+        plans[_together(record)] = max(plans.get(_together(record), 0), record["block"])
+    offsets = {
+        group: dict(zip(plans, accumulate(plans.values(), initial=0), strict=False))
+        for group, plans in last.items()
+    }
+    return [record["block"] + offsets[_group_key(record)][_together(record)] for record in records]
 
 
 def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
@@ -178,6 +180,13 @@ def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
     return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
 
 
+def _judge(plan: Plan, record: Record) -> str | None:
+    """Judge a record by the reference and the tolerance as they are now; None for a sound run."""
+    reference = json.loads(plan.reference_file(record["case"]).read_text())
+    value = (record["answer"] or {}).get("value")
+    return record["problem"] or compare_answer(plan.cases[record["case"]], value, reference)[1]
+
+
 def _row(record: Record, path: str) -> dict[str, Any]:
     get, times, noise = record.get, record.get("times", {}), record.get("noise", {})
     return {
@@ -211,7 +220,8 @@ def _row(record: Record, path: str) -> dict[str, Any]:
 
 
 def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
-    case, reference = plan.cases[name], json.loads(plan.reference_file(name).read_text())
+    case, file = plan.cases[name], plan.reference_file(name)
+    reference = json.loads(file.read_text()) if file.exists() else {"value": None, "source": None}
     return {
         "title": case.title,
         "application": case.application,
@@ -238,3 +248,7 @@ def _versions(records: list[Record]) -> dict[str, str]:
 
 def _group_key(record: Record) -> tuple:
     return record["case"], record["processes"], record["oversubscription"]
+
+
+def _together(record: Record) -> tuple:
+    return record["attempt"], tuple(sorted(record["companions"].items()))

@@ -68,7 +68,9 @@ def points(
                 for interconnect in (one for one in study.interconnects if one in interconnects):
                     point = _point(name, interconnects[interconnect], processes, level)
                     reason = _impossible(point, cases[name], interconnects[interconnect])
-                    if reason or (reason := _excluded(point, study)):
+                    if not reason and excluded(point, study):
+                        reason = "excluded by the study"
+                    if reason:
                         refused.setdefault(reason, []).append(point)
                     else:
                         found.append(point)
@@ -106,11 +108,9 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect) -> str | N
     return None
 
 
-def _excluded(point: Point, study: Study) -> str | None:
+def excluded(point: Point, study: Study) -> bool:
     """Whether an entry of the study's ``exclude`` means the point; its keys are fields of a point."""
-    if any(all(getattr(point, key) == value for key, value in one.items()) for one in study.exclude):
-        return "excluded by the study"
-    return None
+    return any(all(getattr(point, key) == value for key, value in one.items()) for one in study.exclude)
 
 
 def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> list[Repetition]:

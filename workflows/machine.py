@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ import psutil
 
 from workflows.domain import InputError
 
-LOCK = Path(tempfile.gettempdir()) / "nodeworth-measuring.lock"
+LOCK = Path("/tmp/nodeworth-measuring.lock")  # one place for all users and jobs, whatever their TMPDIR
 
 
 @contextlib.contextmanager
@@ -75,6 +74,8 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     done = threading.Event()
 
     def watch() -> None:
+        # Signals are for the main thread, which holds them back while it cleans up.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
         while not done.wait(every_seconds):
             if not all(_lives(process) for process in watched):
                 os.kill(os.getpid(), signal.SIGTERM)
@@ -95,7 +96,9 @@ def _open(lock: Path) -> int:
     try:
         return os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return os.open(lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        os.fchmod(descriptor, 0o644)  # whatever the umask
+        return descriptor
 
 
 def _stop(number: int, _frame: object) -> None:

@@ -13,14 +13,14 @@ from workflows import logs, provenance, records
 from workflows.applications import application
 from workflows.design import Repetition
 from workflows.emulation import Node, emulated_nodes
-from workflows.leftovers import SCRATCH_PLACES, remove_stale
-from workflows.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.leftovers import remove_stale
+from workflows.machine import only_study_on_this_machine
 from workflows.noise import noise_between, read_counters, wait_until_idle
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
 from workflows.progress import Progress
 from workflows.records import Record
-from workflows.running import run, scratch_place
+from workflows.running import run
 
 
 def measure_study(plan: Plan, log: TextIO) -> list[Path]:
@@ -47,9 +47,9 @@ def measure_study(plan: Plan, log: TextIO) -> list[Path]:
     if missing := _missing(plan):
         progress = Progress(plan, [repetition.point for repetition, _ in missing], (sys.stderr, log))
         with contextlib.ExitStack() as stack:
-            stack.enter_context(end_with_snakemake())
             stack.enter_context(only_study_on_this_machine(progress.say))
-            remove_stale({*SCRATCH_PLACES, scratch_place()})
+            for removed in remove_stale():
+                progress.say(f"removed what a killed run left: {removed}")
             missing = _missing(plan)  # again: whoever had the machine may have run some of it
             nodes = _emulated_nodes(plan, [repetition for repetition, _ in missing], stack)
             for repetition, attempt in missing:
@@ -110,12 +110,13 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
         "cores": point.cores,
         "oversubscription": point.oversubscription,
         "block": repetition.block,
-        "companions": list(repetition.companions),
+        "companions": plan.companions(repetition),
         "repetition": 1,
         "attempt": attempt,
         "seconds": done.reading.seconds,
         "valid": reason is None,
         "reason": reason,
+        "problem": done.problem,
         "started": done.execution.started,
         "times": {
             "startup_seconds": done.reading.startup_seconds,

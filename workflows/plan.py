@@ -14,11 +14,11 @@ from typing import Any
 
 from workflows import cases, interconnects
 from workflows.applications import application
-from workflows.design import Cost, LeftOut, Repetition, duration, expected_cost, points, repetitions
+from workflows.design import Cost, LeftOut, Repetition, duration, excluded, expected_cost, points, repetitions
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.emulation import EmulationError
 from workflows.records import record_path, request_file
-from workflows.study import Study, check_baselines, read_study
+from workflows.study import Study, check_baselines, check_exclude, read_study
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = {".py", ".typ", ".j2", ".css", ".js"}
@@ -32,10 +32,10 @@ class Plan:
     ----------
     study : Study
     cases : dict of str to Case
-        Those whose programs are here.
     interconnects : dict of str to Interconnect
-        Those that can be used here.
+        All that the study names, whether they can be run here or not.
     points : tuple of Point
+        What can be run here now. Records of other points of the study are still part of its results.
     left_out : tuple of LeftOut
         What the study asks for and cannot be run here.
     """
@@ -86,6 +86,11 @@ class Plan:
         """Files of foreign results."""
         return [str(file) for file in self.study.imports]
 
+    def golden(self, wildcards: Any) -> float | None:
+        """Golden answer of ``wildcards.case``, if it has one."""
+        answer = self.cases[wildcards.case].answer
+        return answer.golden if answer else None
+
     def case_digest(self, wildcards: Any) -> str:
         """Digest of what determines the runs of ``wildcards.case``."""
         return self._case_digests[wildcards.case]
@@ -93,7 +98,28 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """Digest of what is run: a change of it means that something may be missing."""
-        return _digest([(point, self.inputs(point)) for point in self.points])
+        return _digest([self.study.blocks, [(point, self.inputs(point)) for point in self.points]])
+
+    def lost_records(self) -> list[str]:
+        """Records that were made and are gone; they are made again."""
+        listed = self.results / "records.txt"
+        made = listed.read_text().splitlines() if listed.exists() else []
+        return [path for path in made if not Path(path).exists()]
+
+    def asks_for(self, point: Point) -> bool:
+        """Whether the study asks for a point, whether it can be run here or not."""
+        serial = point.interconnect is None
+        return (
+            point.case in self.cases
+            and (serial or point.interconnect in self.interconnects)
+            and (serial or point.oversubscription in self.study.oversubscription)
+            and point.processes in self.study.processes
+            and not excluded(point, self.study)
+        )
+
+    def companions(self, repetition: Repetition) -> dict[str, str]:
+        """What a repetition is planned together with, and as what: interconnects and their digests."""
+        return {name: self._interconnect_digests[name] for name in repetition.companions}
 
     @cached_property
     def description(self) -> str:
@@ -124,6 +150,9 @@ class Plan:
             f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours in all; {recorded} recorded in "
             f"{self.results}"
         ]
+        used = {point.interconnect for point in self.points}
+        if emulated := [name for name, one in self.interconnects.items() if one.emulate and name in used]:
+            lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
         return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in self.left_out)])
 
 
@@ -155,6 +184,10 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         )
         for place, name in enumerate(study.interconnects)
     }
+    for place, (name, case) in enumerate(wanted_cases.items()):
+        if case.name != name:
+            raise InputError(f"{file}: cases[{place}]: {name!r} is {case.name!r} at its own size; write that")
+    check_exclude(study)
     check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
     missing_programs = {name: _missing_programs(case) for name, case in wanted_cases.items()}
     unavailable = {name: interconnects.unavailable(one) for name, one in wanted_interconnects.items()}
@@ -166,10 +199,10 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         *(LeftOut(f"interconnect {name}", reason) for name, reason in unavailable.items() if reason),
         *impossible,
     ]
-    if not found and not study.imports:
+    if not found and not study.imports and not (Path("results") / study.name / "records").exists():
         reasons = "; ".join(f"{one.what}: {one.reason}" for one in left_out)
         raise InputError(f"{file}: nothing of this study can be run here: {reasons}")
-    return Plan(study, usable_cases, usable, tuple(found), tuple(left_out))
+    return Plan(study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out))
 
 
 def check_cost(plan: Plan) -> None:

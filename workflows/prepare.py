@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from workflows.applications import application
@@ -12,7 +11,7 @@ from workflows.running import run
 
 
 def prepare(plan: Plan, name: str, processes: int) -> None:
-    """Prepare a case for a process count; for one process also find its reference answer.
+    """Prepare a case for a process count.
 
     Raises
     ------
@@ -26,9 +25,6 @@ def prepare(plan: Plan, name: str, processes: int) -> None:
         application(case.application).prepare(case, processes, folder, base)
     except RuntimeError as error:
         raise InputError(f"case {name}, {processes} processes: cannot be prepared: {error}") from None
-    if processes == 1:
-        reference = reference_answer(case, folder, plan.study.limits.run_seconds)
-        plan.reference_file(name).write_text(json.dumps(reference, indent=1) + "\n")
 
 
 def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, float | str | None]:
@@ -70,14 +66,15 @@ def compare_answer(
     -------
     dict or None
         ``quantity, unit, value, reference, source, tolerance, relative_difference``, the last one being
-        ``|value - reference| / |reference|``; None for a case that prints no answer.
+        ``|value - reference| / |reference|``, and ``|value|`` where the reference is 0; None for a case
+        that prints no answer.
     str or None
         What is wrong; None for a right answer.
     """
     if case.answer is None:
         return None, None
     expected, tolerance = reference["value"], case.answer.tolerance
-    difference = None if value is None else abs(value - expected) / abs(expected)
+    difference = None if value is None else abs(value - expected) / (abs(expected) or 1.0)
     told = {
         "quantity": case.answer.quantity,
         "unit": case.answer.unit,

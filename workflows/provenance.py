@@ -8,7 +8,10 @@ import platform
 import subprocess
 from pathlib import Path
 
-RELEVANT_PREFIXES = ("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "PSM2_", "ARMCI_", "WM_PROJECT", "SLURM_JOB")
+RELEVANT_PREFIXES = (
+    *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
+    *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "SLURM_JOB"),
+)
 
 
 @functools.cache
@@ -21,6 +24,7 @@ def machine() -> dict[str, str | int | float | None]:
         "memory_GB": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
         "kernel": platform.release(),
         "os": _field("/etc/os-release", "PRETTY_NAME", separator="="),
+        "tcp_congestion_control": _first_line("/proc/sys/net/ipv4/tcp_congestion_control"),
         "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
     }
 

@@ -80,11 +80,16 @@ def attempts(results: Path, repetition: Repetition) -> list[Record]:
     return found
 
 
-def read_all(results: Path, points: Sequence[Point]) -> Iterator[tuple[Point, Path, Record]]:
-    """Every record of the given points with its path, in order of points and paths."""
-    for point in points:
-        for path in sorted(point_folder(results, point).glob("block-*-attempt-*.json")):
-            yield point, path, read_record(path)
+def read_all(results: Path) -> Iterator[tuple[Path, Record]]:
+    """Every record of a study with its path, in order of the paths."""
+    for path in sorted((results / "records").rglob("block-*-attempt-*.json")):
+        yield path, read_record(path)
+
+
+def point_of(record: Record) -> Point:
+    """Give the point of a record."""
+    names = ("case", "interconnect", "processes", "oversubscription", "nodes", "cores")
+    return Point(*(record[name] for name in names))
 
 
 @dataclass(frozen=True)

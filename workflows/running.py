@@ -18,6 +18,8 @@ from workflows.execution import Execution, execute
 from workflows.launch import Launch, check_placement, mpirun, read_placement
 from workflows.leftovers import PREFIX, owner
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -82,7 +84,7 @@ def run(
             interconnect,
             nodes,
             app.command(case, point.processes),
-            {"OMP_NUM_THREADS": "1"} | app.environment(case),
+            ONE_THREAD | app.environment(case),
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)

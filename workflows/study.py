@@ -125,3 +125,26 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
             raise InputError(
                 f"{study.file}: compare_kinds[{place}]: no interconnect of the study is {missing[0]}"
             )
+
+
+def check_exclude(study: Study) -> None:
+    """Check that every entry of ``exclude`` names what the study has.
+
+    Raises
+    ------
+    InputError
+        For a name or a number that no point of the study can have.
+    """
+    known = {
+        "case": study.cases,
+        "interconnect": study.interconnects,
+        "processes": study.processes,
+        "oversubscription": study.oversubscription,
+    }
+    for place, entry in enumerate(study.exclude):
+        for key, value in entry.items():
+            if value not in known[key]:
+                allowed = ", ".join(map(str, known[key]))
+                raise InputError(
+                    f"{study.file}: exclude[{place}].{key}: {value!r} is not of this study ({allowed})"
+                )

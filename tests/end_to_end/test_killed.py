@@ -58,6 +58,7 @@ def test_ten_kills(study_folder, tmp_path):
         now = snapshot(records)
         assert seen.items() <= now.items(), f"a record was lost or changed (seed {seed})"
         seen = now
+    assert seen, "no kill hit the measuring"
     done = study_folder.run(study, "--", target)
     assert done.returncode == 0, done.stderr
     end = snapshot(records)

@@ -126,6 +126,19 @@ def test_it_grows(smoke, tmp_path):
     ]
 
 
+def test_more_blocks_alone_and_a_lost_record_are_measured(tmp_path):
+    small = "name: more\ncases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
+    small += "limits: {idle_seconds: 0.1}\n"
+    folder, study = StudyFolder(tmp_path), tmp_path / "more.yaml"
+    for blocks, lose in ((1, False), (2, False), (2, True)):
+        study.write_text(small + f"blocks: {blocks}\n")
+        if lose:
+            next(folder.results("more").rglob("records/**/block-2-*.json")).unlink()
+        done = folder.run(study, "--", "results/more/runs.csv")
+        assert done.returncode == 0, done.stderr
+        assert len(pd.read_csv(folder.results("more") / "runs.csv")) == 2 * blocks
+
+
 def test_a_case_again_is_a_further_attempt(smoke, tmp_path):
     study = tmp_path / "again.yaml"
     study.write_text(

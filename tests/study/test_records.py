@@ -33,7 +33,7 @@ def test_attempts_are_read_in_order(tmp_path):
     for attempt in range(1, 12):
         write_record(record_path(tmp_path, REPETITION, attempt), {"attempt": attempt})
     assert [one["attempt"] for one in attempts(tmp_path, REPETITION)] == list(range(1, 12))
-    assert len(list(read_all(tmp_path, [POINT]))) == 11
+    assert len(list(read_all(tmp_path))) == 11
 
 
 def test_a_damaged_record_is_named(tmp_path):
@@ -96,14 +96,15 @@ def test_what_is_still_to_be_run(records, requests, expected):
     assert wanted(REPETITION, records, INPUTS, requests) is expected
 
 
-def planned(interconnect, block, companions, started):
+def planned(interconnect, block, companions, started, attempt=1, **changed):
     return {
         "case": "duct",
         "processes": 2,
         "oversubscription": 1,
         "interconnect": interconnect,
         "block": block,
-        "companions": companions,
+        "companions": dict.fromkeys(companions, "digest") | changed,
+        "attempt": attempt,
         "started": started,
     }
 
@@ -129,3 +130,14 @@ def test_blocks_added_later_go_on_counting_and_stay_together():
         *(planned(name, 2, new, f"2026-01-02T12:00:0{place}") for place, name in enumerate("abc")),
     ]
     assert block_numbers(records) == [1, 1, 3, 3, 3]
+
+
+def test_a_further_attempt_and_a_changed_interconnect_are_in_blocks_of_their_own():
+    both = ["a", "b"]
+    records = [
+        planned("a", 1, both, "2026-01-01T12:00:01"),
+        planned("b", 1, both, "2026-01-01T12:00:00"),
+        planned("b", 1, both, "2026-01-02T12:00:00", attempt=2),
+        planned("a", 1, both, "2026-01-03T12:00:00", attempt=3, b="another digest"),
+    ]
+    assert block_numbers(records) == [1, 1, 2, 3]

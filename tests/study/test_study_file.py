@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from workflows.domain import InputError
-from workflows.study import check_baselines, read_study
+from workflows.study import check_baselines, check_exclude, read_study
 
 GOOD = """
 name: mine
@@ -101,3 +101,9 @@ def test_a_kind_that_no_interconnect_has(tmp_path):
     study = read_study(write(tmp_path, GOOD + "compare_kinds: [[measured, emulated]]\n"))
     with pytest.raises(InputError, match="no interconnect of the study is emulated"):
         check_baselines(study, {"shared_memory": "measured"})
+
+
+def test_an_exclusion_that_can_mean_nothing(tmp_path):
+    study = read_study(write(tmp_path, GOOD + "exclude: [{processes: 2}, {case: cavty}]\n"))
+    with pytest.raises(InputError, match=r"exclude\[1\]\.case: 'cavty' is not of this study \(cavity\)"):
+        check_exclude(study)

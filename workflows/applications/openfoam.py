@@ -173,7 +173,7 @@ def _mesh(case: Case, folder: Path) -> dict[str, object]:
 
 def _decompose(case: Case, processes: int, folder: Path, base: Path) -> dict[str, object]:
     for name in ("0", "constant"):
-        (folder / name).symlink_to((base / name).absolute())
+        (folder / name).symlink_to(os.path.relpath(base / name, folder))
     tools.link_contents(base / "system", folder / "system")
     extent = json.loads((base / "prepared.json").read_text())["extent_m"]
     ways = factors_by_area(processes, extent)[:_WAYS_TRIED]

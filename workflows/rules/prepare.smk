@@ -13,15 +13,13 @@ OUTPUTS:
 
 
 rule prepare_serial:
-    """Meshing {wildcards.case} and finding the answer that its runs must give"""
+    """Meshing {wildcards.case}"""
     output:
         folder=directory("<results>/prepared/{case}/processes-1"),
-        reference="<results>/prepared/{case}/reference.json",
     log:
         "<results>/logs/prepare/{case}-1.log",
     conda:
         "../../envs/python.yaml"
-    threads: workflow.cores
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -47,3 +45,21 @@ rule prepare_parallel:
 
 
 ruleorder: prepare_serial > prepare_parallel
+
+
+rule reference:
+    """Finding the answer that runs of {wildcards.case} must give"""
+    input:
+        folder="<results>/prepared/{case}/processes-1",
+    output:
+        reference="<results>/prepared/{case}/reference.json",
+    log:
+        "<results>/logs/prepare/{case}-reference.log",
+    conda:
+        "../../envs/python.yaml"
+    threads: workflow.cores
+    params:
+        study=str(plan.study.file),
+        golden=plan.golden,
+    script:
+        "../scripts/reference.py"

@@ -33,5 +33,6 @@ rule measure:
     params:
         study=str(plan.study.file),
         digest=plan.digest,
+        lost=plan.lost_records(),
     script:
         "../scripts/measure.py"

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from workflows.machine import end_with_snakemake
 from workflows.measure import measure_study
 from workflows.plan import make_plan, one_line_errors
 
-with one_line_errors():
+with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    with Path(snakemake.log[0]).open("w") as log:
+    with Path(snakemake.log[0]).open("a") as log:
         measured = measure_study(plan, log)
 Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))
