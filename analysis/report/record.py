@@ -14,6 +14,8 @@ from analysis.report.blocks import Block, bullets, column, paragraph, row, table
 from analysis.report.content import Content
 
 MOST_INVALID = 50
+DISTURBED_CORES = 0.2
+"""CPUs that other programs keep busy, on average, above which a repetition is called disturbed."""
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
@@ -104,6 +106,7 @@ def invalid_blocks(content: Content) -> list[Block]:
         verbs = "is invalid and enters" if len(bad) == 1 else "are invalid and enter"
         blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
         blocks.append(_invalid_table(bad, labels))
+    blocks += _disturbed(runs)
     blocks += _missing(content)
     if gone := content.facts.get("left_out"):
         blocks.append(bullets([f"{one['what']}: {one['reason']}." for one in gone], "Left out"))
@@ -137,6 +140,23 @@ def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
         column("Reason", "left"),
     ]
     return table(caption, columns, {"": rows})
+
+
+def _disturbed(runs: pd.DataFrame) -> list[Block]:
+    """Say how many repetitions something else on the machine got in the way of."""
+    if "foreign_cores" not in runs:
+        return []
+    known = runs["foreign_cores"].dropna()
+    disturbed = int((known > DISTURBED_CORES).sum())
+    if not disturbed:
+        return []
+    verb = "was" if disturbed == 1 else "were"
+    text = (
+        f"{counted(disturbed, 'repetition')} of {formats.whole(len(known))} {verb} disturbed: other programs "
+        f"kept more than {DISTURBED_CORES} CPUs busy meanwhile. They count like the others; column "
+        "foreign_cores of runs.csv tells which."
+    )
+    return [paragraph(text)]
 
 
 def _missing(content: Content) -> list[Block]:

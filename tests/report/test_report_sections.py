@@ -200,6 +200,12 @@ class TestPoorStudies:
             "speedup. Intervals and all other columns are in tables/scaling.csv" in one for one in captions
         )
 
+    def test_disturbed_repetitions_are_counted(self, study):
+        runs, tables, facts = study
+        cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)
+        said = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "invalid"))
+        assert "2 repetitions of 3 were disturbed" in said
+
     def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):
         runs = make_runs(12)
         runs.loc[runs["interconnect"] == "loopback", ["valid", "reason"]] = [False, "diverged"]
