@@ -1,13 +1,12 @@
 # Nodeworth: how many nodes is your interconnect worth?
-#
-#   snakemake                                            the default study
-#   snakemake --configfile config/studies/smoke.yaml     another one
+#   snakemake [--configfile config/studies/smoke.yaml]
 
 import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
 
+from workflows.machine import hold_study
 from workflows.plan import check_cost, make_plan, source_digest, one_line_errors
 
 min_version("9.12")
@@ -30,10 +29,6 @@ pathvars:
     results=str(plan.results),
 
 
-wildcard_constraints:
-    processes=r"\d+",
-
-
 rule all:
     input:
         "<results>/report.pdf",
@@ -45,6 +40,11 @@ include: "workflows/rules/run.smk"
 include: "workflows/rules/collect.smk"
 include: "workflows/rules/analyse.smk"
 include: "workflows/rules/report.smk"
+
+
+onstart:
+    with one_line_errors():
+        held = hold_study(plan.results)
 
 
 onsuccess:

@@ -61,6 +61,29 @@ def only_study_on_this_machine(
         os.close(descriptor)
 
 
+def hold_study(results: Path) -> int:
+    """Take the lock of a study for as long as this process lives.
+
+    Returns
+    -------
+    int
+        Descriptor of the lock's file; it must stay open.
+
+    Raises
+    ------
+    InputError
+        If another process runs the study.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    descriptor = _open(results / ".lock")
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise InputError(f"{results}: another process is running this study") from None
+    return descriptor
+
+
 @contextlib.contextmanager
 def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     """End this process, in good order, when the Snakemake that started it is gone.

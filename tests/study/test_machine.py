@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from workflows.domain import InputError
-from workflows.machine import only_study_on_this_machine
+from workflows.machine import hold_study, only_study_on_this_machine
 from workflows.noise import Counters, noise_between, read_counters, wait_until_idle
 from workflows.plan import ROOT
 
@@ -54,6 +54,14 @@ def test_the_machine_is_not_shared(tmp_path):
     with only_study_on_this_machine(said.append, lock=lock):
         pass
     assert len(said) == 1
+
+
+def test_a_study_is_run_by_one_process(tmp_path):
+    held = hold_study(tmp_path / "results/mine")
+    with pytest.raises(InputError, match=r"results/mine: another process is running this study"):
+        hold_study(tmp_path / "results/mine")
+    os.close(held)
+    os.close(hold_study(tmp_path / "results/mine"))
 
 
 def test_the_lock_of_a_killed_study_is_free(tmp_path):

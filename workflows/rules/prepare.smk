@@ -12,6 +12,10 @@ OUTPUTS:
 """
 
 
+wildcard_constraints:
+    processes=r"\d+",
+
+
 rule prepare_serial:
     """Meshing {wildcards.case}"""
     output:
