@@ -6,8 +6,8 @@ import subprocess
 
 import pandas as pd
 import pytest
-from conftest import StudyFolder
 from machine_state import left_behind
+from study_folders import StudyFolder
 
 from workflows.plan import ROOT
 
