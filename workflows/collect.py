@@ -63,13 +63,16 @@ def imported_runs(plan: Plan) -> tuple[pd.DataFrame, list[LeftOut]]:
     InputError
         A file that cannot be read or is damaged: one line.
     """
-    tables, unread = [], []
+    tables, unread, blocks = [], [], 0
     for file in plan.study.imports:
         try:
             found = read_foreign(file)
         except TableError as error:
             raise InputError(str(error)) from None
-        tables.append(found.runs.dropna(axis="columns", how="all").assign(study=plan.study.name))
+        runs = found.runs.dropna(axis="columns", how="all")
+        # Blocks of two files were not run together, whatever their numbers.
+        tables.append(runs.assign(study=plan.study.name, block=runs["block"] + blocks))
+        blocks += int(runs["block"].max()) if len(runs) else 0
         unread += [LeftOut(f"in {file}", line) for line in found.unread]
     return (pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()), unread
 

@@ -42,6 +42,19 @@ def test_our_own_runs_and_theirs_in_one_table(study_folder, tmp_path):
     assert dict(scaling.groupby("kind")["reference_processes"].first()) == {"measured": 1, "published": 2}
 
 
+def test_blocks_of_two_files_are_not_paired(study_folder, tmp_path):
+    for name in ("first", "second"):
+        rows = "".join(f"duct,{name},{p},{8 / p}\n" for p in (1, 2))
+        (tmp_path / f"{name}.csv").write_text(f"case,interconnect,processes,seconds\n{rows}")
+    study = tmp_path / "two.yaml"
+    study.write_text("name: two\nimport: [first.csv, second.csv]\n")
+    done = study_folder.run(study, "--", "results/two/runs.csv")
+    assert done.returncode == 0, done.stderr
+    runs = pd.read_csv(study_folder.results("two") / "runs.csv")
+    blocks = runs.groupby("interconnect")["block"].apply(set)
+    assert not blocks["first"] & blocks["second"]
+
+
 def test_a_bad_import_is_one_line(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text("case,interconnect,processes,seconds\nduct,gigabit,2,-1\n")
     study = tmp_path / "bad.yaml"
