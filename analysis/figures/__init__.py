@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.figures.drawing import Drawing, save
+from analysis.figures.drawing import Drawing, drawable, save
 from analysis.figures.improvement import improvement_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
@@ -40,7 +40,7 @@ def draw_figures(
     list of Drawing
         Names are unique. A topic that has no data has no figure.
     """
-    labels = Labels(facts)
+    labels = Labels(drawable(facts))
     appearance = looks(labels.order(), runs["interconnect"].dropna().unique())
     return [
         *overview_figure(tables["scaling"], labels, appearance),

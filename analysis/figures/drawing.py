@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -173,3 +175,24 @@ def file_stem(*words: str, taken: set[str]) -> str:
 def shortened(label: str, width: int = 52, lines: int = 2) -> str:
     """Break a label into at most so many `lines` of at most `width` letters; what is cut ends in ``…``."""
     return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder="…")) or label
+
+
+def drawable(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts whose titles hold no letter that the figures' font lacks; such a letter becomes ``\ufffd``.
+
+    Other fonts are not on every machine, and a printer without one takes any room for such a letter.
+    """
+    known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
+
+    def plain(about: Mapping[str, Any]) -> dict[str, Any]:
+        title = "".join(
+            letter if letter.isspace() or ord(letter) in known else "\ufffd"
+            for letter in about.get("title") or ""
+        )
+        return {**about, "title": title} if title else dict(about)
+
+    titled = {
+        key: {name: plain(about) for name, about in facts.get(key, {}).items()}
+        for key in ("cases", "interconnects")
+    }
+    return {**facts, **titled}
