@@ -9,8 +9,6 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pandas as pd
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.bootstrap import Floats, percentile_interval
 from analysis.curves import Curve
@@ -19,6 +17,7 @@ from analysis.economics import joined, nodes_of
 from analysis.metrics import efficiency, incremental_efficiency
 from analysis.records import TableError
 from analysis.settings import Settings
+from analysis.yaml_files import read_yaml
 
 QUANTITIES = ("speedup_per_doubling", "incremental_efficiency", "efficiency")
 """What a rule may ask a minimum of."""
@@ -98,17 +97,7 @@ def read_rule(path: str | Path) -> Rule:
         In one line with file, key and what is allowed.
     """
     path = Path(path)
-    try:
-        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise TableError("there is no such file", str(path)) from None
-    except UnicodeDecodeError as error:
-        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise TableError(str(error.problem), str(path), f"line {mark.line + 1}" if mark else "") from None
-    except (OSError, YAMLError) as error:
-        raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None
+    data = read_yaml(path)
     fault = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(_RULE).iter_errors(data))
     if fault is not None:
         key = fault.json_path.removeprefix("$").removeprefix(".")

@@ -6,10 +6,8 @@ from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
 from analysis.records import TableError
+from analysis.yaml_files import read_yaml
 
 TEXTS = ("case", "interconnect", "kind")
 COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition")
@@ -86,16 +84,7 @@ def read_mapping(path: str | Path) -> Mapping:
         In one line with file, key and what is allowed.
     """
     path = Path(path)
-    try:
-        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise TableError("there is no such file", str(path)) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = str(error.problem).splitlines()[0]
-        raise TableError(problem, str(path), f"line {mark.line + 1}" if mark else "") from None
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None
+    data = read_yaml(path)
     return make_mapping(data, str(path))
 
 
