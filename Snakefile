@@ -31,8 +31,8 @@ pathvars:
 
 rule all:
     input:
-        "<results>/report.pdf",
-        "<results>/report.html",
+        multiext("<results>/report", ".pdf", ".html"),
+        multiext("<results>/proposal", ".pdf", ".tex", ".docx"),
 
 
 include: "workflows/rules/prepare.smk"
@@ -48,7 +48,7 @@ onstart:
 
 
 onsuccess:
-    print(f"done: {plan.results}/report.pdf and report.html", file=sys.stderr)
+    print(f"done: report and proposal in {plan.results}", file=sys.stderr)
 
 
 onerror:

@@ -141,12 +141,17 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Flo
         NaN where the draws are NaN.
     """
     count = draws.shape[-1]
-    k = max(int((count + 1) * (1 - level) / 2 + 1e-9), 1)
-    parted = np.partition(draws, [k - 1, count - k], axis=-1)
+    k = tail(count, level)
+    ordered = np.sort(draws, axis=-1)  # several times faster than np.partition with two ranks
     none = np.isnan(draws[..., :1])
-    low = np.where(none, np.nan, parted[..., k - 1 : k])
-    high = np.where(none, np.nan, parted[..., count - k : count - k + 1])
+    low = np.where(none, np.nan, ordered[..., k - 1 : k])
+    high = np.where(none, np.nan, ordered[..., count - k : count - k + 1])
     return low.min(axis=(-2, -1)), high.max(axis=(-2, -1))
+
+
+def tail(draws: int, level: float) -> int:
+    """Rank from either end at which the percentile interval of so many draws ends."""
+    return max(int((draws + 1) * (1 - level) / 2 + 1e-9), 1)
 
 
 def median_interval(times: Floats, level: float = 0.95) -> tuple[Floats, Floats, float]:

@@ -13,7 +13,7 @@ from analysis.bootstrap import Floats
 from analysis.comparison import pairs
 from analysis.curves import Curve
 from analysis.economics import Node, Tariff, interval, joined, nodes_of, remark
-from analysis.equivalence import equivalent_processes
+from analysis.equivalence import equivalent_processes, targets_of
 from analysis.settings import Settings
 
 
@@ -117,19 +117,6 @@ def break_even_rows(
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _targets(baseline: Curve, settings: Settings) -> tuple[Floats, Floats, Floats, Floats]:
-    """Target speedups and the baseline's process counts for them, each with its draws."""
-    if settings.target_speedups:
-        target = np.array(settings.target_speedups)
-        processes = equivalent_processes(baseline.processes, baseline.speedup, target)
-        target_draws = target[:, None, None]
-        draws = equivalent_processes(baseline.processes, baseline.speedup_draws, target_draws)
-        return target, target_draws, processes, draws
-    counts = np.flatnonzero(baseline.own[: np.argmax(baseline.speedup) + 1])
-    processes = baseline.processes[counts].astype(float)
-    return baseline.speedup[counts], baseline.speedup_draws[counts], processes, processes[:, None, None]
-
-
 def _whole_nodes(curve: Curve, processes: Floats, node: Node) -> Floats:
     """Nodes for a number of processes between the measured counts, rounded up.
 
@@ -145,7 +132,7 @@ def _whole_nodes(curve: Curve, processes: Floats, node: Node) -> Floats:
 def _compared(
     baseline: Curve, other: Curve, kind: str, offered: Mapping[str, Tariff], node: Node, settings: Settings
 ) -> pd.DataFrame:
-    target, target_draws, processes, processes_draws = _targets(baseline, settings)
+    target, target_draws, processes, processes_draws = targets_of(baseline, settings)
     equivalent = equivalent_processes(other.processes, other.speedup, target)
     equivalent_draws = equivalent_processes(other.processes, other.speedup_draws, target_draws)
     tariff_b, tariff_e = offered[baseline.interconnect], offered[other.interconnect]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.bootstrap import percentile_interval
 from analysis.curves import Curve
@@ -113,8 +114,15 @@ def _one_place(kind: str) -> bool:
 
 def share_blocks(first: Sample, second: Sample) -> bool:
     """Whether at least half of the smaller sample's blocks are the other's too."""
-    common = np.intersect1d(first.blocks, second.blocks)
+    common, _ = _common(first, second)
     return 2 * len(common) >= min(len(first.blocks), len(second.blocks))
+
+
+def _common(first: Sample, second: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the common blocks in either sample."""
+    if np.array_equal(first.blocks, second.blocks):  # as a rule, and far faster
+        return np.arange(len(first.blocks)), np.arange(len(first.blocks))
+    return np.intersect1d(first.blocks, second.blocks, return_indices=True)[1:]
 
 
 def tell_apart(first: Sample, second: Sample, paired: bool, seed: int) -> tuple[int, float]:
@@ -130,7 +138,7 @@ def tell_apart(first: Sample, second: Sample, paired: bool, seed: int) -> tuple[
     p_value : float
         NaN with fewer than two of these.
     """
-    _, mine, theirs = np.intersect1d(first.blocks, second.blocks, return_indices=True)
+    mine, theirs = _common(first, second)
     blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
     if blocks < 2:
         return blocks, np.nan
@@ -180,6 +188,50 @@ def _gain(one: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[
         "gain_percent": oversubscription_gain_percent(seconds, seconds_of_one),
         "gain_low": low,
         "gain_high": high,
+        "blocks": None if simulated else blocks,
+        "p_value": np.nan if simulated else p_value,
+    }
+
+
+def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Rows of the placement table of one case: what fewer processes a node bring over the most packed.
+
+    At each count of an interconnect and level, the baseline is the placement with the most processes a
+    node. Placements of one count are of the same blocks: the test is paired where they share them.
+    """
+    placed = [(curve, j) for curve in curves if curve.processes_per_node for j in np.flatnonzero(curve.own)]
+    points: dict[tuple, list[tuple[Curve, int]]] = {}
+    for curve, j in sorted(placed, key=lambda one: -one[0].processes_per_node):
+        key = (curve.kind, curve.interconnect, curve.oversubscription, curve.processes[j])
+        points.setdefault(key, []).append((curve, j))
+    for _, (packed, *others) in sorted(points.items(), key=lambda item: item[0]):
+        for spread in others:
+            yield _placement_gain(*packed, *spread, settings)
+
+
+def _placement_gain(packed: Curve, i: int, spread: Curve, j: int, settings: Settings) -> dict[str, object]:
+    seconds, seconds_of_baseline = spread.table["seconds"][j], packed.table["seconds"][i]
+    low, high = percentile_interval(improvement_percent(spread.draws[j], packed.draws[i]), settings.level)
+    simulated = spread.kind == "simulated"
+    paired = not simulated and share_blocks(packed.samples[i], spread.samples[j])
+    blocks, p_value = tell_apart(packed.samples[i], spread.samples[j], paired, settings.seed)
+    return {
+        "case": spread.case,
+        "interconnect": spread.interconnect,
+        "kind": spread.kind,
+        "oversubscription": spread.oversubscription,
+        "processes": spread.processes[j],
+        "cores": spread.table["cores"][j],
+        "processes_per_node_of_baseline": packed.processes_per_node,
+        "processes_per_node": spread.processes_per_node,
+        "nodes_of_baseline": packed.table["nodes"][i],
+        "nodes": spread.table["nodes"][j],
+        "seconds_of_baseline": seconds_of_baseline,
+        "seconds": seconds,
+        "gain_percent": improvement_percent(seconds, seconds_of_baseline),
+        "gain_low": low,
+        "gain_high": high,
+        "paired": paired,
         "blocks": None if simulated else blocks,
         "p_value": np.nan if simulated else p_value,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis import metrics
-from analysis.bootstrap import Floats
-from analysis.points import CasePoints, Sample
+from analysis.bootstrap import Floats, percentile_interval
+from analysis.points import CasePoints, Sample, cases
 from analysis.records import TableError
 from analysis.settings import Settings
 
@@ -52,8 +53,8 @@ class Curve:
         ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``; nodes 0 is unknown.
     samples : list of Sample
     reference : Reference
-    speedup : array (counts,)
-        Weak scaling: the scaled speedup.
+    speedup, speedup_low, speedup_high : arrays (counts,)
+        With the ends of its interval. Weak scaling: the scaled speedup.
     draws, speedup_draws : arrays (counts, scenarios, B)
         Of the median time and of the speedup.
     own : array (counts,) of bool
@@ -69,6 +70,8 @@ class Curve:
     samples: list[Sample]
     reference: Reference
     speedup: Floats
+    speedup_low: Floats
+    speedup_high: Floats
     draws: Floats
     speedup_draws: Floats
     own: NDArray[np.bool_]
@@ -86,6 +89,26 @@ def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
     counts = points.groupby(["kind", "interconnect"]).size().reset_index(name="points")
     counts = counts.sort_values(["kind", "points", "interconnect"], ascending=[True, False, True])
     return counts.groupby("kind")["interconnect"].agg(list).to_dict()
+
+
+def all_curves(runs: pd.DataFrame, settings: Settings) -> Iterator[list[Curve]]:
+    """All curves of each case in turn, for cases that have any.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.records.read_runs` gives it.
+    settings : Settings
+
+    Raises
+    ------
+    TableError
+        See `make_curves`.
+    """
+    ranked = ranking(runs)
+    for points in cases(runs, settings) if ranked else ():
+        if curves := make_curves(points, ranked, settings):
+            yield curves
 
 
 def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Settings) -> list[Curve]:
@@ -190,6 +213,7 @@ def _curve(
         [points.samples[number] for number in numbers],
         reference,
         speedup,
+        *percentile_interval(speedup_draws, settings.level),
         draws,
         speedup_draws,
         numbers != (-1 if serial is None else serial),

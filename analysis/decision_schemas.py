@@ -42,6 +42,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "item": _TEXT,
         "source": _NOTE,
         "note": _NOTE,
+        "node_year": _COUNT,
     },
     "value": {
         **_CURVE,
@@ -108,6 +109,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "most_jobs": _FLAG,
         "may_be_most_jobs": _FLAG,
         "least_time_efficient": _FLAG,
+        "serial": _FLAG,
     },
     "advice": {
         "case": _TEXT,
@@ -151,7 +153,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
 }
 
 DECISION_TABLES = {
-    name: pa.DataFrameSchema(columns, name=name, ordered=True, strict=True, coerce=True)
+    name: pa.DataFrameSchema({**columns, "site": _NOTE}, name=name, ordered=True, strict=True, coerce=True)
     for name, columns in _COLUMNS.items()
 }
 """Schema of each table by its name, which is that of its file; docs say what the columns mean."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from analysis.break_even import break_even_rows
-from analysis.curves import Curve, make_curves, ranking
+from analysis.curves import Curve
 from analysis.decision_schemas import conform
-from analysis.economics import Node, Offer, cluster_costs, nodes_of, tariffs, value_rows
-from analysis.points import cases
+from analysis.economics import Node, Offer, Tariff, cluster_costs, tariffs, value_rows
 from analysis.purchase import Mix, purchase_rows
 from analysis.records import TableError
 from analysis.settings import Settings
+
+MONEY = ("cost", "value", "break_even")
+"""Tables that every study with prices has."""
 
 
 @dataclass(frozen=True)
@@ -36,56 +37,75 @@ class Market:
     mix: Mix | None = None
 
 
-def curves_by_case(runs: pd.DataFrame, settings: Settings) -> list[list[Curve]]:
-    """Curves of every case of a runs table (as `analysis.records.read_runs` gives it)."""
-    ranked = ranking(runs)
-    return [make_curves(points, ranked, settings) for points in cases(runs, settings)]
-
-
-def money_tables(runs: pd.DataFrame, market: Market, settings: Settings) -> dict[str, pd.DataFrame]:
-    """Make the tables ``cost``, ``value``, ``break_even`` and, with a mix, ``purchase``.
+def market_costs(runs: pd.DataFrame, market: Market) -> pd.DataFrame:
+    """What clusters of every size up to the largest that was run on cost, as table ``cost``.
 
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.records.read_runs` gives it.
+        As `analysis.records.read_runs` gives it, with a valid row.
     market : Market
-    settings : Settings
-
-    Returns
-    -------
-    dict of DataFrame
-        With the columns of `analysis.decision_schemas.DECISION_TABLES`. ``cost`` has a row for every
-        interconnect with an offer and every number of nodes that was run on.
 
     Raises
     ------
     TableError
-        If no number of nodes is known, an item is not in its book, currencies differ, or a case of the
-        mix was not measured.
+        If no number of nodes is known, an item is not in its book, or currencies differ.
     """
-    all_curves, node = curves_by_case(runs, settings), market.node
-    sizes = measured_nodes(all_curves, node.cores)
+    sizes = measured_nodes(runs, market.node.cores)
     if not sizes:
         raise TableError("no run says on how many nodes it was: state the cores of a node", column="nodes")
     if not market.offers:
         raise TableError("no interconnect has a price", "prices", column="interconnect")
-    costs = cluster_costs(market.offers, node, range(1, max(sizes) + 1))
-    offered = tariffs(costs)
-    values = [value_rows(curves, offered, node, settings) for curves in all_curves if curves]
-    ranked = ranking(runs)
-    evens = [break_even_rows(curves, ranked, offered, node, settings) for curves in all_curves if curves]
-    tables = {
-        "cost": costs[costs["nodes"].isin(sizes)],
-        "value": pd.concat([pd.DataFrame(), *values]),
-        "break_even": pd.concat([pd.DataFrame(), *evens]),
+    return cluster_costs(market.offers, market.node, range(1, max(sizes) + 1))
+
+
+def measured_nodes(runs: pd.DataFrame, cores_per_node: int | None) -> list[int]:
+    """Numbers of nodes on which anything was run, increasing; see `analysis.economics.nodes_of`."""
+    valid = runs[runs["valid"]]
+    nodes = valid["nodes"]
+    if cores_per_node is not None:
+        nodes = nodes.fillna(-(-valid["cores"] // cores_per_node))
+    return sorted({int(count) for count in nodes.dropna().unique()})
+
+
+def money_pieces(
+    curves: Sequence[Curve],
+    ranked: dict[str, list[str]],
+    offered: Mapping[str, Tariff],
+    node: Node,
+    settings: Settings,
+) -> dict[str, list[pd.DataFrame]]:
+    """Rows of the tables ``value`` and ``break_even`` from all curves of one case."""
+    found = {
+        "value": value_rows(curves, offered, node, settings),
+        "break_even": break_even_rows(curves, ranked, offered, node, settings),
     }
-    if market.mix is not None:
-        tables["purchase"] = purchase_rows(all_curves, offered, node, market.mix, settings)
+    return {name: [table] if len(table) else [] for name, table in found.items()}
+
+
+def whole_market(
+    runs: pd.DataFrame,
+    costs: pd.DataFrame,
+    of_cases: Iterable[Sequence[Curve]],
+    market: Market,
+    settings: Settings,
+) -> dict[str, pd.DataFrame]:
+    """Tables ``cost``, for the numbers of nodes that were run on, and ``purchase``.
+
+    The latter only with a mix of which every case has a valid run.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    costs : DataFrame
+        As `market_costs` gives it for these runs.
+    of_cases : iterable of sequences of Curve
+        All curves of each case of the mix.
+    market : Market
+    settings : Settings
+    """
+    sizes, of_cases = measured_nodes(runs, market.node.cores), list(of_cases)
+    tables = {"cost": costs[costs["nodes"].isin(sizes)]}
+    if market.mix is not None and {curves[0].case for curves in of_cases} >= set(market.mix.weights):
+        tables["purchase"] = purchase_rows(of_cases, tariffs(costs), market.node, market.mix, settings)
     return {name: conform(name, table) for name, table in tables.items()}
-
-
-def measured_nodes(all_curves: Sequence[Sequence[Curve]], cores_per_node: int | None) -> list[int]:
-    """Numbers of nodes on which anything was run, increasing."""
-    counts = [nodes_of(curve, cores_per_node) for curves in all_curves for curve in curves]
-    return sorted({int(count) for nodes in counts for count in nodes[~np.isnan(nodes)]})

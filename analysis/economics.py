@@ -40,12 +40,15 @@ class Node:
         Of the price.
     cores : int or None
         Cores of a node, by which nodes are counted where the runs do not say.
+    source : str
+        Where the price is from.
     """
 
     price: float
     currency: str
     year: int
     cores: int | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -100,7 +103,9 @@ def cluster_costs(offers: Mapping[str, Offer], node: Node, nodes: ArrayLike) -> 
             node.price + costs[f"interconnect_price_per_node{end}"]
         )
     share = costs["interconnect_price_per_node"] / (node.price + costs["interconnect_price_per_node"])
-    return conform("cost", costs.assign(node_price=node.price, interconnect_percent=100 * share))
+    return conform(
+        "cost", costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
+    )
 
 
 def joined(*notes: object) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.bootstrap import Floats, percentile_interval
 from analysis.curves import Curve
+from analysis.frames import Piece
 from analysis.settings import Settings
 
 
@@ -53,44 +54,66 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
     return np.where(np.isnan(target) | np.isnan(speedup).any(axis=0), np.nan, found)
 
 
-def equivalent_rows(
-    baseline: Curve, other: Curve, kind: str, settings: Settings
-) -> Iterator[dict[str, object]]:
-    """Rows of the node-equivalent table for one pair of curves, one a target speedup.
+class Targets(NamedTuple):
+    """Speedups for which equivalents are told, and the baseline's process counts for them.
 
-    The targets are the speedups that the baseline has at each of its own counts up to its peak, drawn
-    anew with it; or the settings' targets, for which the baseline's count is interpolated too.
+    Attributes
+    ----------
+    speedup, processes : array (targets,)
+    speedup_draws, processes_draws : array (targets, scenarios, B)
+        Axes of length 1 where nothing is drawn.
+    """
+
+    speedup: Floats
+    speedup_draws: Floats
+    processes: Floats
+    processes_draws: Floats
+
+
+def targets_of(baseline: Curve, settings: Settings) -> Targets:
+    """Speedups that a baseline has at each of its own counts up to its peak, drawn anew with it.
+
+    Or the settings' targets, for which the baseline's count is interpolated as `equivalent_processes`
+    does.
     """
     if settings.target_speedups:
         target = np.array(settings.target_speedups)
         target_draws = target[:, None, None]
-        baseline_processes = _told(equivalent_processes(baseline.processes, baseline.speedup, target))
-    else:
-        counts = np.flatnonzero(baseline.own[: np.argmax(baseline.speedup) + 1])
-        target, target_draws = baseline.speedup[counts], baseline.speedup_draws[counts]
-        baseline_processes = baseline.processes[counts].astype(float)
+        processes = equivalent_processes(baseline.processes, baseline.speedup, target)
+        draws = equivalent_processes(baseline.processes, baseline.speedup_draws, target_draws)
+        return Targets(target, target_draws, processes, draws)
+    counts = np.flatnonzero(baseline.own[: np.argmax(baseline.speedup) + 1])
+    processes = baseline.processes[counts].astype(float)
+    return Targets(
+        baseline.speedup[counts], baseline.speedup_draws[counts], processes, processes[:, None, None]
+    )
+
+
+def equivalent_pieces(baseline: Curve, other: Curve, kind: str, settings: Settings) -> list[Piece]:
+    """Rows of the node-equivalent table for one pair of curves, one a target of `targets_of`."""
+    target, target_draws, processes, _ = targets_of(baseline, settings)
     if not len(target):
-        return
+        return []
+    baseline_processes = _told(processes)
     equivalent = equivalent_processes(other.processes, other.speedup, target)
     draws = equivalent_processes(other.processes, other.speedup_draws, target_draws)
     low, high = percentile_interval(draws, settings.level)
-    saved = baseline_processes - np.where(np.isinf(equivalent), np.nan, equivalent)
-    for i in range(len(target)):
-        yield {
-            "case": baseline.case,
-            "target_speedup": target[i],
-            "baseline_interconnect": baseline.interconnect,
-            "interconnect": other.interconnect,
-            "kind": kind,
-            "oversubscription": baseline.oversubscription,
-            "processes_per_node": baseline.processes_per_node,
-            "baseline_processes": baseline_processes[i],
-            "equivalent_processes": _told(equivalent[i]),
-            "equivalent_low": _told(low[i]),
-            "equivalent_high": _told(high[i]),
-            "processes_saved": saved[i],
-            "attainable": equivalent[i] != np.inf,
-        }
+    columns = {
+        "case": baseline.case,
+        "target_speedup": target,
+        "baseline_interconnect": baseline.interconnect,
+        "interconnect": other.interconnect,
+        "kind": kind,
+        "oversubscription": baseline.oversubscription,
+        "processes_per_node": baseline.processes_per_node,
+        "baseline_processes": baseline_processes,
+        "equivalent_processes": _told(equivalent),
+        "equivalent_low": _told(low),
+        "equivalent_high": _told(high),
+        "processes_saved": baseline_processes - np.where(np.isinf(equivalent), np.nan, equivalent),
+        "attainable": equivalent != np.inf,
+    }
+    return [columns]
 
 
 def _told(processes: Floats) -> Floats:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.curves import Curve, make_curves, ranking
-from analysis.points import cases
+from analysis.curves import Curve, all_curves
 from analysis.settings import Settings
+from analysis.sites import split
 
 
 def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
@@ -28,16 +28,21 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
     -------
     dict of str
         Text by file name, ``<case>.<interconnect>.<kind>.x<oversubscription>.txt``, with the processes
-        a node where placement varies.
+        a node where placement varies and the site where there are several.
     """
-    ranked, settings = ranking(runs), Settings(draws=100)
-    curves = [curve for points in cases(runs, settings) for curve in make_curves(points, ranked, settings)]
-    return {_name(curve): _text(curve) for curve in curves}
+    settings = Settings(draws=100)
+    return {
+        _name(curve, site): _text(curve)
+        for site, own in split(runs)
+        for curves in all_curves(own, settings)
+        for curve in curves
+    }
 
 
-def _name(curve: Curve) -> str:
+def _name(curve: Curve, site: str) -> str:
     placed = "" if curve.processes_per_node is None else f".{curve.processes_per_node:g}-a-node"
-    return f"{curve.case}.{curve.interconnect}.{curve.kind}.x{curve.oversubscription}{placed}.txt"
+    at = f".{site}" if site else ""
+    return f"{curve.case}.{curve.interconnect}.{curve.kind}.x{curve.oversubscription}{placed}{at}.txt"
 
 
 def _text(curve: Curve) -> str:

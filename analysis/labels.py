@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.formats import is_missing, percent
+from analysis.formats import is_missing, percent, plain
 from analysis.settings import Settings
 
 SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
@@ -32,8 +32,8 @@ class Labels:
     ----------
     facts : mapping
         What is known of the study besides its tables; read here are ``cases`` and ``interconnects``,
-        each a mapping of name to a mapping with ``title``, and ``study`` with ``compare_kinds`` and
-        ``level``. A name that is missing there is its own title.
+        each a mapping of name to a mapping with ``title``, and ``study`` with ``compare_kinds``,
+        ``level`` and ``scaling``. A name that is missing there is its own title.
     """
 
     facts: Mapping[str, Any]
@@ -52,13 +52,51 @@ class Labels:
         known = self.facts.get("interconnects", {}).get(name, {})
         kind = known.get("kind", DIRECT) if kind is None else kind
         title = one_line(known.get("title") or name)
-        plain = kind == DIRECT or is_missing(kind) or f"({kind})" in title
-        return title if plain else f"{title} ({one_line(kind)})"
+        told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
+        return title if told else f"{title} ({one_line(kind)})"
+
+    def curve(self, row: Mapping[Hashable, Any]) -> str:
+        """Title of the curve of a table's row: interconnect, and processes per node where they vary."""
+        name = self.interconnect(row["interconnect"], row["kind"])
+        placement = row.get("processes_per_node")
+        if is_missing(placement):
+            return name
+        return f"{name} with {plain(placement)} {'process' if placement == 1 else 'processes'} per node"
+
+    @property
+    def weak(self) -> bool:
+        """Whether sizes grow with the processes; without a word of the study they do not."""
+        return self.facts.get("study", {}).get("scaling") == "weak"
+
+    @property
+    def speedup(self) -> str:
+        """What speedup is called: weak scaling has a scaled one."""
+        return "scaled speedup" if self.weak else "speedup"
+
+    @property
+    def title(self) -> str:
+        """Heading of what is written about the study."""
+        study = self.facts.get("study", {})
+        return one_line(
+            study.get("title") or study.get("description") or study.get("name") or "Scaling study"
+        )
+
+    @property
+    def subtitle(self) -> str:
+        """The study's name, the day of its results, and what wrote it."""
+        name = self.facts.get("study", {}).get("name")
+        made, version = self.facts.get("made"), self.facts.get("version")
+        parts = [
+            f"Study {name}" if name else "",
+            "" if is_missing(made) else str(made)[:10],
+            f"Nodeworth {version}" if version else "Nodeworth",
+        ]
+        return one_line(" · ".join(filter(None, parts)))
 
     @property
     def level(self) -> str:
         """Nominal level of the intervals, as text."""
-        return percent(100 * self.facts.get("study", {}).get("level", DEFAULT_LEVEL), places=0)
+        return percent(100 * self.facts.get("settings", {}).get("level", DEFAULT_LEVEL), places=0)
 
     @property
     def declared(self) -> list[list[str]]:

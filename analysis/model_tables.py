@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.bootstrap import Floats, percentile_interval
-from analysis.curves import Curve, make_curves, ranking
-from analysis.metrics import scaled_speedup
-from analysis.models import MODELS, Model, cost_terms, fractions, least_seconds, turning_point
-from analysis.points import cases
-from analysis.schemas import COUNT, FLAG, NOTE, NUMBER, POSITIVE, TEXT, table_schema, validated
+from analysis.curves import Curve
+from analysis.frames import Pieces
+from analysis.models import (
+    MODELS_OF,
+    Model,
+    cost_terms,
+    fractions,
+    held_out_errors,
+    least_seconds,
+    leave_each_out,
+    turning_point,
+)
+from analysis.schemas import COUNT, FLAG, NOTE, NUMBER, POSITIVE, TEXT, table_schema
 from analysis.settings import Settings
 
 DRAWS = 1_000
-"""Bootstrap draws that are fitted; the first of those of the study."""
-GRID = 40
-"""Process counts at which a fitted curve is told, at most."""
+"""Bootstrap draws that are fitted at most."""
+SHARE = 4
+"""Of so many draws the study makes, one is fitted."""
+GRID = 16
+"""Process counts besides the measured ones at which a fitted curve is told, at most."""
 
 _CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, "model": TEXT}
 MODEL_TABLES = {
@@ -67,157 +77,184 @@ MODEL_TABLES = {
     ),
 }
 """Schema of each table of this module by its name."""
+_OF_A_CURVE = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
+_OF_A_FIT = [name for name in MODEL_TABLES["models"].columns if name not in (*_OF_A_CURVE, "best", "site")]
 
 
-def make_model_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
-    """Fit every model that fits the study's kind of scaling to every curve.
+def model_pieces(curves: Sequence[Curve], settings: Settings) -> Pieces:
+    """Fit every model that fits the study's kind of scaling to every curve of a case.
 
     Models of a curve are compared by their held-out error: the mean over its process counts of the
     relative error at a count that the fit did not see; `best` has the least, of equals the one with
-    the fewest coefficients. Intervals are refits to bootstrap draws. Nothing is told beyond
-    `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite.
+    the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is told
+    beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite.
     `limit_speedup` is the formula's own bound, not a prediction.
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.records.read_runs` gives it.
+    curves : sequence of Curve
     settings : Settings
 
     Returns
     -------
-    dict of DataFrame
+    Pieces
         ``models``, one row a curve and model; ``model_curves``, fitted times and speedups to draw.
     """
-    ranked = ranking(runs)
-    rows: dict[str, list[dict[str, object]]] = {name: [] for name in MODEL_TABLES}
-    for points in cases(runs, settings):
-        for curve in make_curves(points, ranked, settings):
-            found, grid = _curve_rows(curve, settings)
-            rows["models"] += found
-            rows["model_curves"] += grid
-    return {name: validated(schema, pd.DataFrame(rows[name])) for name, schema in MODEL_TABLES.items()}
+    pieces: Pieces = {"models": [], "model_curves": []}
+    for group in _alike(curves, fitted_draws(settings.draws)):
+        fits = [fit_model(group, model, settings.extrapolation) for model in MODELS_OF[settings.scaling]]
+        pieces["models"].append(_model_columns(group, fits, settings.level))
+        told = [fit for fit in fits if not isinstance(fit, Unfitted)]
+        pieces["model_curves"] += [_curve_columns(group, told, settings.level)] if told else []
+    return pieces
+
+
+def fitted_draws(draws: int) -> int:
+    """Number of bootstrap draws that are fitted, the first of all: a quarter, 100 to `DRAWS`."""
+    return min(max(draws // SHARE, 100), DRAWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Curves of a case with the same process counts, which are fitted together.
+
+    Attributes
+    ----------
+    curves : list of Curve
+    processes : array (counts,)
+        What is fitted; above level 1 without the shared serial run, which is a point of level 1.
+    seconds : array (counts, curves)
+    draws : array (counts, curves, scenarios, B)
+    reference_seconds : array (curves,)
+    reference_draws : array (curves, scenarios, B)
+    """
+
+    curves: list[Curve]
+    processes: NDArray[np.int64]
+    seconds: Floats
+    draws: Floats
+    reference_seconds: Floats
+    reference_draws: Floats
+
+    @property
+    def names(self) -> dict[str, NDArray]:
+        """Columns (curves,) that say which curve a row is about."""
+        return {key: np.array([getattr(curve, key) for curve in self.curves], object) for key in _OF_A_CURVE}
+
+
+def _alike(curves: Sequence[Curve], draws: int) -> Iterator[Group]:
+    """Curves in groups of the same fitted counts and shape of draws, in their order."""
+
+    def fitted(curve: Curve) -> NDArray[np.bool_]:
+        return curve.own | (curve.oversubscription == 1)
+
+    def key(curve: Curve) -> tuple:
+        return tuple(curve.processes[fitted(curve)]), curve.draws.shape[1:]
+
+    for (processes, _), members in groupby(curves, key):
+        group = list(members)
+        yield Group(
+            curves=group,
+            processes=np.array(processes),
+            seconds=np.stack([curve.table["seconds"][fitted(curve)] for curve in group], axis=1),
+            draws=np.stack([curve.draws[fitted(curve)][..., :draws] for curve in group], axis=1),
+            reference_seconds=np.array([curve.reference.seconds for curve in group]),
+            reference_draws=np.stack([curve.reference.draws[:, :draws] for curve in group]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A model fitted to one curve.
+    """A model fitted to the curves of a group.
 
     Attributes
     ----------
-    curve : Curve
     model : Model
-    processes, seconds : arrays (counts,)
-        What it was fitted to.
-    coefficients : array (coefficients, 1)
-    draws : array (coefficients, scenarios × B)
+    coefficients : array (coefficients, curves)
+    draws : array (coefficients, curves × scenarios × B)
         Refits to bootstrap draws, NaN where there are none.
-    shape : tuple of int
-        Scenarios, B.
+    held_out : array (counts, curves)
+        Relative error at each count of a fit to the others.
     told_to : int
         Largest process count of which it may speak.
     """
 
-    curve: Curve
     model: Model
-    processes: NDArray[np.int64]
-    seconds: Floats
     coefficients: Floats
     draws: Floats
-    shape: tuple[int, int]
+    held_out: Floats
     told_to: int
 
-    def interval(self, draws: Floats, level: float) -> tuple[Floats, Floats]:
-        """Interval of draws (..., scenarios × B)."""
-        return percentile_interval(draws.reshape(*draws.shape[:-1], *self.shape), level)
 
-    def speedup(self, seconds: Floats, reference: Floats | float, processes: Floats) -> Floats:
-        """Speedup of predicted times; weak scaling: the scaled speedup."""
-        ratio = self.curve.table["cores"][-1] / self.curve.processes[-1]
-        cores = 1 if self.model.scaling == "strong" else processes * ratio
-        reference_cores = 1 if self.model.scaling == "strong" else self.curve.reference.cores
-        return scaled_speedup(seconds, reference, cores, reference_cores)
+@dataclass(frozen=True)
+class Unfitted:
+    """A model that curves have too few counts for, and the sentence that says so."""
 
-    @property
-    def reference_draws(self) -> Floats:
-        """Draws (scenarios × B) of the reference time."""
-        return self.curve.reference.draws[:, :DRAWS].reshape(-1)
+    model: Model
+    note: str
 
 
-def fit_model(curve: Curve, model: Model, extrapolation: float) -> Fit | str:
-    """Fit a model to a curve; a sentence where the curve has too few counts.
-
-    Above level 1 the shared serial run is left out: it is a point of level 1.
-    """
-    use = curve.own | (curve.oversubscription == 1)
-    processes, seconds, draws = (
-        curve.processes[use],
-        curve.table["seconds"][use],
-        curve.draws[use][..., :DRAWS],
-    )
-    needed = model.coefficients + 1
-    if len(processes) < needed:
-        return f"needs {needed} process counts, has {len(processes)}"
-    flat = draws.reshape(len(processes), -1)
-    none = np.full((model.coefficients, flat.shape[1]), np.nan)
-    refits = none if np.isnan(flat).any() else model.fit(processes, flat)
-    fitted = model.fit(processes, seconds[:, None])
-    told_to = int(extrapolation * processes[-1])
-    return Fit(curve, model, processes, seconds, fitted, refits, draws.shape[1:], told_to)
+def fit_model(group: Group, model: Model, extrapolation: float) -> Fit | Unfitted:
+    """Fit a model to all curves of a group."""
+    counts, needed = len(group.processes), model.coefficients + 1
+    if counts < needed:
+        return Unfitted(model, f"needs {needed} process counts, has {counts}")
+    drawn = group.draws.reshape(counts, -1)
+    parts = [group.seconds, leave_each_out(group.seconds), drawn]
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    fitted, others, refits = np.split(model.fit(group.processes, np.hstack(parts)), ends, axis=1)
+    refits[:, np.isnan(drawn).any(axis=0)] = np.nan
+    errors = held_out_errors(model, group.processes, group.seconds, others)
+    return Fit(model, fitted, refits, errors, int(extrapolation * group.processes[-1]))
 
 
-def _curve_rows(curve: Curve, settings: Settings) -> tuple[list[dict], list[dict]]:
-    """Rows of both tables for one curve."""
-    rows, grid = [], []
-    for model in (model for model in MODELS if model.scaling == settings.scaling):
-        row = {
-            "case": curve.case,
-            "interconnect": curve.interconnect,
-            "kind": curve.kind,
-            "oversubscription": curve.oversubscription,
-            "processes_per_node": curve.processes_per_node,
-            "model": model.name,
-        }
-        fit = fit_model(curve, model, settings.extrapolation)
-        if isinstance(fit, str):
-            rows.append(row | {"formula": model.formula, "note": fit})
-            continue
-        rows.append(row | {"formula": model.formula} | _model_row(fit, settings.level))
-        grid += [row | point for point in _grid(fit, settings.level)]
-    held_out = [round(row.get("held_out_percent", np.inf), 6) for row in rows]
-    best = int(np.argmin(held_out))  # of equals the first, which has the fewest coefficients
-    return [row | {"best": i == best and held_out[i] < np.inf} for i, row in enumerate(rows)], grid
+def _model_columns(group: Group, fits: Sequence[Fit | Unfitted], level: float) -> dict[str, NDArray]:
+    """Columns of ``models``, the models of a curve one below the other."""
+    parts, size = [_one_model(group, fit, level) for fit in fits], len(group.curves)
+    columns = {
+        name: np.stack([np.broadcast_to(part.get(name, np.nan), size) for part in parts], axis=1).ravel()
+        for name in _OF_A_FIT
+    }
+    errors = columns["held_out_percent"].astype(float).reshape(-1, len(parts)).round(6)
+    errors[np.isnan(errors)] = np.inf
+    best = errors.argmin(axis=1)[:, None] == np.arange(len(parts))  # of equals the fewest coefficients
+    repeated = {name: np.repeat(column, len(parts)) for name, column in group.names.items()}
+    return repeated | columns | {"best": (best & np.isfinite(errors)).ravel()}
 
 
-def _model_row(fit: Fit, level: float) -> dict[str, object]:
+def _one_model(group: Group, fit: Fit | Unfitted, level: float) -> dict[str, NDArray]:
+    """Columns (curves,) of one model."""
     model = fit.model
-    predicted = model.seconds(fit.processes, fit.coefficients)[:, 0]
-    row = {
-        "counts": len(fit.processes),
-        "fitted_from": fit.processes[0],
-        "fitted_to": fit.processes[-1],
-        "told_to": fit.told_to,
-        "fit_error_percent": 100 * np.abs(predicted / fit.seconds - 1).mean(),
-        "held_out_percent": 100 * model.held_out_errors(fit.processes, fit.seconds).mean(),
+    about = {"model": np.array(model.name, object), "formula": np.array(model.formula, object)}
+    if isinstance(fit, Unfitted):
+        return about | {"note": np.array(fit.note, object)}
+    predicted = model.seconds(group.processes, fit.coefficients)
+    columns = about | {
+        "counts": np.array(len(group.processes)),
+        "fitted_from": group.processes[0],
+        "fitted_to": group.processes[-1],
+        "told_to": np.array(fit.told_to),
+        "fit_error_percent": 100 * np.abs(predicted / group.seconds - 1).mean(axis=0),
+        "held_out_percent": 100 * fit.held_out.mean(axis=0),
+        "note": np.array(None, object),
     }
     costs, cost_draws = cost_terms(model, fit.coefficients), cost_terms(model, fit.draws)
     terms = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
-    row |= dict(zip(terms, costs[:, 0], strict=True))
-    values = dict(zip(("serial_fraction", "coherency"), fractions(model, fit.coefficients), strict=True))
-    draws = dict(zip(("serial_fraction", "coherency"), fractions(model, fit.draws), strict=True))
+    columns |= dict(zip(terms, costs, strict=True))
+    names = ("serial_fraction", "coherency")
+    values = dict(zip(names, fractions(model, fit.coefficients), strict=True))
+    draws = dict(zip(names, fractions(model, fit.draws), strict=True))
     if model.scaling == "strong":
-        values["peak"], draws["peak"] = (
-            _within(fit, turning_point(costs)),
-            _within(fit, turning_point(cost_draws)),
-        )
+        values["peak"] = _within(fit, turning_point(costs))
+        draws["peak"] = _within(fit, turning_point(cost_draws))
         with np.errstate(divide="ignore"):
-            values["limit"] = fit.curve.reference.seconds / least_seconds(costs)
-            draws["limit"] = fit.reference_draws / least_seconds(cost_draws)
+            values["limit"] = group.reference_seconds / least_seconds(costs)
+            draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws)
     told = {"peak": "peak_processes", "limit": "limit_speedup"}
     for name, value in values.items():
-        low, high = fit.interval(draws[name], level)
-        row |= {told.get(name, name): value[0], f"{name}_low": low, f"{name}_high": high}
-    return row
+        low, high = percentile_interval(draws[name].reshape(group.reference_draws.shape), level)
+        columns |= {told.get(name, name): value, f"{name}_low": low, f"{name}_high": high}
+    return columns
 
 
 def _within(fit: Fit, processes: Floats) -> Floats:
@@ -225,19 +262,35 @@ def _within(fit: Fit, processes: Floats) -> Floats:
     return np.where(processes > fit.told_to, np.inf, processes)
 
 
-def _grid(fit: Fit, level: float) -> Iterator[dict[str, object]]:
-    counts = np.unique(np.geomspace(fit.processes[0], fit.told_to, GRID).round().astype(int))
-    counts = np.union1d(counts, fit.processes)
-    seconds = fit.model.seconds(counts, fit.coefficients)[:, 0]
-    speedup = fit.speedup(seconds, fit.curve.reference.seconds, counts)
-    draws = fit.speedup(fit.model.seconds(counts, fit.draws), fit.reference_draws, counts[:, None])
-    low, high = fit.interval(draws, level)
-    for i, count in enumerate(counts):
-        yield {
-            "processes": count,
-            "seconds": seconds[i],
-            "speedup": speedup[i],
-            "speedup_low": low[i],
-            "speedup_high": high[i],
-            "extrapolated": count > fit.processes[-1],
-        }
+def _curve_columns(group: Group, fits: Sequence[Fit], level: float) -> dict[str, NDArray]:
+    """Columns of ``model_curves``: a curve's models one below the other, the counts of each in order."""
+    processes, last = group.processes, group.processes[-1]
+    counts = np.geomspace(processes[0], fits[0].told_to, GRID).round().astype(int)
+    counts = np.union1d(counts, processes)
+    parts = [_told_speedups(group, fit, counts, level) for fit in fits]
+    shape = len(group.curves), len(fits), len(counts)
+    told = {name: np.stack([part[name] for part in parts], axis=2).transpose(1, 2, 0) for name in parts[0]}
+    models = np.array([fit.model.name for fit in fits], object)
+    return {
+        **{name: np.repeat(column, shape[1] * shape[2]) for name, column in group.names.items()},
+        "model": np.broadcast_to(models[:, None], shape).ravel(),
+        "processes": np.broadcast_to(counts, shape).ravel(),
+        **{name: column.ravel() for name, column in told.items()},
+        "extrapolated": np.broadcast_to(counts > last, shape).ravel(),
+    }
+
+
+def _told_speedups(group: Group, fit: Fit, counts: NDArray[np.int64], level: float) -> dict[str, Floats]:
+    """Fitted times and speedups of a model, arrays (counts, curves); weak scaling: scaled speedups."""
+    ratios = np.array([curve.table["cores"][-1] / curve.processes[-1] for curve in group.curves])
+    grown = counts[:, None] * ratios / [curve.reference.cores for curve in group.curves]
+    gain = np.ones_like(grown) if fit.model.scaling == "strong" else grown
+    seconds = fit.model.seconds(counts, fit.coefficients)
+    drawn = fit.model.seconds(counts, fit.draws).reshape(-1, *group.reference_draws.shape)
+    low, high = percentile_interval(group.reference_draws / drawn, level)
+    return {
+        "seconds": seconds,
+        "speedup": gain * group.reference_seconds / seconds,
+        "speedup_low": gain * low,
+        "speedup_high": gain * high,
+    }

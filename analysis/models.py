@@ -44,34 +44,58 @@ class Model:
         Parameters
         ----------
         processes : array (counts,)
-        seconds : array (counts, draws)
+        seconds : array (counts, fits)
+            NaN leaves a count out of a fit.
 
         Returns
         -------
-        array (coefficients, draws)
+        array (coefficients, fits)
+            NaN where fewer counts than coefficients are left.
         """
-        weights = seconds if self.of_rate else 1 / seconds
-        return nonnegative_fit(self.terms(np.asarray(processes, float)), weights)
+        weights = np.nan_to_num(seconds if self.of_rate else 1 / seconds, nan=0.0)
+        fitted = nonnegative_fit(self.terms(np.asarray(processes, float)), weights)
+        return np.where((weights > 0).sum(axis=0) < self.coefficients, np.nan, fitted)
 
     def seconds(self, processes: ArrayLike, coefficients: Floats) -> Floats:
-        """Predict times (counts, draws) from coefficients (coefficients, draws)."""
+        """Predict times (counts, fits) from coefficients (coefficients, fits)."""
         total = self.terms(np.asarray(processes, float)) @ coefficients
         return 1 / total if self.of_rate else total
 
-    def held_out_errors(self, processes: ArrayLike, seconds: Floats) -> Floats:
-        """Relative error |predicted/T - 1| of each count, from a fit to all the others.
 
-        Parameters
-        ----------
-        processes, seconds : arrays (counts,)
-        """
-        processes, seconds = np.asarray(processes, float), np.asarray(seconds, float)
-        errors = np.empty(len(processes))
-        for left in range(len(processes)):
-            others = np.arange(len(processes)) != left
-            fitted = self.fit(processes[others], seconds[others, None])
-            errors[left] = abs(self.seconds(processes[[left]], fitted).item() / seconds[left] - 1)
-        return errors
+def leave_each_out(seconds: Floats) -> Floats:
+    """Times without one count each, to be fitted for `held_out_errors`.
+
+    Parameters
+    ----------
+    seconds : array (counts, curves)
+
+    Returns
+    -------
+    array (counts, counts × curves)
+        NaN at the count that is left out, which varies slower than the curve.
+    """
+    counts = len(seconds)
+    return np.where(np.eye(counts, dtype=bool)[:, :, None], np.nan, seconds[:, None]).reshape(counts, -1)
+
+
+def held_out_errors(model: Model, processes: ArrayLike, seconds: Floats, fitted: Floats) -> Floats:
+    """Relative error |predicted/T - 1| at each count, from a fit to all the others.
+
+    Parameters
+    ----------
+    model : Model
+    processes : array (counts,)
+    seconds : array (counts, curves)
+    fitted : array (coefficients, counts × curves)
+        The fit to `leave_each_out`.
+
+    Returns
+    -------
+    array (counts, curves)
+    """
+    left_out = np.arange(len(seconds))
+    predicted = model.seconds(processes, fitted).reshape(len(seconds), *seconds.shape)
+    return np.abs(predicted[left_out, left_out] / seconds - 1)
 
 
 def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
@@ -79,34 +103,61 @@ def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
 
     Exact: the optimum is the best of the unconstrained fits with some coefficients at 0 that is
     nowhere negative (Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23), and with
-    up to four coefficients all of them can be tried, for all draws at once.
+    up to four coefficients all of them can be tried, for all fits at once.
 
     Parameters
     ----------
     terms : array (counts, coefficients)
-    weights : array (counts, draws)
+    weights : array (counts, fits)
+        0 leaves a count out.
 
     Returns
     -------
-    array (coefficients, draws)
+    array (coefficients, fits)
     """
-    rows = terms[:, :, None] * weights[:, None, :]
-    gram = np.einsum("pid,pjd->dij", rows, rows)
-    right = rows.sum(axis=0).T
-    scale = np.sqrt(np.einsum("dii->di", gram))
-    gram, right = gram / (scale[:, :, None] * scale[:, None, :]), right / scale
-    best = np.zeros_like(right)
-    explained = np.full(len(right), -np.inf)
     size = terms.shape[1]
-    subsets = [subset for k in range(1, size + 1) for subset in combinations(range(size), k)]
-    for subset in (list(subset) for subset in subsets if len(subset) <= len(terms)):
-        part = np.linalg.solve(gram[:, subset][:, :, subset], right[:, subset, None])[..., 0]
-        gain = (part * right[:, subset]).sum(axis=1)
-        better = (part >= 0).all(axis=1) & (gain > explained + 1e-12)
-        explained[better] = gain[better]
-        best[better] = 0
-        best[np.ix_(better, subset)] = part[better]
-    return (best / scale).T
+    products = (terms[:, :, None] * terms[:, None, :]).reshape(len(terms), -1)
+    gram = (products.T @ weights**2).reshape(size, size, -1)
+    right = terms.T @ weights
+    with np.errstate(divide="ignore", invalid="ignore"):  # of fits without a count, or without a solution
+        scale = np.sqrt(np.einsum("iif->if", gram))
+        gram, right = gram / (scale[:, None] * scale), right / scale
+        best, explained = np.zeros_like(right), np.full(right.shape[1], -np.inf)
+        subsets = [list(one) for k in range(1, size + 1) for one in combinations(range(size), k)]
+        for subset in (subset for subset in subsets if len(subset) <= len(terms)):
+            part = _solve(gram[np.ix_(subset, subset)], right[subset])
+            gain = (part * right[subset]).sum(axis=0)
+            better = (part.min(axis=0) >= 0) & (gain > explained + 1e-12)
+            np.copyto(explained, gain, where=better)
+            np.copyto(best, 0, where=better)
+            for coefficient, values in zip(subset, part, strict=True):
+                np.copyto(best[coefficient], values, where=better)
+        return best / scale
+
+
+def _solve(gram: Floats, right: Floats) -> Floats:
+    """Solve gram · x = right for many small positive definite systems at once, by Gaussian elimination.
+
+    Far faster than `numpy.linalg.solve`, which takes them one after another.
+
+    Parameters
+    ----------
+    gram : array (size, size, systems)
+        Overwritten.
+    right : array (size, systems)
+    """
+    solution = right.copy()
+    size = len(right)
+    for row in range(size):
+        for below in range(row + 1, size):
+            factor = gram[below, row] / gram[row, row]
+            gram[below, row + 1 :] -= factor * gram[row, row + 1 :]
+            solution[below] -= factor * solution[row]
+    for row in reversed(range(size)):
+        for known in range(row + 1, size):
+            solution[row] -= gram[row, known] * solution[known]
+        solution[row] /= gram[row, row]
+    return solution
 
 
 def _amdahl(p: Floats) -> Floats:
@@ -138,6 +189,8 @@ MODELS = (
 )
 """Amdahl (AFIPS 30, 1967), Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 Gustafson (CACM 31, 1988), and work, constant, tree and linear communication costs."""
+MODELS_OF = {kind: [one for one in MODELS if one.scaling == kind] for kind in ("strong", "weak")}
+"""Models of each kind of scaling, those with the fewest coefficients first."""
 
 
 def fractions(model: Model, coefficients: Floats) -> tuple[Floats, Floats]:

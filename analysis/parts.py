@@ -10,17 +10,15 @@ import pandas as pd
 import pandera.pandas as pa
 from numpy.typing import NDArray
 
-from analysis.prices import CURRENCY, MONEY, NAME, YEAR, Rule, one_money, read_listing
+from analysis.prices import MONEY, ONE_MONEY, Rule, listing_schema, read_listing
 from analysis.records import TableError
 
 _COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
 _RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
 
-PARTS = pa.DataFrameSchema(
+PARTS = listing_schema(
+    "part list",
     {
-        "item": pa.Column(str, NAME),
-        "currency": pa.Column(str, CURRENCY),
-        "year": pa.Column("Int64", YEAR),
         "part": pa.Column(
             str, pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
         ),
@@ -37,13 +35,7 @@ PARTS = pa.DataFrameSchema(
         "basis": pa.Column(
             str, pa.Check.isin(["published", "inferred"], error="must be published or inferred")
         ),
-        "source": pa.Column(str),
-        "note": pa.Column(str, nullable=True),
     },
-    name="part list",
-    strict=True,
-    ordered=True,
-    coerce=True,
 )
 """Columns of a part list; docs/economics.md says what they mean."""
 
@@ -82,8 +74,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
 
 
 _PART_RULES: list[Rule] = [
-    ("currency", lambda parts: one_money(parts, "currency"), "differs from a row before of the same item"),
-    ("year", lambda parts: one_money(parts, "year"), "differs from a row before of the same item"),
+    *ONE_MONEY,
     (
         "level",
         lambda parts: (parts["part"] == "switch") != parts["level"].notna(),

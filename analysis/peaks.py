@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.bootstrap import Floats, percentile_interval
+from analysis.bootstrap import Floats, tail
 
 
 class Peak(NamedTuple):
@@ -45,18 +45,26 @@ def find_peak(speedup: Floats, draws: Floats, level: float = 0.95) -> Peak:
     index = int(np.argmax(speedup))
     if np.isnan(draws[:, 0, 0]).any():
         return Peak(index, np.zeros(len(speedup), bool), index < len(speedup) - 1)
-    _, high = percentile_interval(lead_over_others(draws), level)
-    members = high >= 0
+    members = may_lead(draws, level)
     return Peak(index, members, not members[-1])
 
 
-def lead_over_others(speedup: Floats) -> Floats:
-    """Log S(p) - max over the others of log S, for arrays (counts, ...); infinite for a single count."""
-    logs = np.log(speedup)
-    best = logs.argmax(axis=0, keepdims=True)
-    highest = np.take_along_axis(logs, best, axis=0)
-    others = logs.copy()
-    np.put_along_axis(others, best, -np.inf, axis=0)
-    lead = logs - highest
-    np.put_along_axis(lead, best, highest - others.max(axis=0, keepdims=True), axis=0)
-    return lead
+def may_lead(values: Floats, level: float) -> NDArray[np.bool_]:
+    """Which options may be the highest: those that are in enough of the draws.
+
+    An option may be the highest unless the joint percentile interval of log value - max over the others
+    of log value lies below 0. Its upper end, the k-th largest of B draws, does if and only if the option
+    is the highest in fewer than k draws (of one scenario, for a simulated band).
+
+    Parameters
+    ----------
+    values : array (options, scenarios, B)
+        Draws, without NaN.
+    level : float
+
+    Returns
+    -------
+    array (options,)
+    """
+    leads = (values == values.max(axis=0)).sum(axis=-1)
+    return (leads >= tail(values.shape[-1], level)).any(axis=-1)

@@ -16,8 +16,8 @@ from analysis.bootstrap import Floats, median_draws, median_interval
 from analysis.records import TableError
 from analysis.settings import Settings
 
-GROUP = ["case", "place", "processes", "oversubscription"]
-"""What shares blocks: `place` is one for runs on this machine, another for each foreign kind."""
+GROUP = ["case", "site", "place", "processes", "oversubscription"]
+"""What shares blocks: `place` is one for runs on a site's machine, another for each foreign kind."""
 POINT = [*GROUP, "kind", "interconnect", "nodes"]
 BANDS = ["seconds_low", "seconds_high"]
 
@@ -63,12 +63,13 @@ def block_times(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `POINT`, ``cores, block, seconds`` (and the band's ends, if any), sorted by these. An empty
-        `interconnect` is a serial run; `nodes` 0 is unknown.
+        `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown.
     """
     valid = runs[runs["valid"]]
     foreign = valid["kind"].isin(["simulated", "published"])
     keyed = valid.assign(
         place=valid["kind"].where(foreign, "here"),
+        site=valid["site"].fillna(""),
         interconnect=valid["interconnect"].fillna(""),
         nodes=valid["nodes"].fillna(0),
     )
@@ -133,8 +134,8 @@ def point_table(times: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
     """The points of each case in turn, with their bootstrap draws.
 
-    The draws of a group depend on the seed, the case, the place, the process count and the level
-    alone: a study that grows by other groups keeps those it had.
+    The draws of a group depend on the seed, the case, the site, the place, the process count and the
+    level alone: a study that grows by other groups keeps those it had.
     """
     times = block_times(runs)
     points = point_table(times, settings.level)
@@ -153,10 +154,11 @@ def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Sett
     keys = list(zip(*(table[name] for name in GROUP), strict=True))
     for key, members in groupby(range(len(keys)), keys.__getitem__):
         numbers = list(members)
-        if key[1] == "simulated":
+        if table["kind"][numbers[0]] == "simulated":
             draws += list(np.stack([table[name][numbers] for name in BANDS], axis=1)[..., None])
         else:
-            rng = np.random.default_rng([settings.seed, *(crc32(str(part).encode()) for part in key)])
+            parts = [str(part) for part in key if part != ""]
+            rng = np.random.default_rng([settings.seed, *(crc32(part.encode()) for part in parts)])
             medians = median_draws(_matrix([samples[number] for number in numbers]), settings.draws, rng)
             draws += list(medians[:, None])
     return draws
@@ -164,6 +166,9 @@ def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Sett
 
 def _matrix(samples: list[Sample]) -> Floats:
     """Times (points, blocks) of one group, NaN where a point has no such block."""
+    first = samples[0].blocks
+    if all(np.array_equal(sample.blocks, first) for sample in samples):
+        return np.stack([sample.seconds for sample in samples])
     blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
     times = np.full((len(samples), len(blocks)), np.nan)
     for row, sample in zip(times, samples, strict=True):

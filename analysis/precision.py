@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
+from analysis.outcomes import is_shared
 from analysis.schemas import COUNT, FLAG, NUMBER, POSITIVE, TABLES, table_schema, validated
 
 _KEY = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
@@ -42,7 +45,7 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     """
     half_width = (improvement["improvement_high"] - improvement["improvement_low"]) / 2
     blocks = improvement["blocks"].astype(float)
-    wanted = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9)
+    wanted = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)
     wanted = np.fmax(wanted, improvement["blocks_needed"].astype(float)).where(half_width.notna())
     table = improvement.assign(
         half_width_percent=half_width,
@@ -51,3 +54,34 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
         blocks_wanted=wanted,
     )
     return validated(PRECISION, table)
+
+
+def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
+    """Half-widths of the intervals that a study is made for.
+
+    Those of all improvements and of all gains of placements, at the counts where they are told. A case
+    without any, or whose baselines all peak at the serial run, so that nothing is compared, has those of
+    its times instead.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        As `analysis.tables.make_tables` gives them.
+
+    Returns
+    -------
+    Series
+        In percentage points, of a time in percent of it; NaN where there is no interval.
+    """
+    improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
+    told = improvement[improvement["improvement_percent"].notna() & ~is_shared(improvement)]
+    compared = {*told["case"], *placement["case"]}
+    alone = scaling[~scaling["serial"] & ~scaling["case"].isin(compared)]
+    return pd.concat(
+        [
+            (told["improvement_high"] - told["improvement_low"]) / 2,
+            (placement["gain_high"] - placement["gain_low"]) / 2,
+            50 * (alone["seconds_high"] - alone["seconds_low"]) / alone["seconds"],
+        ],
+        ignore_index=True,
+    )

@@ -29,35 +29,39 @@ QUOTE = (
 )
 """Columns of a quotation, whether it comes from a price book or from a switch tree."""
 
-NO_NEED = "none needed"
+NO_NEED, INTERPOLATED = "none needed", "interpolated"
+"""Bases of a price: of one node's interconnect, which is 0; and between two published sizes."""
 ALONE = "one node needs no interconnect"
-"""Basis and note of the price of one node's interconnect, which is 0."""
 
 NAME = pa.Check.str_matches(r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", error="must be letters, digits and _ . + -")
-CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, as USD")
-YEAR = pa.Check.in_range(1950, 2200, error="must be a year")
-SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no interconnect")
+_CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, as USD")
+_YEAR = pa.Check.in_range(1950, 2200, error="must be a year")
+_SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no interconnect")
 MONEY = pa.Check.in_range(0, 1e15, error="must be a price, 0 or more")
 
-BOOK = pa.DataFrameSchema(
-    {
+
+def listing_schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
+    """Closed schema of a list of prices: item, currency and year, then `columns`, then source and note."""
+    money = {
         "item": pa.Column(str, NAME),
-        "currency": pa.Column(str, CURRENCY),
-        "year": pa.Column("Int64", YEAR),
-        "nodes_from": pa.Column("Int64", SIZE),
-        "nodes_to": pa.Column("Int64", SIZE, nullable=True),
+        "currency": pa.Column(str, _CURRENCY),
+        "year": pa.Column("Int64", _YEAR),
+    }
+    told = {"source": pa.Column(str), "note": pa.Column(str, nullable=True)}
+    return pa.DataFrameSchema(money | columns | told, name=name, strict=True, ordered=True, coerce=True)
+
+
+BOOK = listing_schema(
+    "price book",
+    {
+        "nodes_from": pa.Column("Int64", _SIZE),
+        "nodes_to": pa.Column("Int64", _SIZE, nullable=True),
         "per": pa.Column(str, pa.Check.isin(["node", "cluster"], error="must be node or cluster")),
         "price": pa.Column(float, MONEY, nullable=True),
         "price_low": pa.Column(float, MONEY, nullable=True),
         "price_high": pa.Column(float, MONEY, nullable=True),
-        "max_nodes": pa.Column("Int64", SIZE, nullable=True),
-        "source": pa.Column(str),
-        "note": pa.Column(str, nullable=True),
+        "max_nodes": pa.Column("Int64", _SIZE, nullable=True),
     },
-    name="price book",
-    strict=True,
-    ordered=True,
-    coerce=True,
 )
 """Columns of a price book; docs/economics.md says what they mean."""
 
@@ -97,9 +101,15 @@ def _first(listing: pd.DataFrame, column: str) -> pd.Series:
     return listing.groupby("item")[column].transform("first")
 
 
-def one_money(listing: pd.DataFrame, column: str) -> pd.Series:
-    """Rows whose `column` (currency or year) is not that of the first row of the same item."""
-    return listing[column] != _first(listing, column)
+ONE_MONEY: list[Rule] = [
+    (
+        column,
+        lambda listing, column=column: listing[column] != _first(listing, column),
+        "differs from a row before of the same item",
+    )
+    for column in ("currency", "year")
+]
+"""All rows of an item are in the money of one year."""
 
 
 def _overlaps(book: pd.DataFrame) -> pd.Series:
@@ -110,8 +120,7 @@ def _overlaps(book: pd.DataFrame) -> pd.Series:
 
 
 _BOOK_RULES: list[Rule] = [
-    ("currency", lambda book: one_money(book, "currency"), "differs from a row before of the same item"),
-    ("year", lambda book: one_money(book, "year"), "differs from a row before of the same item"),
+    *ONE_MONEY,
     ("nodes_to", lambda book: book["nodes_to"] < book["nodes_from"], "is below nodes_from"),
     (
         "nodes_to",
@@ -327,7 +336,7 @@ def _gap(below: pd.Series, above: pd.Series) -> dict[str, object]:
         "price_per_node": slope,
         "price_per_node_low": ends["price_low"].fillna(ends["price"]).min(),
         "price_per_node_high": ends["price_high"].fillna(ends["price"]).max(),
-        "basis": "interpolated",
+        "basis": INTERPOLATED,
         "source": below["source"],
         "note": f"between the published sizes {size} and {next_size}",
     }

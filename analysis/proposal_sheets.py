@@ -14,7 +14,9 @@ from docx.shared import Pt
 
 from analysis import formats
 from analysis.labels import Labels, one_line
-from analysis.proposal import Rule, outcome
+from analysis.proposal import outcome
+from analysis.rules import Rule
+from analysis.selection import CURVE
 
 _HEADINGS = {
     "speedup_per_doubling": "Speedup per doubling",
@@ -30,15 +32,30 @@ class Sheet:
 
     Attributes
     ----------
-    caption : str
+    title : str
+        Case and interconnect.
+    reading : str
+        What the times and brackets are, and what speedup refers to.
+    rule : str
+        The rule that judges.
+    outcome : str
+        Up to where it is passed.
     header : tuple of str
     rows : tuple of tuple of str
         As long as the header.
     """
 
-    caption: str
+    title: str
+    reading: str
+    rule: str
+    outcome: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def caption(self) -> str:
+        """All that is to be known to read the table by itself."""
+        return f"{self.title} {self.reading} {self.rule} {self.outcome}"
 
 
 def sheets(table: pd.DataFrame, rule: Rule, labels: Labels, level: float = 0.95) -> list[Sheet]:
@@ -53,18 +70,24 @@ def sheets(table: pd.DataFrame, rule: Rule, labels: Labels, level: float = 0.95)
     level : float
         Nominal coverage of the intervals.
     """
-    curve = ["case", "interconnect", "kind", "oversubscription", "processes_per_node"]
-    groups = [rows for _, rows in table.groupby(curve, sort=False, dropna=False)]
+    groups = [rows for _, rows in table.groupby(CURVE, sort=False, dropna=False)]
     return [_sheet(rows, rule, labels, level) for rows in groups]
 
 
 def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> Sheet:
     extra = _HEADINGS[rule.quantity]
-    header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", "Speedup", "Efficiency"]
+    header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
     header += ["Incremental efficiency", "Node hours", *([extra] if extra else []), "Verdict"]
     known = rows.astype(object).where(rows.notna(), None)
     cells = tuple(_cells(row, bool(extra)) for row in known.itertuples())
-    return Sheet(_caption(rows, rule, labels, level), tuple(header), cells)
+    return Sheet(
+        title=_title(rows.iloc[0], labels),
+        reading=_reading(rows, labels, level),
+        rule=rule_text(rule),
+        outcome=outcome(rows),
+        header=tuple(header),
+        rows=cells,
+    )
 
 
 def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
@@ -75,7 +98,7 @@ def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
     return (
         formats.whole(row.nodes),
         formats.whole(row.ranks),
-        f"{row.ranks_per_node:g}" if row.ranks_per_node else formats.MISSING,
+        f"{row.ranks_per_node:.3g}" if row.ranks_per_node else formats.MISSING,
         spread("seconds"),
         formats.whole(row.n),
         spread("speedup"),
@@ -87,22 +110,28 @@ def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
     )
 
 
-def _caption(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> str:
+def _title(row: pd.Series, labels: Labels) -> str:
+    name = labels.curve(row)
+    if row["oversubscription"] > 1:
+        name += f", {row['oversubscription']} processes a core"
+    return f"{labels.case(row['case'])} over {name}."
+
+
+def _reading(rows: pd.DataFrame, labels: Labels, level: float) -> str:
     first = rows.iloc[0]
-    name = labels.interconnect(first["interconnect"], first["kind"])
-    oversubscribed = (
-        f", {first['oversubscription']} processes a core" if first["oversubscription"] > 1 else ""
-    )
     simulated = first["kind"] == "simulated"
     times = "simulated" if simulated else "medians over n blocks"
-    parts = [
-        f"{labels.case(first['case'])} over {name}{oversubscribed}.",
-        f"Times are {times}; speedup is relative to {_reference(first, labels)}.",
-    ]
+    said = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
-        parts.append(f"In brackets: {'the band of the simulation' if simulated else _coverage(rows, level)}.")
-    parts += [f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).", one_line(rule.note), outcome(rows)]
-    return " ".join(part for part in parts if part)
+        brackets = "the band of the simulation" if simulated else _coverage(rows, level)
+        said += f" In brackets: {brackets}."
+    return said
+
+
+def rule_text(rule: Rule) -> str:
+    """Say what a rule asks for, and who asks."""
+    note = one_line(rule.note)
+    return f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).{f' {note}' if note else ''}"
 
 
 def _coverage(rows: pd.DataFrame, level: float) -> str:

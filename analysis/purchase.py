@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, percentile_interval
+from analysis.bootstrap import Floats
 from analysis.curves import Curve, Reference
 from analysis.economics import Node, Tariff, interval, joined, nodes_of, remark
 from analysis.kinds import ORDER, comparable_sets
-from analysis.peaks import lead_over_others
+from analysis.peaks import may_lead
 from analysis.records import TableError
 from analysis.settings import Settings
 
@@ -198,7 +198,6 @@ def _at_budget(
         table.loc[within[ranks[0]], "best"] = True
         draws = np.stack(np.broadcast_arrays(*(list(options.values())[place].draws for place in within)))
         if not np.isnan(draws).any():
-            _, high = percentile_interval(lead_over_others(np.exp(draws)), settings.level)
             table["may_be_best"] = pd.array([pd.NA] * len(table), dtype="boolean")
-            table.loc[within, "may_be_best"] = high >= 0
+            table.loc[within, "may_be_best"] = may_lead(draws, settings.level)
     return table

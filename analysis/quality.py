@@ -17,6 +17,8 @@ OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the 
 FENCES = 1.5
 FEWEST = 4
 """Times a point needs for fences, and blocks it needs for a drift."""
+LARGEST = 2**18
+"""Numbers held at once."""
 MOST = 1_000
 """Blocks the drift of a point is worked out from; of more, medians of as many groups in a row."""
 
@@ -126,7 +128,7 @@ def flag_outliers(runs: pd.DataFrame) -> pd.DataFrame:
         `runs` with `relative_seconds` (to the median of the point's valid times) and `outlier`.
     """
     logs = np.log(runs["seconds"].where(runs["valid"]))
-    points = logs.groupby([runs[name] for name in POINT], dropna=False)
+    points = logs.groupby(runs.groupby(POINT, dropna=False).ngroup())
     lower, upper = (points.transform("quantile", share) for share in (0.25, 0.75))
     margin = FENCES * (upper - lower)
     outside = (logs < lower - margin) | (logs > upper + margin)
@@ -182,38 +184,44 @@ def _variability(times: pd.DataFrame, baselines: dict[str, str], seed: int) -> p
     table["seconds"] = np.exp(table["log"])
     table["spread_percent"] = 100 * np.expm1(1.4826 * np.where(table["n"] > 1, scale, np.nan))
     table["worst_percent"] = 100 * np.expm1(table["worst"] - table["log"])
-    samples = [
-        pd.Series(deviations.to_numpy()[rows], times["block"].to_numpy()[rows])
-        for rows in np.split(np.arange(len(times)), np.cumsum(table["n"])[:-1])
-    ]
-    level = list(
-        zip(*(table[name] for name in ("case", "kind", "oversubscription", "processes")), strict=True)
-    )
+    tests = _deviation_tests(times.assign(deviation=deviations), table, baselines, seed)
+    return _corrected(table.join(tests))
+
+
+def _deviation_tests(
+    times: pd.DataFrame, table: pd.DataFrame, baselines: dict[str, str], seed: int
+) -> pd.DataFrame:
+    """Compare the deviations of each point (row of `table`) with the baseline's over the common blocks."""
+    same = ["case", "kind", "oversubscription", "processes"]
     theirs = table["kind"].map(baselines)
+    table = table.assign(point=np.arange(len(table)))
     is_baseline = table["interconnect"] == theirs
-    rows_of_baseline = {level[row]: row for row in np.flatnonzero(is_baseline)}
-    compared = [
-        rows_of_baseline.get(key) if isinstance(name, str) and not own else None
-        for key, name, own in zip(level, table["interconnect"], is_baseline, strict=True)
-    ]
-    tests = [
-        {} if other is None else _deviation_test(table, samples, row, other, seed)
-        for row, other in enumerate(compared)
-    ]
-    names = ["baseline_interconnect", "baseline_spread_percent", "blocks", "p_value"]
-    return _corrected(table.join(pd.DataFrame(tests, columns=names)))
-
-
-def _deviation_test(
-    table: pd.DataFrame, samples: list[pd.Series], row: int, other: int, seed: int
-) -> dict[str, object]:
-    differences = (samples[row] - samples[other]).dropna()
-    return {
-        "baseline_interconnect": table.at[other, "interconnect"],
-        "baseline_spread_percent": table.at[other, "spread_percent"],
-        "blocks": len(differences) or None,
-        "p_value": sign_flip_p(differences.to_numpy(), seed) if len(differences) > 1 else np.nan,
+    baseline = table[is_baseline].drop_duplicates(same, keep="last")
+    compared = ~is_baseline & theirs.notna() & table["interconnect"].notna()
+    found = table[compared].merge(baseline, on=same, suffixes=("", "_theirs"))
+    times = times.assign(point=np.repeat(table["point"].to_numpy(), table["n"]))
+    mine = times[["point", "block", "deviation"]]
+    other = mine.rename(columns={"point": "point_theirs"})
+    pairs = found[["point", "point_theirs"]].merge(mine, on="point")
+    pairs = pairs.merge(other, on=["point_theirs", "block"], suffixes=("", "_theirs"))
+    pairs = pairs.sort_values(["point", "block"])
+    blocks = pairs.groupby("point").size().reindex(found["point"], fill_value=0).to_numpy()
+    p_values = np.full(len(found), np.nan)
+    differences = (pairs["deviation"] - pairs["deviation_theirs"]).to_numpy()
+    starts = np.cumsum(blocks) - blocks
+    for size in np.unique(blocks[blocks > 1]):
+        rows = np.flatnonzero(blocks == size)
+        step = max(LARGEST // 2 ** min(size, 16), 1)
+        for some in np.split(rows, range(step, len(rows), step)):
+            samples = differences[starts[some][:, None] + np.arange(size)]
+            p_values[some] = sign_flip_p(samples, seed)
+    told = {
+        "baseline_interconnect": found["interconnect_theirs"],
+        "baseline_spread_percent": found["spread_percent_theirs"],
+        "blocks": np.where(blocks > 0, blocks, np.nan),
+        "p_value": p_values,
     }
+    return pd.DataFrame(told).set_index(found["point"]).reindex(table.index)
 
 
 def _drift(times: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -225,7 +233,7 @@ def _drift(times: pd.DataFrame, level: float) -> pd.DataFrame:
     lengths = np.minimum(table["n"], MOST)
     for length in np.unique(lengths[lengths >= FEWEST]):
         rows = np.flatnonzero(lengths == length)
-        step = max(2**22 // length**2, 1)
+        step = max(LARGEST // length**2, 1)
         for some in np.split(rows, range(step, len(rows), step)):
             found = trend(np.array([_thinned(logs[row]) for row in some]), level)
             change = 100 * np.expm1(np.stack([found.change, found.low, found.high]))

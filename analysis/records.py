@@ -14,6 +14,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from pandera.errors import SchemaError
 
+from analysis.errors import TableError
+
 KINDS = ("measured", "emulated", "simulated", "published")
 REQUIRED = ("case", "interconnect", "processes", "seconds")
 COLUMNS = (
@@ -35,8 +37,10 @@ COLUMNS = (
     "noise",
     "started",
     "record",
+    "site",
 )
 REPETITION = (
+    "site",
     "case",
     "interconnect",
     "kind",
@@ -47,7 +51,18 @@ REPETITION = (
     "repetition",
     "attempt",
 )
-_TEXTS = ("study", "case", "application", "interconnect", "kind", "reason", "started", "record")
+_TEXTS = (
+    "study",
+    "case",
+    "application",
+    "interconnect",
+    "kind",
+    "reason",
+    "started",
+    "record",
+    "site",
+    "work_unit",
+)
 _COUNTS = (
     "nodes",
     "processes",
@@ -67,33 +82,19 @@ _NUMBERS = (
     "cpu_seconds",
     "startup_seconds",
     "output_seconds",
+    "foreign_cores",
+    "stolen_cores",
+    "idle_wait_seconds",
+    "answer",
+    "work",
 )
+LOOP_SECONDS = "loop_seconds."
+PREPARE_SECONDS = "prepare_seconds."
+SOLVER_ITERATIONS = "solver_iterations."
+"""Beginnings of columns that an application's runs may have: time of a part of the main loop, time of a part
+of the untimed preparation, and iterations of the linear solver in a time step for a field."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _NAME = "may hold letters, digits and _ . + - only, and starts with a letter or a digit"
-
-
-class TableError(Exception):
-    """A bad table, told in one line: the file, the row, the column, what is wrong.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong with the value.
-    source : str
-        The file, or what else the table is called.
-    place : str
-        ``line 7`` of a text file, ``row 6`` of another table; empty where no row is to blame.
-    column : str
-    row : int or None
-        Position of the row in the table, from 0.
-    """
-
-    def __init__(
-        self, message: str, source: str = "", place: str = "", column: str = "", row: int | None = None
-    ) -> None:
-        where = ", ".join(part for part in (place, f"column '{column}'" if column else "") if part)
-        super().__init__(": ".join(part for part in (source, where, message) if part))
-        self.message, self.column, self.row = message, column, row
 
 
 def _sound_names(names: pd.Series) -> pd.Series:
@@ -132,10 +133,14 @@ RUNS = pa.DataFrameSchema(
         ),
         "started": pa.Column(str, nullable=True),
         "record": pa.Column(str, nullable=True),
+        "site": _name(nullable=True),
+        "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
+        "work_unit": pa.Column(str, nullable=True, required=False),
     },
     name="runs",
 )
-"""Columns of a completed runs table, in the contract's order; others may follow."""
+"""Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
+in `seconds`, in `work_unit`; a table without it gives no rates."""
 
 _TIME = pa.Check(lambda seconds: (seconds > 0) & (seconds < np.inf), error="must be a positive time")
 _VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, _TIME)})
@@ -148,13 +153,15 @@ _SERIAL_RUNS = pa.DataFrameSchema(
 )
 
 
-def read_runs(path: str | Path) -> pd.DataFrame:
+def read_runs(path: str | Path, may_be_empty: bool = False) -> pd.DataFrame:
     """Read a runs table from a CSV or Parquet file and complete it.
 
     Parameters
     ----------
     path : path of a ``.csv`` or ``.parquet`` file
         With the columns ``case, interconnect, processes, seconds`` at least.
+    may_be_empty : bool
+        Whether a table without rows is one, as that of a study of published figures alone.
 
     Returns
     -------
@@ -182,7 +189,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     if twice:
         raise TableError("is there twice", str(path), column=twice[0])
     try:
-        return complete_runs(table.to_pandas(), str(path))
+        return complete_runs(table.to_pandas(), str(path), may_be_empty)
     except TableError as error:
         if error.row is None or path.suffix == ".parquet":
             raise
@@ -211,7 +218,9 @@ def _line_of(path: Path, row: int) -> int:
         return next(itertools.islice(begins, row, None))
 
 
-def complete_runs(frame: pd.DataFrame, source: str = "runs table") -> pd.DataFrame:
+def complete_runs(
+    frame: pd.DataFrame, source: str = "runs table", may_be_empty: bool = False
+) -> pd.DataFrame:
     """Complete the optional columns of a runs table and check it.
 
     An empty cell counts as a missing column does: `kind` is then ``published``, `oversubscription`
@@ -224,6 +233,8 @@ def complete_runs(frame: pd.DataFrame, source: str = "runs table") -> pd.DataFra
         One row a repetition; text or numbers.
     source : str
         What a message calls the table.
+    may_be_empty : bool
+        Whether a table without rows is one.
 
     Returns
     -------
@@ -242,7 +253,7 @@ def complete_runs(frame: pd.DataFrame, source: str = "runs table") -> pd.DataFra
         raise TableError(
             f"is missing (needed: {needed}; found: {', '.join(frame)})", source, column=missing[0]
         )
-    if frame.empty:
+    if frame.empty and not may_be_empty:
         raise TableError("holds no row", source)
     try:
         runs = _filled(_typed(frame.reset_index(drop=True)))
@@ -253,8 +264,6 @@ def complete_runs(frame: pd.DataFrame, source: str = "runs table") -> pd.DataFra
     except TableError as error:
         place = "" if error.row is None else f"row {error.row + 1}"
         raise TableError(error.message, source, place, error.column, error.row) from None
-    if not runs["valid"].any():
-        raise TableError("holds no valid row", source)
     return runs
 
 
@@ -265,7 +274,8 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column(frame: pd.DataFrame, name: str) -> pd.Series:
-    read, dtype = _READ.get(name, (None, None))
+    of_part = name.startswith((LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS))
+    read, dtype = (_number, "float") if of_part else _READ.get(name, (None, None))
     if name not in frame:
         return pd.Series(np.nan if dtype == "float" else pd.NA, frame.index, dtype=dtype)
     return read(frame[name]) if read else frame[name]

@@ -15,8 +15,8 @@ SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
 
 
 def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
-    """Closed schema of a table: these columns in this order, cast to their types."""
-    return pa.DataFrameSchema(columns, name=name, ordered=True, strict=True, coerce=True)
+    """Closed schema of a table: these columns in this order, then the site, cast to their types."""
+    return pa.DataFrameSchema(columns | {"site": NOTE}, name=name, ordered=True, strict=True, coerce=True)
 
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
@@ -53,6 +53,9 @@ TABLES = {
         reference_interconnect=NOTE,
         reference_cores=COUNT,
         serial=FLAG,
+        runs_per_day=POSITIVE,
+        rate=POSITIVE,
+        rate_unit=NOTE,
     ),
     "peaks": table_schema(
         "peaks",
@@ -128,6 +131,30 @@ TABLES = {
         p_value=SHARE,
         distinguishable=FLAG,
         processes_per_node=POSITIVE,
+        p_adjusted=SHARE,
+        blocks=COUNT,
+        blocks_needed=COUNT,
+    ),
+    "placement": table_schema(
+        "placement",
+        case=TEXT,
+        interconnect=TEXT,
+        kind=TEXT,
+        oversubscription=COUNT,
+        processes=COUNT,
+        cores=COUNT,
+        processes_per_node_of_baseline=POSITIVE,
+        processes_per_node=POSITIVE,
+        nodes_of_baseline=COUNT,
+        nodes=COUNT,
+        seconds_of_baseline=POSITIVE,
+        seconds=POSITIVE,
+        gain_percent=NUMBER,
+        gain_low=NUMBER,
+        gain_high=NUMBER,
+        paired=FLAG,
+        p_value=SHARE,
+        distinguishable=FLAG,
         p_adjusted=SHARE,
         blocks=COUNT,
         blocks_needed=COUNT,

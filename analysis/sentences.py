@@ -7,6 +7,7 @@ say otherwise, and every name of an interconnect that was not measured says its 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from analysis.formats import counted, is_missing, listed
 from analysis.kinds import comparable_sets, side
 from analysis.labels import Labels
 from analysis.outcomes import OUTCOMES, SHARED, Row, is_shared, outcome
+from analysis.selection import CURVE
 
 OVER_ONE = {
     "faster": "are faster than one",
@@ -23,6 +25,7 @@ OVER_ONE = {
     "not distinguishable": "are not distinguishable from one",
     "untested": "change the speed, untested,",
 }
+WEAK = "Weak scaling: the size grows with the processes."
 BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription"]
 
 
@@ -34,16 +37,19 @@ def processes(*counts: float) -> str:
 
 def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which time speedup refers to, with its absolute value."""
-    columns = ["reference_interconnect", "reference_processes", "reference_seconds"]
-    sentences = []
-    for (interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
+    columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
+    sentences = [WEAK] if labels.weak else []
+    for (site, interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
         kinds = list(dict.fromkeys(rows["kind"]))
         whose = f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
+        whose += "" if is_missing(site) else f" ({site})"
         what, why = "the serial run", ""
         if not is_missing(interconnect):
             what = f"the run of {processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
             why = ", since there is no serial run"
-        sentences.append(f"Speedup{whose} refers to {what}, {formats.seconds(seconds)}{why}.")
+        sentences.append(
+            f"{labels.speedup.capitalize()}{whose} refers to {what}, {formats.seconds(seconds)}{why}."
+        )
     return sentences
 
 
@@ -52,20 +58,23 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
 
     Interconnects that peak alike share a sentence.
     """
-    last = scaling.groupby(["interconnect", "kind", "oversubscription"])["processes"].max().to_dict()
+    last = scaling.groupby(CURVE, dropna=False)["processes"].max().reset_index()
+    rows = peaks.merge(last.rename(columns={"processes": "last_processes"}), on=CURVE, how="left")
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for row in _in_order(peaks, labels):
+    for row in in_order(rows, labels):
         level, peak = int(row["oversubscription"]), int(row["peak_processes"])
-        at_end = peak == last[row["interconnect"], row["kind"], level]
+        at_end = peak == row["last_processes"]
         alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
         speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
         note = "" if is_missing(row["note"]) else str(row["note"])
         key = (level, peak, alike, bool(row["reached"]), at_end, note)
-        told = f"{_name(row, labels)} ({speedup})" if peak > 1 else _name(row, labels)
+        told = f"{labels.curve(row)} ({speedup})" if peak > 1 else labels.curve(row)
         groups.setdefault(key, []).append(told)
     sentences = []
     for (level, peak, alike, reached, at_end, note), names in sorted(groups.items()):
-        start = f"At oversubscription {level}, speedup" if _several_levels(peaks) else "Speedup"
+        start = labels.speedup.capitalize()
+        if _several_levels(peaks):
+            start = f"At oversubscription {level}, {labels.speedup}"
         text = f"{start} {'peaks' if reached else 'is highest'} at {processes(peak)} over {listed(names)}"
         text += ": more bring nothing" if peak == 1 and reached else ""
         if len(alike) > 1:
@@ -84,28 +93,39 @@ def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     own = scaling[~scaling["serial"]]
     sentences = []
     sets = comparable_sets(own["kind"], labels.declared)
-    for kinds in sets:
-        of_kinds = own[own["kind"].isin(kinds)]
+    sites = list(own.groupby("site", dropna=False, sort=False))
+    for kinds, (site, of_site) in product(sets, sites):
+        of_kinds = of_site[of_site["kind"].isin(kinds)]
         groups: dict[tuple[int, str, str], list[int]] = {}
         for (level, count), competing in of_kinds.groupby(["oversubscription", "processes"]):
             if len(competing) > 1:
                 groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
         told = [
-            f"{name} at {processes(*counts)}{_and_level(own, level)}"
+            f"{name} at {processes(*counts)}{_on_nodes(of_kinds, level, counts)}{and_level(own, level)}"
             f"{f' (its interval overlaps that of {near})' if near else ''}"
             for (level, name, near), counts in groups.items()
         ]
         if told:
             which = f" of the {listed(kinds)} interconnects" if len(sets) > 1 else ""
+            which += f" ({site})" if len(sites) > 1 and not is_missing(site) else ""
             sure = "" if of_kinds["seconds_low"].notna().all() else " (not all times have an interval)"
             sentences.append(f"Fastest{which}{sure}: {'; '.join(told)}.")
     return sentences
 
 
+def _on_nodes(rows: pd.DataFrame, level: int, counts: Sequence[int]) -> str:
+    """Name the nodes of some process counts, where nodes grow with the processes alone."""
+    nodes = rows[rows["oversubscription"] == level].groupby("processes")["nodes"].agg(["min", "max"])
+    if nodes.isna().any(axis=None) or (nodes["min"] != nodes["max"]).any() or nodes["min"].nunique() < 2:
+        return ""
+    told = [int(nodes.at[count, "min"]) for count in counts]
+    return f" ({listed(map(str, told))} {'node' if told == [1] else 'nodes'})"
+
+
 def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
     first, *others = rows.sort_values(["seconds", "interconnect"]).to_dict("records")
     near = [row for row in others if row["seconds_low"] <= first["seconds_high"]]
-    return _name(first, labels), listed(_name(row, labels) for row in near)
+    return labels.curve(first), listed(labels.curve(row) for row in near)
 
 
 def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:
@@ -123,7 +143,7 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
             place = f"where {name} peaks"
             if count != peak:
                 place = f"the nearest common count below the peak of {name}"
-            at = f"At {processes(count)}{_and_level(improvement, level, say_level)}, {place}"
+            at = f"At {processes(count)}{and_level(improvement, level, say_level)}, {place}"
             sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
         apart = [_compared(row, labels) for row in rows[rows["at_processes"].isna()].to_dict("records")]
         if apart:
@@ -137,7 +157,7 @@ def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     told: dict[str, list[str]] = {}
     for (baseline, kind, level, case), _ in rows[is_shared(rows)].groupby([*BASELINE, "case"], sort=False):
         name = labels.interconnect(baseline, kind)
-        title = f"{labels.case(case)}{_and_level(improvement, level).replace(' and', ' at')}"
+        title = f"{labels.case(case)}{and_level(improvement, level).replace(' and', ' at')}"
         told.setdefault(name, []).append(title)
     return [
         f"Nothing is compared with {name} where its peak is the serial run: {'; '.join(cases)}."
@@ -166,8 +186,8 @@ def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -
     sentences = []
     for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
         told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
-        for row in _in_order(rows, labels):
-            told[outcome(row, "gain")].append(f"{_name(row, labels)} ({_numbers(row, 'gain')})")
+        for row in in_order(rows, labels):
+            told[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
         at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
         sentences += [f"{at} {OVER_ONE[word]} over {listed(names)}." for word, names in told.items() if names]
     return sentences
@@ -177,7 +197,7 @@ def gain_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
     """Sum up over all cases what more processes per core bring on the most cores. Takes the whole table."""
     sentences = []
     most = _on_most_cores(oversubscription)
-    ordered = pd.DataFrame(_in_order(most, labels), columns=most.columns)
+    ordered = pd.DataFrame(in_order(most, labels), columns=most.columns)
     for (level, interconnect, kind), rows in ordered.groupby(
         ["oversubscription", "interconnect", "kind"], sort=False
     ):
@@ -200,7 +220,7 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bo
     ordered = _with_baseline_kind(equivalent, labels)
     for (baseline, kind, level), rows in ordered.groupby(BASELINE, sort=False):
         highest = rows[rows["target_speedup"] == rows["target_speedup"].max()].to_dict("records")
-        start = f"The speedup of {formats.number(highest[0]['target_speedup'])}"
+        start = f"The {labels.speedup} of {formats.number(highest[0]['target_speedup'])}"
         if not is_missing(count := highest[0]["baseline_processes"]):
             start += f" that {labels.interconnect(baseline, kind)} has at {processes(count)}"
         told: dict[str, list[str]] = {}
@@ -208,7 +228,7 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bo
             verb, what = _equivalent(row, labels)
             told.setdefault(verb, []).append(what)
         parts = "; it ".join(f"{verb} {listed(whats)}" for verb, whats in told.items())
-        sentences.append(f"{start}{_and_level(equivalent, level, say_level)} {parts}.")
+        sentences.append(f"{start}{and_level(equivalent, level, say_level)} {parts}.")
     return sentences
 
 
@@ -298,31 +318,26 @@ def _numbers(row: Row, quantity: str) -> str:
     return text if is_missing(note) else f"{text}, {str(note).removeprefix('no test: ')}"
 
 
-def _name(row: Row, labels: Labels) -> str:
-    name = labels.interconnect(row["interconnect"], row["kind"])
-    placement = row.get("processes_per_node")
-    return name if is_missing(placement) else f"{name} with {formats.number(placement)} processes per node"
-
-
 def _compared(row: Row, labels: Labels) -> str:
-    return _name({**row, "kind": side(row["kind"], 1)}, labels)
+    return labels.curve({**row, "kind": side(row["kind"], 1)})
 
 
 def _several_levels(table: pd.DataFrame) -> bool:
     return table["oversubscription"].nunique() > 1
 
 
-def _and_level(table: pd.DataFrame, level: int, say_level: bool = False) -> str:
+def and_level(table: pd.DataFrame, level: int, say_level: bool = False) -> str:
+    """Name the oversubscription level where the table has several, or if `say_level`."""
     return f" and oversubscription {level}" if say_level or _several_levels(table) else ""
 
 
 def _with_baseline_kind(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     """Rows in the study's order, with the kind of their baseline."""
-    ordered = pd.DataFrame(_in_order(table, labels), columns=table.columns)
+    ordered = pd.DataFrame(in_order(table, labels), columns=table.columns)
     return ordered.assign(baseline_kind=[side(kind, 0) for kind in ordered["kind"]])
 
 
-def _in_order(table: pd.DataFrame, labels: Labels) -> list[Row]:
+def in_order(table: pd.DataFrame, labels: Labels) -> list[Row]:
     """Rows in the study's order of interconnects, otherwise as they were."""
     order = {name: place for place, name in enumerate(labels.sorted_interconnects(table["interconnect"]))}
     return sorted(table.to_dict("records"), key=lambda row: order[row["interconnect"]])

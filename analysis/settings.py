@@ -33,6 +33,10 @@ class Settings:
         of its counts up to its peak.
     extrapolation : float
         Models say nothing beyond this many times the largest process count they were fitted to.
+    target_percent : float
+        Wanted half-width of an improvement's interval, in percentage points.
+    compare_sites : tuple of pairs
+        Sites whose times are compared point by point, as ``(("before", "after"),)``.
     """
 
     study: str = "study"
@@ -45,6 +49,8 @@ class Settings:
     scaling: str = "strong"
     target_speedups: tuple[float, ...] = ()
     extrapolation: float = 4.0
+    target_percent: float = 5.0
+    compare_sites: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -58,3 +64,33 @@ class Settings:
             raise ValueError(f"target_speedups: {list(self.target_speedups)}; above 0")
         if not 1 <= self.extrapolation <= 1_000:
             raise ValueError(f"extrapolation: {self.extrapolation}; from 1 to 1000")
+        if not 0 < self.target_percent < float("inf"):
+            raise ValueError(f"target_percent: {self.target_percent}; above 0")
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What waits to be run, and on what.
+
+    Attributes
+    ----------
+    jobs : int
+        Equal jobs, k.
+    cores : int or None
+        N; without it, the largest number of cores on which the case was run.
+    efficiency : float
+        Least efficiency that a shared machine asks for.
+    """
+
+    jobs: int = 3
+    cores: int | None = None
+    efficiency: float = 0.75
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if not 1 <= self.jobs <= 100_000:
+            raise ValueError(f"jobs: {self.jobs}; from 1 to 100000")
+        if self.cores is not None and self.cores < 1:
+            raise ValueError(f"cores: {self.cores}; 1 or more")
+        if not 0 < self.efficiency <= 1:
+            raise ValueError(f"efficiency: {self.efficiency}; above 0, at most 1")

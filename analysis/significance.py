@@ -20,7 +20,7 @@ SAMPLED = 9_999
 _CLOSE = 1e-9  # sums that differ by rounding alone are equal
 
 
-def sign_flip_p(differences: Floats, seed: int = 0) -> float:
+def sign_flip_p(differences: Floats, seed: int = 0) -> Floats:
     """Two-sided p-value of paired differences being symmetric about 0.
 
     Every difference may as well have had the other sign: the p-value is the share of the 2^n sign
@@ -30,15 +30,20 @@ def sign_flip_p(differences: Floats, seed: int = 0) -> float:
 
     Parameters
     ----------
-    differences : array (blocks,)
-        Log ratios of paired times.
+    differences : array (..., blocks)
+        Log ratios of paired times; leading axes are tests of their own.
+
+    Returns
+    -------
+    array (...)
     """
     differences = np.asarray(differences, float)
-    blocks = len(differences)
+    blocks = differences.shape[-1]
+    observed = differences.sum(axis=-1)[..., None]
     if 2 ** (blocks - 1) <= EXACT:  # a pattern and its opposite are equally far: the first sign stays
-        return float(_as_far(_signs(blocks) @ differences, differences.sum()).mean())
+        return _as_far(differences @ _signs(blocks).T, observed).mean(axis=-1)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(SAMPLED, blocks))
-    return (int(_as_far(signs @ differences, differences.sum()).sum()) + 1) / (SAMPLED + 1)
+    return (_as_far(differences @ signs.T, observed).sum(axis=-1) + 1) / (SAMPLED + 1)
 
 
 def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:
@@ -65,7 +70,7 @@ def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:
     return (int(_as_far(sums, observed).sum()) + 1) / (SAMPLED + 1)
 
 
-def _as_far(sums: Floats, observed: float) -> NDArray[np.bool_]:
+def _as_far(sums: Floats, observed: Floats | float) -> NDArray[np.bool_]:
     return np.abs(sums) >= abs(observed) * (1 - _CLOSE)
 
 

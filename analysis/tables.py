@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.csv
 
-from analysis.bootstrap import percentile_interval
-from analysis.comparison import compare, oversubscription_rows, pairs
-from analysis.curves import Curve, make_curves, ranking
-from analysis.equivalence import equivalent_rows
+from analysis.comparison import compare, oversubscription_rows, pairs, placement_rows
+from analysis.correction import corrected
+from analysis.curves import Curve, all_curves, ranking
+from analysis.equivalence import equivalent_pieces
+from analysis.frames import Pieces, merge, stacked
 from analysis.metrics import efficiency, incremental_efficiency, serial_fraction
 from analysis.peaks import find_peak
-from analysis.points import cases
+from analysis.rates import add_rates
 from analysis.records import TableError
 from analysis.schemas import TABLES, validated
 from analysis.settings import Settings
-from analysis.significance import DISTINGUISHABLE, blocks_needed, holm
+from analysis.sites import by_site
 
 
 def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
-    """Make all tables from a runs table.
+    """Make the tables that every study has from a runs table.
 
     Parameters
     ----------
@@ -33,37 +37,51 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
     Returns
     -------
     dict of DataFrame
-        ``scaling, peaks, improvement, node_equivalent, oversubscription``, with the columns of
-        `analysis.schemas.TABLES`. Missing is missing; times in seconds, improvements and gains in
-        percent.
+        ``scaling, peaks, improvement, node_equivalent, oversubscription, placement``, with the
+        columns of `analysis.schemas.TABLES`. Missing is missing; times in seconds, improvements and gains in
+        percent. Without a valid run over an interconnect they have no rows.
 
     Raises
     ------
     TableError
-        If the settings name an interconnect that the table has not, there are two references, or
-        serial runs alone.
+        If the settings name an interconnect that the table has not, or there are two references.
     """
-    _check_names(runs, settings)
+    check_names(runs, settings)
+    return by_site(runs, lambda own: _tables_of_one_site(own, settings))
+
+
+def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     ranked = ranking(runs)
-    if not ranked:
-        raise TableError("holds serial runs alone: nothing scales", "runs table", column="interconnect")
-    rows: dict[str, list] = {name: [] for name in TABLES}
-    for points in cases(runs, settings):
-        curves = make_curves(points, ranked, settings)
-        rows["scaling"] += [scaling_columns(curve, settings) for curve in curves]
-        rows["peaks"] += [peak_row(curve, settings.level) for curve in curves]
-        rows["oversubscription"] += oversubscription_rows(curves, settings)
-        for baseline, other, kind in pairs(curves, ranked, settings):
-            rows["improvement"].append(compare(baseline, other, kind, settings))
-            rows["node_equivalent"] += equivalent_rows(baseline, other, kind, settings)
-    tables = {name: pd.DataFrame(rows[name]) for name in TABLES if name != "scaling"}
-    tables["scaling"] = _stacked(rows["scaling"])
-    for name in ("improvement", "oversubscription"):
-        tables[name] = _tested(tables[name])
+    return core_tables(
+        merge(core_pieces(curves, ranked, settings) for curves in all_curves(runs, settings)), runs
+    )
+
+
+def core_pieces(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings) -> Pieces:
+    """Rows of the tables of `analysis.schemas.TABLES` from all curves of one case."""
+    compared = list(pairs(curves, ranked, settings))
+    return {
+        "scaling": [scaling_columns(curve, settings) for curve in curves],
+        "peaks": [peak_row(curve, settings.level) for curve in curves],
+        "oversubscription": list(oversubscription_rows(curves, settings)),
+        "placement": list(placement_rows(curves, settings)),
+        "improvement": [compare(baseline, other, kind, settings) for baseline, other, kind in compared],
+        "node_equivalent": [one for pair in compared for one in equivalent_pieces(*pair, settings)],
+    }
+
+
+def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Make the tables of `analysis.schemas.TABLES` from the pieces of all cases, and test their rows."""
+    tables = {name: stacked(pieces.get(name, [])) for name in TABLES}
+    if len(tables["scaling"]):
+        tables["scaling"] = add_rates(tables["scaling"], runs)
+    for name in ("improvement", "oversubscription", "placement"):
+        tables[name] = corrected(tables[name])
     return {name: validated(schema, tables[name]) for name, schema in TABLES.items()}
 
 
-def _check_names(runs: pd.DataFrame, settings: Settings) -> None:
+def check_names(runs: pd.DataFrame, settings: Settings) -> None:
+    """Check that the settings name interconnects of the runs; raises `TableError`."""
     known = sorted(runs["interconnect"].dropna().unique())
     wanted = {"baselines": settings.baselines}
     if settings.reference_interconnect:
@@ -79,10 +97,9 @@ def _check_names(runs: pd.DataFrame, settings: Settings) -> None:
 def scaling_columns(curve: Curve, settings: Settings) -> dict[str, object]:
     """Columns of the scaling table for one curve."""
     table, reference = curve.table, curve.reference
-    speedup_low, speedup_high = percentile_interval(curve.speedup_draws, settings.level)
     efficiencies = [
         efficiency(values, table["cores"], reference.cores)
-        for values in (curve.speedup, speedup_low, speedup_high)
+        for values in (curve.speedup, curve.speedup_low, curve.speedup_high)
     ]
     fraction = serial_fraction(table["seconds"], reference.seconds, table["processes"], reference.processes)
     return {
@@ -95,8 +112,8 @@ def scaling_columns(curve: Curve, settings: Settings) -> dict[str, object]:
         "reference_seconds": reference.seconds,
         "reference_processes": reference.processes,
         "speedup": curve.speedup,
-        "speedup_low": speedup_low,
-        "speedup_high": speedup_high,
+        "speedup_low": curve.speedup_low,
+        "speedup_high": curve.speedup_high,
         **dict(zip(("efficiency", "efficiency_low", "efficiency_high"), efficiencies, strict=True)),
         "incremental_efficiency": incremental_efficiency(
             table["seconds"], table["processes"], settings.scaling
@@ -112,7 +129,6 @@ def scaling_columns(curve: Curve, settings: Settings) -> dict[str, object]:
 def peak_row(curve: Curve, level: float) -> dict[str, object]:
     """One row of the peaks table."""
     peak = find_peak(curve.speedup, curve.speedup_draws, level)
-    low, high = percentile_interval(curve.speedup_draws[peak.index], level)
     blocks = np.min(curve.table["n"])
     note = None
     if curve.kind == "simulated":
@@ -129,37 +145,11 @@ def peak_row(curve: Curve, level: float) -> dict[str, object]:
         "peak_speedup": curve.speedup[peak.index],
         "reached": peak.reached,
         "processes_per_node": curve.processes_per_node,
-        "peak_speedup_low": low,
-        "peak_speedup_high": high,
+        "peak_speedup_low": curve.speedup_low[peak.index],
+        "peak_speedup_high": curve.speedup_high[peak.index],
         "blocks": blocks,
         "note": note,
     }
-
-
-def _tested(table: pd.DataFrame) -> pd.DataFrame:
-    """Holm's correction within the table, and how many blocks its best p-value needs."""
-    if table.empty:
-        return table
-    adjusted = holm(table["p_value"].to_numpy(float))
-    tested = np.isfinite(adjusted)
-    paired = table["paired"] if "paired" in table else pd.Series(False, table.index)
-    needed = {one: blocks_needed(max(tested.sum(), 1), one, DISTINGUISHABLE) for one in (False, True)}
-    return table.assign(
-        p_adjusted=adjusted,
-        distinguishable=adjusted <= DISTINGUISHABLE,
-        blocks_needed=paired.map(needed).where(tested),
-    )
-
-
-def _stacked(curves: list[dict[str, object]]) -> pd.DataFrame:
-    """One frame of the columns of many curves; what is one value for a curve is repeated."""
-    lengths = [len(curve["processes"]) for curve in curves]
-    columns = {}
-    for name, first in curves[0].items():
-        values = [curve[name] for curve in curves]
-        whole = isinstance(first, np.ndarray)
-        columns[name] = np.concatenate(values) if whole else np.repeat(np.array(values, object), lengths)
-    return pd.DataFrame(columns)
 
 
 def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
@@ -176,6 +166,21 @@ def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tables-", dir=folder) as fresh:
         for name, table in tables.items():
-            table.to_csv(Path(fresh) / f"{name}.csv", index=False)
+            _write_csv(table, Path(fresh) / f"{name}.csv")
         for name in tables:
             (Path(fresh) / f"{name}.csv").replace(folder / f"{name}.csv")
+
+
+def _write_csv(table: pd.DataFrame, file: Path) -> None:
+    """Write a table as `DataFrame.to_csv` does, which takes ten times as long where nothing needs a quote."""
+    texts = table.select_dtypes(["bool", "boolean"]).apply(lambda flags: flags.astype("str"))
+    columns = pyarrow.Table.from_pandas(table.assign(**texts), preserve_index=False)
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+    with file.open("wb") as stream:
+        stream.write(f"{','.join(table)}\n".encode())
+        try:
+            pyarrow.csv.write_csv(columns, stream, options)
+        except pyarrow.ArrowInvalid:  # some text holds a comma, a quote or a line break
+            stream.seek(0)
+            stream.truncate()
+            table.to_csv(stream, index=False)

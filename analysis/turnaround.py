@@ -6,50 +6,21 @@ they share (memory, interconnect, file system) is not modelled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.bootstrap import Floats, percentile_interval
 from analysis.curves import Curve
-from analysis.decision_schemas import conform
 from analysis.formats import counted, listed
+from analysis.frames import Pieces
 from analysis.metrics import efficiency, runs_per_day
-from analysis.pareto import nondominated
-from analysis.peaks import lead_over_others
-from analysis.settings import Settings
-
-
-@dataclass(frozen=True)
-class Queue:
-    """What waits to be run, and on what.
-
-    Attributes
-    ----------
-    jobs : int
-        Equal jobs, k.
-    cores : int or None
-        N; without it, the largest number of cores on which the case was run.
-    efficiency : float
-        Least efficiency that a shared machine asks for.
-    """
-
-    jobs: int = 3
-    cores: int | None = None
-    efficiency: float = 0.75
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        if not 1 <= self.jobs <= 100_000:
-            raise ValueError(f"jobs: {self.jobs}; from 1 to 100000")
-        if self.cores is not None and self.cores < 1:
-            raise ValueError(f"cores: {self.cores}; 1 or more")
-        if not 0 < self.efficiency <= 1:
-            raise ValueError(f"efficiency: {self.efficiency}; above 0, at most 1")
+from analysis.peaks import may_lead
+from analysis.settings import Queue, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +32,9 @@ class Ways:
     case, interconnect, kind : str
     available : int
         Cores, N.
-    table : DataFrame
-        ``oversubscription, processes_per_node, nodes, processes, cores, jobs_at_once, used_cores, seconds,
-        seconds_low, seconds_high, efficiency``; only what fits the cores.
+    table : dict of arrays (ways,)
+        ``oversubscription, processes_per_node, nodes, processes, cores, seconds, seconds_low, seconds_high,
+        efficiency, serial``; only what fits the cores.
     draws : array (ways, scenarios, B)
         Of the time.
     """
@@ -72,8 +43,18 @@ class Ways:
     interconnect: str
     kind: str
     available: int
-    table: pd.DataFrame
+    table: dict[str, NDArray]
     draws: Floats
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the ways belong to, by column."""
+        return {"case": self.case, "interconnect": self.interconnect, "kind": self.kind}
+
+    @property
+    def jobs_at_once(self) -> NDArray[np.int64]:
+        """Jobs that fit the cores, floor(N / cores)."""
+        return self.available // self.table["cores"]
 
 
 def ways_of(curves: Sequence[Curve], queue: Queue, scaling: str = "strong") -> Iterator[Ways]:
@@ -94,33 +75,32 @@ def ways_of(curves: Sequence[Curve], queue: Queue, scaling: str = "strong") -> I
     ordered = sorted(curves, key=lambda curve: (curve.kind, curve.interconnect, curve.oversubscription))
     for (kind, interconnect), group in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):
         members = list(group)
-        table = pd.concat([_times(curve) for curve in members], ignore_index=True)
+        times = [_times(curve) for curve in members]
+        table = {name: np.concatenate([columns[name] for columns in times]) for name in times[0]}
         repeated = table["serial"] & (table["serial"].cumsum() > 1)
         fits = ~repeated & (table["cores"] <= available)
         if fits.any():
             draws = np.concatenate([curve.draws for curve in members])[fits]
-            at_once = available // table["cores"]
-            table = table.assign(jobs_at_once=at_once, used_cores=at_once * table["cores"])[fits]
-            yield Ways(members[0].case, interconnect, kind, available, table.reset_index(drop=True), draws)
+            table = {name: column[fits] for name, column in table.items()}
+            yield Ways(members[0].case, interconnect, kind, available, table, draws)
 
 
-def _times(curve: Curve) -> pd.DataFrame:
-    nodes = curve.table["nodes"]
-    return pd.DataFrame(
-        {
-            "oversubscription": curve.oversubscription,
-            "processes_per_node": curve.processes_per_node,
-            "nodes": np.where(nodes == 0, np.nan, nodes),
-            "processes": curve.processes,
-            "cores": curve.table["cores"],
-            **{name: curve.table[name] for name in ("seconds", "seconds_low", "seconds_high")},
-            "efficiency": efficiency(curve.speedup, curve.table["cores"], curve.reference.cores),
-            "serial": ~curve.own,
-        }
-    )
+def _times(curve: Curve) -> dict[str, NDArray]:
+    nodes, counts = curve.table["nodes"], len(curve.processes)
+    placed = np.nan if curve.processes_per_node is None else curve.processes_per_node
+    return {
+        "oversubscription": np.full(counts, curve.oversubscription),
+        "processes_per_node": np.full(counts, placed),
+        "nodes": np.where(nodes == 0, np.nan, nodes),
+        "processes": curve.processes,
+        "cores": curve.table["cores"],
+        **{name: curve.table[name] for name in ("seconds", "seconds_low", "seconds_high")},
+        "efficiency": efficiency(curve.speedup, curve.table["cores"], curve.reference.cores),
+        "serial": ~curve.own,
+    }
 
 
-def packing_rows(ways: Ways, queue: Queue, settings: Settings) -> pd.DataFrame:
+def packing_columns(ways: Ways, queue: Queue, settings: Settings) -> dict[str, NDArray]:
     """Jobs a day against time per job, for each way to run them.
 
     floor(N / cores) jobs run at once, so jobs_per_day = floor(N / cores) 86400 / T; k jobs run in
@@ -134,42 +114,81 @@ def packing_rows(ways: Ways, queue: Queue, settings: Settings) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
+    dict of arrays (ways,)
         Columns of table ``packing``. `least_time`, `most_jobs` (with at least the queue's efficiency) and
-        `least_time_efficient` mark one way each; `may_be_...` all whose joint interval of the log lead
-        over the others does not lie below 0. The Pareto set is that of time per job against jobs a day.
+        `least_time_efficient` mark one way each; `may_be_...` all that may be the best of them
+        (`analysis.peaks.may_lead`). The Pareto set is that of time per job against jobs a day.
     """
-    table = ways.table
-    seconds, at_once = table["seconds"].to_numpy(), table["jobs_at_once"].to_numpy()
-    rate, rate_draws = at_once * runs_per_day(seconds), at_once[:, None, None] * runs_per_day(ways.draws)
+    table, draws, at_once = ways.table, ways.draws, ways.jobs_at_once
+    seconds = table["seconds"]
+    low, high = percentile_interval(draws, settings.level)  # what follows is monotone in the time
+    rate, rate_low, rate_high = (at_once * runs_per_day(time) for time in (seconds, high, low))
     waves = -(-queue.jobs // at_once)
-    efficient = table["efficiency"].to_numpy() >= queue.efficiency
-    everyone = np.ones(len(table), bool)
+    efficient = table["efficiency"] >= queue.efficiency
+    everyone = np.ones(len(seconds), bool)
+    pareto, pareto_share = _pareto(ways)
+    return table | {
+        "available_cores": np.full(len(seconds), ways.available),
+        "jobs_at_once": at_once,
+        "used_cores": at_once * table["cores"],
+        "jobs_per_day": rate,
+        "jobs_per_day_low": rate_low,
+        "jobs_per_day_high": rate_high,
+        "jobs": np.full(len(seconds), queue.jobs),
+        "makespan_seconds": waves * seconds,
+        "makespan_seconds_low": waves * low,
+        "makespan_seconds_high": waves * high,
+        "pareto": pareto,
+        "pareto_share": pareto_share,
+        "least_time": _first(1 / seconds, rate, everyone),
+        "may_be_least_time": _contenders(-draws, everyone, settings.level),
+        "most_jobs": _first(rate, 1 / seconds, efficient),
+        "may_be_most_jobs": _contenders(at_once[:, None, None] / draws, efficient, settings.level),
+        "least_time_efficient": _first(1 / seconds, rate, efficient),
+    }
+
+
+def unbeaten(seconds: Floats, jobs_at_once: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which ways belong to the Pareto set of time per job against jobs a day.
+
+    A way belongs to it unless another takes no longer, finishes no fewer jobs a day, and is better in one
+    of the two. One with more jobs at once beats it by taking no longer, one with fewer by finishing no
+    fewer a day, one with as many by taking less time.
+
+    Parameters
+    ----------
+    seconds : array (ways, B)
+        B problems of their own, as bootstrap draws are.
+    jobs_at_once : array (ways,)
+
+    Returns
+    -------
+    array (ways, B)
+    """
+    jobs, group = np.unique(jobs_at_once, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    least = np.minimum.reduceat(seconds[order], np.searchsorted(group[order], np.arange(len(jobs))), axis=0)
+    rates = jobs[:, None] / least
+    best = np.ones(least.shape, bool)
+    shortest, highest = least[-1], rates[0]
+    for fewer in range(len(jobs) - 2, -1, -1):
+        best[fewer] = least[fewer] < shortest
+        shortest = np.minimum(shortest, least[fewer])
+    for more in range(1, len(jobs)):
+        best[more] &= rates[more] > highest
+        highest = np.maximum(highest, rates[more])
+    return (seconds == least[group]) & best[group]
+
+
+def _pareto(ways: Ways) -> tuple[NDArray[np.bool_], Floats]:
+    """Which ways belong to the Pareto set, and in which share of the draws; NaN for a band or one sample."""
+    problems = ways.table["seconds"][:, None]
     sampled = ways.draws.shape[1] == 1 and not np.isnan(ways.draws).any()
-    share = nondominated(ways.draws[:, 0], rate_draws[:, 0]).mean(axis=1) if sampled else np.nan
-    return table.assign(
-        case=ways.case,
-        interconnect=ways.interconnect,
-        kind=ways.kind,
-        available_cores=ways.available,
-        jobs=queue.jobs,
-        **_with_interval("jobs_per_day", rate, rate_draws, settings.level),
-        **_with_interval(
-            "makespan_seconds", waves * seconds, waves[:, None, None] * ways.draws, settings.level
-        ),
-        pareto=nondominated(seconds, rate),
-        pareto_share=share,
-        least_time=_first(1 / seconds, rate, everyone),
-        may_be_least_time=_contenders(1 / ways.draws, everyone, settings.level),
-        most_jobs=_first(rate, 1 / seconds, efficient),
-        may_be_most_jobs=_contenders(rate_draws, efficient, settings.level),
-        least_time_efficient=_first(1 / seconds, rate, efficient),
-    )
-
-
-def _with_interval(name: str, value: Floats, draws: Floats, level: float) -> dict[str, Floats]:
-    low, high = percentile_interval(draws, level)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+    if sampled:
+        problems = np.hstack([problems, ways.draws[:, 0]])
+    members = unbeaten(problems, ways.jobs_at_once)
+    share = members[:, 1:].mean(axis=1) if sampled else np.full(len(members), np.nan)
+    return members[:, 0], share
 
 
 def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -181,15 +200,14 @@ def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[
     return marks
 
 
-def _contenders(draws: Floats, among: NDArray[np.bool_], level: float) -> pd.api.extensions.ExtensionArray:
+def _contenders(draws: Floats, among: NDArray[np.bool_], level: float) -> NDArray[np.object_]:
     """Which of some may be the highest of them; empty without draws."""
-    marks = pd.array(np.zeros(len(draws), bool), dtype="boolean")
     if np.isnan(draws).any():
-        marks[:] = pd.NA
-    elif among.any():
-        _, high = percentile_interval(lead_over_others(draws[among]), level)
-        marks[among] = high >= 0
-    return marks
+        return np.full(len(draws), None)
+    marks = np.zeros(len(draws), bool)
+    if among.any():
+        marks[among] = may_lead(draws[among], level)
+    return marks.astype(object)
 
 
 def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDArray[np.int64]:
@@ -239,7 +257,9 @@ GOALS = {
 """For whom to advise, the way that is advised (a column of ``packing``) and those not told apart from it."""
 
 
-def advice_rows(ways: Ways, packing: pd.DataFrame, queue: Queue, settings: Settings) -> pd.DataFrame:
+def advice_rows(
+    ways: Ways, packing: Mapping[str, NDArray], queue: Queue, settings: Settings
+) -> list[dict[str, object]]:
     """Process count to advise: for one user, for a queue, for a shared machine, and for k jobs.
 
     One user wants the least time. A queue wants the most jobs a day with at least the stated
@@ -248,78 +268,73 @@ def advice_rows(ways: Ways, packing: pd.DataFrame, queue: Queue, settings: Setti
     Parameters
     ----------
     ways : Ways
-    packing : DataFrame
-        As `packing_rows` gives it for these ways.
+    packing : mapping of str to array
+        As `packing_columns` gives it for these ways.
     queue : Queue
     settings : Settings
 
     Returns
     -------
-    DataFrame
-        Columns of table ``advice``.
+    list of dict
+        Rows of table ``advice``.
     """
+    same = ways.names | {"jobs": queue.jobs, "available_cores": ways.available}
     rows = [_advice(packing, goal, queue) for goal in GOALS] + [_best_waves(ways, packing, queue, settings)]
-    same = ["case", "interconnect", "kind", "jobs", "available_cores"]
-    return pd.DataFrame(rows).assign(**packing.iloc[0][same])
+    return [same | row for row in rows]
 
 
-def _advice(packing: pd.DataFrame, goal: str, queue: Queue) -> dict[str, object]:
+def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue) -> dict[str, object]:
     chosen, contenders = GOALS[goal]
-    found = packing[packing[chosen]]
-    if found.empty:
+    found = np.flatnonzero(packing[chosen])
+    if not len(found):
         return {"goal": goal, "advice": f"no count reaches an efficiency of {queue.efficiency:g}"}
-    row = found.iloc[0]
-    advice = {"goal": goal, "advice": _way(row), "time_per_job_seconds": row["seconds"]}
+    way = found[0]
+    advice = {"goal": goal, "advice": _way(packing, way), "time_per_job_seconds": packing["seconds"][way]}
     if contenders is not None:
-        others = packing[packing[contenders].fillna(False) & ~packing[chosen]]
-        advice["not_told_apart"] = listed(_name(other) for other in others.itertuples()) or None
+        others = np.flatnonzero(packing[contenders].astype(bool) & ~packing[chosen])
+        advice["not_told_apart"] = listed(_name(packing, other) for other in others) or None
     counts = ["processes", "oversubscription", "jobs_at_once"]
     times = [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
-    return advice | row[counts + times].to_dict()
+    return advice | {name: packing[name][way] for name in counts + times}
 
 
-def _best_waves(ways: Ways, packing: pd.DataFrame, queue: Queue, settings: Settings) -> dict[str, object]:
+def _best_waves(
+    ways: Ways, packing: Mapping[str, NDArray], queue: Queue, settings: Settings
+) -> dict[str, object]:
     waves = fastest_waves(packing["seconds"], packing["jobs_at_once"], queue.jobs)
-    (low,), (high,) = percentile_interval(
-        (waves[:, None, None] * ways.draws).sum(axis=0)[None], settings.level
-    )
-    used = zip(waves, packing.iterrows(), strict=True)
+    used = np.flatnonzero(waves)
+    drawn = (waves[used, None, None] * ways.draws[used]).sum(axis=0)
+    (low,), (high,) = percentile_interval(drawn[None], settings.level)
     return {
         "goal": counted(queue.jobs, "job"),
-        "advice": listed([f"{_way(row)}, {counted(count, 'wave')}" for count, (_, row) in used if count]),
+        "advice": listed([f"{_way(packing, way)}, {counted(waves[way], 'wave')}" for way in used]),
         "makespan_seconds": float((waves * packing["seconds"]).sum()),
         "makespan_seconds_low": low,
         "makespan_seconds_high": high,
     }
 
 
-def _way(row: pd.Series) -> str:
-    jobs = "one job" if row["jobs_at_once"] == 1 else f"{row['jobs_at_once']} jobs"
-    count = counted(row["processes"], "process", "processes")
-    return f"{jobs} at a time on {count} and {counted(row['cores'], 'core')}"
+def _way(packing: Mapping[str, NDArray], way: int) -> str:
+    return _in_words(*(int(packing[name][way]) for name in ("jobs_at_once", "processes", "cores")))
 
 
-def _name(way: tuple) -> str:
+@cache
+def _in_words(jobs_at_once: int, processes: int, cores: int) -> str:
+    jobs = "one job" if jobs_at_once == 1 else f"{jobs_at_once} jobs"
+    return f"{jobs} at a time on {counted(processes, 'process', 'processes')} and {counted(cores, 'core')}"
+
+
+def _name(packing: Mapping[str, NDArray], way: int) -> str:
     """Process count, with the oversubscription level where it is not 1."""
-    return f"{way.processes}" + (f" (level {way.oversubscription})" if way.oversubscription > 1 else "")
+    level = packing["oversubscription"][way]
+    return f"{packing['processes'][way]}" + (f" (level {level})" if level > 1 else "")
 
 
-def packing_tables(
-    case_curves: Iterable[Sequence[Curve]], queue: Queue, settings: Settings
-) -> dict[str, pd.DataFrame]:
-    """Tables ``packing`` and ``advice`` of all cases.
-
-    Parameters
-    ----------
-    case_curves : iterable of sequences of Curve
-        All curves of each case.
-    queue : Queue
-    settings : Settings
-    """
-    packings, advices = [pd.DataFrame()], [pd.DataFrame()]
-    for curves in case_curves:
-        for ways in ways_of(curves, queue, settings.scaling):
-            packings.append(packing_rows(ways, queue, settings))
-            advices.append(advice_rows(ways, packings[-1], queue, settings))
-    tables = {"packing": packings, "advice": advices}
-    return {name: conform(name, pd.concat(rows, ignore_index=True)) for name, rows in tables.items()}
+def packing_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Pieces:
+    """Rows of the tables ``packing`` and ``advice`` from all curves of one case."""
+    pieces: Pieces = {"packing": [], "advice": []}
+    for ways in ways_of(curves, queue, settings.scaling):
+        packing = packing_columns(ways, queue, settings)
+        pieces["packing"].append(ways.names | packing)
+        pieces["advice"] += advice_rows(ways, packing, queue, settings)
+    return pieces

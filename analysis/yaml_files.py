@@ -7,7 +7,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from analysis.records import TableError
+from analysis.errors import TableError
 
 
 def read_yaml(path: Path) -> object:

@@ -1,6 +1,6 @@
 # Sourced by run-study and run-tests: makes sure that what they need is there.
-#   need_programs   programs named in envs/programs.txt, from the Debian packages beside them
-#   need_python     .venv with the locked Python environment
+#   need_programs [LIST...]   programs named in envs/programs.txt and these, from the Debian packages beside them
+#   need_python               .venv with the locked Python environment
 # Says what it is about to do with root's rights before it does it. Does nothing the second time.
 
 # Debian keeps tc and ip out of a normal user's PATH.
@@ -42,7 +42,7 @@ need_programs() {
     while read -r program package rest; do
         case $program in '' | '#'*) continue ;; esac
         command -v "$program" >/dev/null || missing+=("$package")
-    done <envs/programs.txt
+    done < <(cat envs/programs.txt "$@")
     [ ${#missing[@]} = 0 ] || install_debian "the applications and tools" $(printf '%s\n' "${missing[@]}" | sort -u) ||
         say "Going on with what is there; whatever needs the rest is left out and named in the report."
 }

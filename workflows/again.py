@@ -10,7 +10,10 @@ from workflows.domain import InputError
 from workflows.plan import Plan
 from workflows.records import Request, request_file
 
-WHAT = "failed, or case[/interconnect[/processes[/oversubscription]]] with serial for the serial run"
+WHAT = (
+    "failed, or case[/interconnect[/processes[/oversubscription[/processes per node]]]] with serial for the "
+    "serial run"
+)
 
 
 def ask_again(plan: Plan, what: str) -> int:

@@ -49,6 +49,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         divisible=document.get("divisible"),
         description=document["description"],
         stands_for=document["stands_for"],
+        published_case=sizes[size].get("published_case"),
     )
 
 

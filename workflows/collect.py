@@ -1,29 +1,30 @@
-"""From the records of a study to its runs table and the facts that its report states."""
+"""From the records of a study to its runs table, and what it imports."""
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import accumulate
 from typing import Any
 
 import pandas as pd
 
-from analysis.importers import read_foreign
-from analysis.records import TableError
+from analysis.importers import merge_derived, read_foreign
+from analysis.records import LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, TableError
+from workflows.applications import application
 from workflows.design import LeftOut
 from workflows.domain import InputError
+from workflows.facts import facts
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
 from workflows.records import Record, point_of, read_all
+from workflows.request import check_names
+from workflows.sites import at_site
 
-VERSION = "0.1.0"
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files"
 
 
-def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any]]:
+def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.DataFrame]]:
     """Gather what a study ran and what it imports.
 
     Returns
@@ -32,6 +33,8 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any]]:
         The runs table: see `runs_table`. Imported rows follow, without a record.
     dict
         See `facts`.
+    dict of str to DataFrame
+        Imported figures without a time of a run: see `analysis.importers.merge_derived`.
 
     Raises
     ------
@@ -39,22 +42,31 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any]]:
         A damaged record or import, or nothing at all: one line.
     """
     ran, records = runs_table(plan)
-    imported, unread = imported_runs(plan)
-    parts = [table for table in (ran, imported) if len(table)]
-    if not parts:
+    imported, published, unread = imports(plan)
+    if len(ran) and len(imported):  # blocks of an import were not run together with ours
+        imported["block"] += ran["block"].max()
+    parts = [table for table in (ran, imported) if len(table)] or [ran]
+    if not len(parts[0]) and not published:
         raise InputError(f"{plan.study.file}: there is no run to report")
     runs = pd.concat(parts, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_row({}, ""), *runs])))
-    return runs, facts(plan, runs, records, unread)
+    if plan.study.imports:
+        cases = {*plan.study.cases, *runs["case"]}
+        tables = [runs, *(table for table in published.values() if "interconnect" in table)]
+        named = {name for table in tables for name in table["interconnect"].dropna()}
+        check_names(plan.study, cases, {*plan.study.interconnects, *named})
+    return runs, facts(plan, runs, records, unread), published
 
 
-def imported_runs(plan: Plan) -> tuple[pd.DataFrame, list[LeftOut]]:
+def imports(plan: Plan) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], list[LeftOut]]:
     """Read the files of foreign results that a study names.
 
     Returns
     -------
     pandas.DataFrame
         Columns of the runs table, as far as the files have them.
+    dict of str to DataFrame
+        Figures without a time of a run, by the name of their table.
     list of LeftOut
         What could not be read, and why.
 
@@ -64,17 +76,19 @@ def imported_runs(plan: Plan) -> tuple[pd.DataFrame, list[LeftOut]]:
         A file that cannot be read or is damaged: one line.
     """
     tables, unread, blocks = [], [], 0
-    for file in plan.study.imports:
-        try:
-            found = read_foreign(file)
-        except TableError as error:
-            raise InputError(str(error)) from None
-        runs = found.runs.dropna(axis="columns", how="all")
+    try:
+        found = {file: read_foreign(file) for file in plan.study.imports}
+        published = merge_derived(found)
+    except TableError as error:
+        raise InputError(str(error)) from None
+    for file, one in found.items():
+        runs = one.runs.dropna(axis="columns", how="all")
+        runs = at_site(runs, file, plan.study.import_sites.get(file))
         # Blocks of two files were not run together, whatever their numbers.
-        tables.append(runs.assign(study=plan.study.name, block=runs["block"] + blocks))
-        blocks += int(runs["block"].max()) if len(runs) else 0
-        unread += [LeftOut(f"in {file}", line) for line in found.unread]
-    return (pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()), unread
+        tables.append(runs.assign(study=plan.study.name, block=one.runs["block"] + blocks))
+        blocks += int(one.runs["block"].max()) if len(runs) else 0
+        unread += [LeftOut(f"in {file}", line) for line in one.unread]
+    return (pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()), published, unread
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
@@ -84,7 +98,9 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     -------
     pandas.DataFrame
         One row a repetition, every attempt a row of its own. The columns of the contract, then the
-        other times (seconds), CPUs kept busy or stolen by others, and the answer.
+        other times (seconds), CPUs kept busy or stolen by others, the answer, the work of a valid run, and
+        one column for each part of the main loop, of the preparation of a valid run, and for each field
+        that is solved for.
     list of Record
         The records, in the order of the rows.
 
@@ -99,14 +115,20 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         if not plan.asks_for(point):
             continue
         row = _row(record, str(path.relative_to(plan.results)))
+        row |= {"case": plan.study.series(point.case), "size": plan.cases[point.case].size}
         reason = EARLIER_INPUTS if record["inputs"] != plan.inputs(point) else _judge(plan, record)
-        row["valid"], row["reason"] = reason is None, reason
+        row["valid"], row["reason"], row["site"] = reason is None, reason, plan.study.site
+        row |= _parts(record)
+        if reason is None:
+            row |= _work(plan, record) | _untimed(plan, record)
         records.append(record)
         rows.append(row)
     for row, block in zip(rows, block_numbers(records), strict=True):
         row["block"] = block
     columns = list(_row({}, "")) if not rows else None
-    table = pd.DataFrame(rows, columns=columns).astype({"interconnect": "str", "reason": "str"})
+    table = pd.DataFrame(rows, columns=columns).astype(
+        {"interconnect": "str", "reason": "str", "work_unit": "str"}
+    )
     return table, records
 
 
@@ -135,52 +157,6 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
         for group, plans in last.items()
     }
     return [record["block"] + offsets[_group_key(record)][_together(record)] for record in records]
-
-
-def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
-    """What a report states besides numbers: study, cases, interconnects, machine, versions."""
-    study = plan.study
-    machine: dict[str, Any] = {}
-    if records:
-        machine = records[-1]["machine"] | {"mpi": records[-1]["mpi"], "applications": _versions(records)}
-    return {
-        "study": {
-            "name": study.name,
-            "title": study.title,
-            "question": study.question,
-            "blocks": study.blocks,
-            "seed": study.seed,
-            "baselines": baselines(plan, runs),
-            "compare_kinds": [list(pair) for pair in study.compare_kinds],
-            "file": str(study.file),
-        },
-        "cases": {name: _case_facts(plan, name) for name in plan.cases},
-        "interconnects": {
-            name: {"title": one.title, "kind": one.kind, "description": one.description}
-            for name, one in plan.interconnects.items()
-        },
-        "left_out": [asdict(one) for one in [*plan.left_out, *unread]],
-        "machine": machine,
-        "runs": {
-            "planned": len(plan.repetitions) + len(runs) - len(records),
-            "recorded": len(runs),
-            "invalid": int((~runs["valid"]).sum()),
-        },
-        "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "version": VERSION,
-    }
-
-
-def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
-    """Baselines of a study: those it names, and the first that ran of each kind that has none."""
-    ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
-    order = {name: place for place, name in enumerate(plan.study.interconnects)}
-    pairs = sorted(
-        zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
-    )
-    chosen = {kind: name for name, kind in reversed(pairs)}
-    named = {name: kind for name, kind in pairs if name in plan.study.baselines}
-    return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
 
 
 def _judge(plan: Plan, record: Record) -> str | None:
@@ -219,34 +195,34 @@ def _row(record: Record, path: str) -> dict[str, Any]:
         "stolen_cores": noise.get("stolen_cores"),
         "idle_wait_seconds": noise.get("idle_wait_seconds"),
         "answer": (get("answer") or {}).get("value"),
+        "work": None,
+        "work_unit": None,
+        "size": None,
+        "site": None,
     }
 
 
-def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
-    case, file = plan.cases[name], plan.reference_file(name)
-    reference = json.loads(file.read_text()) if file.exists() else {"value": None, "source": None}
-    return {
-        "title": case.title,
-        "application": case.application,
-        "size": case.size,
-        "description": case.description,
-        "stands_for": case.stands_for,
-        "answer": case.answer
-        and {
-            "quantity": case.answer.quantity,
-            "unit": case.answer.unit,
-            "tolerance": case.answer.tolerance,
-            "reference": reference["value"],
-            "source": reference["source"],
-        },
-    }
+def _work(plan: Plan, record: Record) -> dict[str, Any]:
+    """Work of a valid run, which was made with the input files that are prepared now."""
+    prepared = plan.prepared_folder(record["case"], record["processes"])
+    done = application(record["application"]).work(prepared, record["details"])
+    return {"work": done.amount, "work_unit": done.unit} if done else {}
 
 
-def _versions(records: list[Record]) -> dict[str, str]:
-    found = {(record["application"], record["version"]) for record in records if record["version"]}
-    return {
-        name: ", ".join(sorted(version for other, version in found if other == name)) for name, _ in found
-    }
+def _parts(record: Record) -> dict[str, float]:
+    """Time of the parts of the main loop and iterations of the linear solver, a column each."""
+    details, found = record["details"], {}
+    for prefix, key in ((LOOP_SECONDS, "loop_seconds"), (SOLVER_ITERATIONS, "solver_iterations")):
+        found |= {prefix + name: value for name, value in details.get(key, {}).items()}
+    return found
+
+
+def _untimed(plan: Plan, record: Record) -> dict[str, float]:
+    """What preparing a point took, a column a part; the input files are those that are prepared now."""
+    app, found = application(record["application"]), {}
+    for processes in {1, record["processes"]}:
+        found |= app.untimed(plan.prepared_folder(record["case"], processes))
+    return {PREPARE_SECONDS + name: seconds for name, seconds in found.items()}
 
 
 def _group_key(record: Record) -> tuple:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from workflows.again import WHAT, ask_again
+from workflows.archive import archive_study
+from workflows.comparing import write_comparison
 from workflows.domain import InputError
 from workflows.plan import ROOT, make_plan, one_line_errors
 from workflows.study import read_study
@@ -24,19 +27,49 @@ def main(arguments: list[str]) -> None:
     """
     here, rest = Path(arguments[0]), arguments[1:]
     again = None
+    if rest[:1] == ["--archive"]:
+        _archive(rest[1:], here)
+        return
+    if rest[:1] == ["--compare"]:
+        if len(rest) < 3:
+            raise InputError("--compare: name two folders of results: before, then after")
+        file, rest = write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:]
+        _run(file, rest)
     if rest[:1] == ["--again"]:
         if len(rest) < 2:
             raise InputError(f"--again: say what: {WHAT}")
         again, rest = rest[1], rest[2:]
-    if rest and not rest[0].startswith("-") and rest[0].endswith((".yaml", ".yml")):
-        file, rest = _study_file(rest[0], here), rest[1:]
-    else:
-        file = DEFAULT
+    file, rest = _chosen(rest, here)
     read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
     if again:
         ask_again(make_plan(file), again)
+    _run(file, rest)
+
+
+def _archive(rest: list[str], here: Path) -> None:
+    anonymise = "--anonymise" in rest
+    file, rest = _chosen([one for one in rest if one != "--anonymise"], here)
+    if rest:
+        raise InputError(f"--archive: what is {rest[0]!r}? It takes --anonymise and a study file")
+    for line in archive_study(make_plan(file), anonymise):
+        print(line)
+
+
+def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
+    """The study file, the default one if none is named, and what else was typed."""
+    if rest and not rest[0].startswith("-") and rest[0].endswith((".yaml", ".yml")):
+        return _study_file(rest[0], here), rest[1:]
+    return DEFAULT, rest
+
+
+def _run(file: Path, rest: list[str]) -> NoReturn:
     snakemake = str(Path(sys.executable).with_name("snakemake"))
     os.execv(snakemake, [snakemake, "--configfile", str(file), *rest])
+
+
+def _found(given: str, here: Path) -> Path:
+    """A path as the user typed it, or below the project's folder."""
+    return here / given if (here / given).exists() else ROOT / given
 
 
 def _study_file(given: str, here: Path) -> Path:

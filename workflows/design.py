@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 
 from workflows.domain import Case, Interconnect, Point
 from workflows.study import Study
@@ -30,8 +30,8 @@ class Repetition:
         From 1. Repetitions of one block with the same case, processes and oversubscription are run
         back to back.
     companions : tuple of str
-        Interconnects planned together in that block, sorted; empty for a serial run. Two repetitions
-        are a pair only if they have the same companions.
+        Interconnects (and placements, see `Point.companion`) planned together in that block, sorted;
+        empty for a serial run. Two repetitions are a pair only if they have the same companions.
     """
 
     point: Point
@@ -60,42 +60,53 @@ def points(
     """
     found: list[Point] = []
     refused: dict[str, list[Point]] = {}
-    for name in (name for name in study.cases if name in cases):
-        if 1 in study.processes:
+    for series, processes in product(study.cases, study.processes):
+        name = study.case_at(series, processes)
+        if name not in cases:
+            continue
+        if processes == 1:
             found.append(Point(name, None, 1, 1, nodes=1, cores=1))
-        for processes in (count for count in study.processes if count > 1):
-            for level in study.oversubscription:
-                for interconnect in (one for one in study.interconnects if one in interconnects):
-                    point = _point(name, interconnects[interconnect], processes, level)
-                    reason = _impossible(point, cases[name], interconnects[interconnect])
-                    if not reason and excluded(point, study):
-                        reason = "excluded by the study"
-                    if reason:
-                        refused.setdefault(reason, []).append(point)
-                    else:
-                        found.append(point)
-    return found, [LeftOut(_describe(left, cases), reason) for reason, left in refused.items()]
+            continue
+        usable = [interconnects[one] for one in study.interconnects if one in interconnects]
+        placements = study.processes_per_node or (None,)
+        for level, interconnect, per_node in product(study.oversubscription, usable, placements):
+            point = _point(name, interconnect, processes, level, per_node)
+            reason = _impossible(point, cases[name], interconnect, study)
+            if not reason and excluded(point, study):
+                reason = "excluded by the study"
+            if reason:
+                refused.setdefault(reason, []).append(point)
+            else:
+                found.append(point)
+    return found, [LeftOut(_describe(left, cases, study), reason) for reason, left in refused.items()]
 
 
-def _describe(points: Sequence[Point], cases: Iterable[str]) -> str:
+def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> str:
     """Name points in as few words as that takes: what holds for every case does not name them."""
     told = []
-    for processes, level in dict.fromkeys((point.processes, point.oversubscription) for point in points):
-        here = [p for p in points if (p.processes, p.oversubscription) == (processes, level)]
+    every = {study.series(case) for case in cases}
+    for what in dict.fromkeys(map(_counts, points)):
+        here = [point for point in points if _counts(point) == what]
+        processes, level, per_node = what
+        placed = f", {per_node} a node," if per_node else ""
         over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in here))
-        which = dict.fromkeys(point.case for point in here)
-        whose = "" if set(which) == set(cases) else f" for {', '.join(which)}"
-        told.append(f"{processes} processes at oversubscription {level} over {over}{whose}")
+        which = dict.fromkeys(study.series(point.case) for point in here)
+        whose = "" if set(which) == every else f" for {', '.join(which)}"
+        told.append(f"{processes} processes at oversubscription {level}{placed} over {over}{whose}")
     return "; ".join(told)
 
 
-def _point(case: str, interconnect: Interconnect, processes: int, level: int) -> Point:
+def _counts(point: Point) -> tuple[int, int, int | None]:
+    return point.processes, point.oversubscription, point.processes_per_node
+
+
+def _point(case: str, interconnect: Interconnect, processes: int, level: int, per_node: int | None) -> Point:
     cores = -(-processes // level)
-    nodes = -(-cores // interconnect.cores_per_node)
-    return Point(case, interconnect.name, processes, level, nodes, cores)
+    nodes = -(-processes // per_node) if per_node else -(-cores // interconnect.cores_per_node)
+    return Point(case, interconnect.name, processes, level, nodes, cores, per_node)
 
 
-def _impossible(point: Point, case: Case, interconnect: Interconnect) -> str | None:
+def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
     if point.processes % point.oversubscription:
         return "the processes do not divide by the oversubscription level"
@@ -103,14 +114,34 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect) -> str | N
         return f"needs more cores than there are ({have})"
     if case.divisible is not None and case.divisible % point.processes:
         return f"the decomposition of {case.name} needs a count that divides {case.divisible}"
+    if point.processes_per_node is not None:
+        return _misplaced(point, interconnect, min(study.processes_per_node))
     if interconnect.kind == "emulated" and point.nodes == 1:
         return "would not leave one node, so nothing of the emulated interconnect would be used"
     return None
 
 
+def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -> str | None:
+    """Why a placement cannot be had. Emulated nodes are made with as many of the cores as it takes."""
+    per_node, level = point.processes_per_node, point.oversubscription
+    if point.processes % per_node:
+        return f"the processes do not fill nodes of {per_node}"
+    if per_node % level:
+        return f"{per_node} processes a node do not divide by the oversubscription level"
+    if interconnect.kind == "emulated":
+        spread = point.processes > fewest_per_node
+        return None if spread else "would not leave one node in any of the study's placements"
+    if point.nodes > interconnect.nodes:
+        return f"{interconnect.name} has {interconnect.nodes} node here"
+    if per_node > interconnect.cores_per_node * level:
+        return f"nodes of {interconnect.name} have {interconnect.cores_per_node} cores"
+    return None
+
+
 def excluded(point: Point, study: Study) -> bool:
     """Whether an entry of the study's ``exclude`` means the point; its keys are fields of a point."""
-    return any(all(getattr(point, key) == value for key, value in one.items()) for one in study.exclude)
+    fields = vars(point) | {"case": study.series(point.case)}
+    return any(all(fields[key] == value for key, value in one.items()) for one in study.exclude)
 
 
 def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> list[Repetition]:
@@ -136,7 +167,7 @@ def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> li
     for block in blocks:
         order = random.Random(f"{seed}/{block}")
         for group in order.sample(groups, len(groups)):
-            companions = tuple(sorted(point.interconnect for point in group if point.interconnect))
+            companions = tuple(sorted(point.companion for point in group if point.companion))
             ordered += [Repetition(point, block, companions) for point in order.sample(group, len(group))]
     return ordered
 

@@ -6,6 +6,7 @@ Nothing here reads a file or starts a program.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -67,6 +68,8 @@ class Case:
         Process counts must divide this number; None where any count will do.
     description, stands_for : str
         What it computes, and which case of a known study it stands for.
+    published_case : str or None
+        The case that it stands for at this size, by its name in tables of published figures.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Case:
     divisible: int | None = None
     description: str = ""
     stands_for: str = ""
+    published_case: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,8 @@ class Interconnect:
         What can be used of the place where this interconnect is.
     description : str
         What it is, in a sentence or two.
+    price : dict or None
+        Where its price is found: ``book`` or ``parts``, and ``item``.
     """
 
     name: str
@@ -112,13 +118,16 @@ class Interconnect:
     nodes: int
     cores_per_node: int
     description: str = ""
+    price: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Point:
-    """case × interconnect × processes × oversubscription.
+    """case × interconnect × processes × oversubscription (× processes a node, where a study varies it).
 
     ``interconnect`` is None for a serial run. ``cores = processes / oversubscription``.
+    ``processes_per_node`` is None where the study does not vary placement: ``nodes`` then is as the
+    interconnect gives.
     """
 
     case: str
@@ -127,6 +136,14 @@ class Point:
     oversubscription: int
     nodes: int
     cores: int
+    processes_per_node: int | None = None
+
+    @property
+    def companion(self) -> str | None:
+        """Name among the companions of a block: the interconnect, and the placement if that varies."""
+        if self.processes_per_node is None:
+            return self.interconnect
+        return f"{self.interconnect}/processes-per-node-{self.processes_per_node}"
 
 
 @dataclass(frozen=True)
@@ -155,7 +172,9 @@ class Reading:
         Why the run does not count (incomplete, diverged, ...); None for a sound run. The answer is
         compared with its reference by the caller, not here.
     details : dict
-        Whatever else is worth keeping (iterations, residuals, application's own times, version).
+        Whatever else is worth keeping (iterations, residuals, application's own times). Two keys mean the
+        same for every application that can tell: ``loop_seconds``, the time of each part of the main loop by
+        name, and ``solver_iterations``, the iterations of the linear solver in a time step by field.
     """
 
     seconds: float | None
@@ -164,6 +183,14 @@ class Reading:
     answer: float | None
     problem: str | None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run does while it is timed: an amount and its unit (``cell iterations``)."""
+
+    amount: float
+    unit: str
 
 
 class Application(Protocol):
@@ -193,6 +220,15 @@ class Application(Protocol):
 
     def read(self, case: Case, processes: int, lines: list[Line]) -> Reading:
         """Read the output of one run, however cut off it is. Never raises on bad output."""
+
+    def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
+        """Work done in the timed part of a run; None where it is not known or has no unit of its own.
+
+        `prepared` is the folder the run was started from, `details` what `read` kept of it.
+        """
+
+    def untimed(self, prepared: Path) -> dict[str, float]:
+        """Seconds that making the folder `prepared` took, by part (``mesh``); empty where nothing did."""
 
     def explain(self, errors: str) -> str | None:
         """Why the program gave up, in one line of its standard error; None where it does not say."""

@@ -53,6 +53,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         nodes=place["nodes"],
         cores_per_node=place["cores_per_node"],
         description=data["description"],
+        price=data.get("price"),
     )
 
 
@@ -78,7 +79,7 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
 def digest(interconnect: Interconnect) -> str:
     """Digest of what changes the run of a point: the kind and the sections launch and emulate.
 
-    Title and description do not change a run; how much of its place a run uses is told by the point.
+    Title, description and price do not change a run; how much of its place a run uses is told by the point.
     """
     parts = [interconnect.kind, interconnect.launch, interconnect.emulate]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

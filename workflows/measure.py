@@ -6,25 +6,32 @@ import contextlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from workflows import logs, provenance, records
 from workflows.applications import application
+from workflows.collect import runs_table
 from workflows.design import Repetition
+from workflows.domain import Point
 from workflows.emulation import Node, emulated_nodes
+from workflows.facts import stopping
 from workflows.leftovers import remove_stale
 from workflows.machine import only_study_on_this_machine
 from workflows.noise import noise_between, read_counters, wait_until_idle
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
-from workflows.progress import Progress
+from workflows.progress import Progress, say
 from workflows.records import Record
 from workflows.running import run
 
 
 def measure_study(plan: Plan, log: TextIO) -> list[Path]:
-    """Run what is not yet recorded of a study, block by block.
+    """Run what is not yet recorded of a study, block by block, and further blocks if it asks for them.
+
+    Whether a block is added follows from the records alone, so a study that was killed goes on by the same
+    rule, and one that has ended adds nothing.
 
     Parameters
     ----------
@@ -44,18 +51,30 @@ def measure_study(plan: Plan, log: TextIO) -> list[Path]:
     OSError
         A record that cannot be written.
     """
+    files = (sys.stderr, log)
+    _measure_missing(plan, files)
+    while plan.study.until and not (now := stopping(plan, *runs_table(plan))).reason:
+        plan = replace(plan, blocks=plan.blocks + 1)
+        widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
+        wanted = f"±{plan.study.until.interval_percent:g} %"
+        say(f"block {plan.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
+        _measure_missing(plan, files)
+    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+
+
+def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
+    """Run what is not yet recorded of the blocks that the plan has."""
     if missing := _missing(plan):
-        progress = Progress(plan, [repetition.point for repetition, _ in missing], (sys.stderr, log))
+        progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
         with contextlib.ExitStack() as stack:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
             missing = _missing(plan)  # again: whoever had the machine may have run some of it
-            nodes = _emulated_nodes(plan, [repetition for repetition, _ in missing], stack)
+            nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
             for repetition, attempt in missing:
-                place = nodes.get(repetition.point.interconnect, ())
+                place = nodes.get(_emulated_place(repetition.point), ())
                 progress.made(repetition, measure(plan, repetition, attempt, place))
-    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
 
 
 def _missing(plan: Plan) -> list[tuple[Repetition, int]]:
@@ -108,6 +127,7 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
         "nodes": point.nodes,
         "processes": point.processes,
         "cores": point.cores,
+        "processes_per_node": point.processes_per_node,
         "oversubscription": point.oversubscription,
         "block": repetition.block,
         "companions": plan.companions(repetition),
@@ -154,13 +174,24 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
     return record
 
 
+EmulatedPlace = tuple[str | None, tuple[tuple[str, int], ...]]
+
+
 def _emulated_nodes(
-    plan: Plan, missing: Sequence[Repetition], stack: contextlib.ExitStack
-) -> dict[str | None, tuple[Node, ...]]:
-    """Build the nodes of every emulated interconnect that is still to be run; `stack` takes them down."""
-    names = {repetition.point.interconnect for repetition in missing if repetition.point.interconnect}
-    return {
-        name: stack.enter_context(emulated_nodes(plan.interconnects[name].emulate))
-        for name in sorted(names)
-        if plan.interconnects[name].emulate
-    }
+    plan: Plan, missing: Sequence[Point], stack: contextlib.ExitStack
+) -> dict[EmulatedPlace, tuple[Node, ...]]:
+    """Build the nodes of every emulated interconnect and placement still to be run; `stack` ends them."""
+    nodes = {}
+    for place in dict.fromkeys(map(_emulated_place, missing)):
+        name, layout = place
+        if name and (emulate := plan.interconnects[name].emulate):
+            nodes[place] = stack.enter_context(emulated_nodes(emulate | dict(layout)))
+    return nodes
+
+
+def _emulated_place(point: Point) -> EmulatedPlace:
+    """Interconnect of a point, and number and size of the nodes if its placement is not the usual one."""
+    if point.processes_per_node is None:
+        return point.interconnect, ()
+    layout = {"nodes": point.nodes, "cores_per_node": point.cores // point.nodes}
+    return point.interconnect, tuple(layout.items())

@@ -7,7 +7,7 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from workflows.applications import application
 from workflows.design import Cost, LeftOut, Repetition, duration, excluded, expected_cost, points, repetitions
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.emulation import EmulationError
-from workflows.records import record_path, request_file
-from workflows.study import Study, check_baselines, check_exclude, read_study
+from workflows.records import record_files, record_path, recorded_block, request_file
+from workflows.request import request_facts
+from workflows.study import Study, check_baselines, check_exclude, check_sizes, read_study
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = {".py", ".typ", ".j2", ".css", ".js"}
@@ -32,12 +33,17 @@ class Plan:
     ----------
     study : Study
     cases : dict of str to Case
+        In a weak study, every case at every size, by the name with the size.
     interconnects : dict of str to Interconnect
         All that the study names, whether they can be run here or not.
     points : tuple of Point
         What can be run here now. Records of other points of the study are still part of its results.
     left_out : tuple of LeftOut
         What the study asks for and cannot be run here.
+    blocks : int
+        Blocks of every point: those that the study names, and those it has added until now.
+    request : mapping
+        What the study asks of the analysis: see `workflows.request.request_facts`.
     """
 
     study: Study
@@ -45,6 +51,8 @@ class Plan:
     interconnects: dict[str, Interconnect]
     points: tuple[Point, ...]
     left_out: tuple[LeftOut, ...]
+    blocks: int
+    request: Mapping[str, Any]
 
     @property
     def results(self) -> Path:
@@ -53,13 +61,22 @@ class Plan:
 
     @cached_property
     def cost(self) -> Cost:
-        """What all runs are expected to take."""
+        """What all runs are expected to take; with ``until``, what they take at least."""
         return expected_cost(self.points, self.study.blocks, self.cases)
+
+    @cached_property
+    def highest_cost(self) -> Cost:
+        """What a study that goes on until a target takes at most; a last block may exceed the budget."""
+        if self.study.until is None:
+            return self.cost
+        whole = expected_cost(self.points, self.study.until.max_blocks, self.cases)
+        share = min(1.0, self.study.limits.core_hours / whole.core_hours)
+        return Cost(round(whole.runs * share), whole.seconds * share, whole.core_hours * share)
 
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        return repetitions(self.points, range(1, self.study.blocks + 1), self.study.seed)
+        return repetitions(self.points, range(1, self.blocks + 1), self.study.seed)
 
     def prepared(self) -> list[str]:
         """Folders that are prepared before the first block: one a case and process count."""
@@ -98,7 +115,8 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """Digest of what is run: a change of it means that something may be missing."""
-        return _digest([self.study.blocks, [(point, self.inputs(point)) for point in self.points]])
+        until = [self.study.until] if self.study.until else []
+        return _digest([self.study.blocks, *until, [(point, self.inputs(point)) for point in self.points]])
 
     def lost_records(self) -> list[str]:
         """Records that were made and are gone; they are made again."""
@@ -108,23 +126,26 @@ class Plan:
 
     def asks_for(self, point: Point) -> bool:
         """Whether the study asks for a point, whether it can be run here or not."""
-        serial = point.interconnect is None
+        serial, placements = point.interconnect is None, self.study.processes_per_node
+        placed = point.processes / point.nodes in placements if placements else not point.processes_per_node
         return (
             point.case in self.cases
+            and point.processes in self.study.processes
+            and point.case == self.study.case_at(self.study.series(point.case), point.processes)
+            and (serial or placed)
             and (serial or point.interconnect in self.interconnects)
             and (serial or point.oversubscription in self.study.oversubscription)
-            and point.processes in self.study.processes
             and not excluded(point, self.study)
         )
 
     def companions(self, repetition: Repetition) -> dict[str, str]:
         """What a repetition is planned together with, and as what: interconnects and their digests."""
-        return {name: self._interconnect_digests[name] for name in repetition.companions}
+        return {name: self._interconnect_digests[name.split("/")[0]] for name in repetition.companions}
 
     @cached_property
     def description(self) -> str:
         """Digest of how study, cases and interconnects describe themselves."""
-        return _digest([self.study, self.cases, self.interconnects, self.left_out])
+        return _digest([self.study, self.cases, self.interconnects, self.left_out, self.request])
 
     def inputs(self, point: Point) -> dict[str, str | None]:
         """Digests of what determines a run of a point; a change of one makes old records not count."""
@@ -145,10 +166,14 @@ class Plan:
         """What is about to come, one line, and one for everything that is left out."""
         cost, study = self.cost, self.study
         recorded = sum(record_path(self.results, one, 1).exists() for one in self.repetitions)
+        least = f"{study.blocks} blocks, {cost.runs} runs, {_told(cost)}"
+        if study.until:
+            most = self.highest_cost
+            least = (
+                f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_told(most)}"
+            )
         lines = [
-            f"{study.name}: {len(self.points)} points, {study.blocks} blocks, {cost.runs} runs, "
-            f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours in all; {recorded} recorded in "
-            f"{self.results}"
+            f"{study.name}: {len(self.points)} points, {least} in all; {recorded} recorded in {self.results}"
         ]
         used = {point.interconnect for point in self.points}
         if emulated := [name for name, one in self.interconnects.items() if one.emulate and name in used]:
@@ -174,21 +199,18 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     with contextlib.suppress(ValueError):  # a file elsewhere keeps its whole path in messages
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
-    wanted_cases = {
-        name: cases.load_case(name, study.cases_folder or ROOT / "cases", f"{file}: cases[{place}]")
-        for place, name in enumerate(study.cases)
-    }
+    folder = study.cases_folder or ROOT / "cases"
+    wanted_cases = _weak_cases(study, folder) if study.sizes else _strong_cases(study, folder)
     wanted_interconnects = {
         name: interconnects.load_interconnect(
             name, ROOT / "config/interconnects", f"{file}: interconnects[{place}]"
         )
         for place, name in enumerate(study.interconnects)
     }
-    for place, (name, case) in enumerate(wanted_cases.items()):
-        if case.name != name:
-            raise InputError(f"{file}: cases[{place}]: {name!r} is {case.name!r} at its own size; write that")
+    check_sizes(study, {name: case.serial_seconds for name, case in wanted_cases.items()})
     check_exclude(study)
     check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
+    request = request_facts(study, wanted_interconnects, ROOT / "config")
     missing_programs = {name: _missing_programs(case) for name, case in wanted_cases.items()}
     unavailable = {name: interconnects.unavailable(one) for name, one in wanted_interconnects.items()}
     usable_cases = {name: case for name, case in wanted_cases.items() if not missing_programs[name]}
@@ -202,7 +224,37 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     if not found and not study.imports and not (Path("results") / study.name / "records").exists():
         reasons = "; ".join(f"{one.what}: {one.reason}" for one in left_out)
         raise InputError(f"{file}: nothing of this study can be run here: {reasons}")
-    return Plan(study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out))
+    blocks = max(study.blocks, _highest_block(study)) if study.until else study.blocks
+    return Plan(study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out), blocks, request)
+
+
+def _strong_cases(study: Study, folder: Path) -> dict[str, Case]:
+    found = {}
+    for place, name in enumerate(study.cases):
+        where = f"{study.file}: cases[{place}]"
+        found[name] = cases.load_case(name, folder, where)
+        if found[name].name != name:
+            raise InputError(f"{where}: {name!r} is {found[name].name!r} at its own size; write that")
+    return found
+
+
+def _weak_cases(study: Study, folder: Path) -> dict[str, Case]:
+    """Each case at the sizes of all counts, under names that always hold the size."""
+    names = {study.case_at(name, count): name for name in study.cases for count in study.processes}
+    return {
+        name: replace(cases.load_case(name, folder, f"{study.file}: sizes.{series}"), name=name)
+        for name, series in names.items()
+    }
+
+
+def _highest_block(study: Study) -> int:
+    """Highest block of which something is recorded, as far as the study may go; 0 without any."""
+    numbers = (recorded_block(path) for path in record_files(Path("results") / study.name))
+    return min(max(numbers, default=0), study.until.max_blocks)
+
+
+def _told(cost: Cost) -> str:
+    return f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours"
 
 
 def check_cost(plan: Plan) -> None:

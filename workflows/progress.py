@@ -34,8 +34,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Write one line."""
-        for file in self._files:
-            print(text, file=file, flush=True)
+        say(text, self._files)
 
     def made(self, repetition: Repetition, record: Record) -> None:
         """Tell of a repetition that was just recorded, and how long the rest will take."""
@@ -54,12 +53,19 @@ class Progress:
         return expected_cost(points, 1, self._plan.cases).seconds
 
 
+def say(text: str, files: Sequence[TextIO]) -> None:
+    """Write one line to every file."""
+    for file in files:
+        print(text, file=file, flush=True)
+
+
 def describe(point: Point) -> str:
     """Name a point in words."""
     if point.interconnect is None:
         return f"{point.case}, serial"
     level = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
-    return f"{point.case}, {point.interconnect}, {point.processes} processes{level}"
+    placed = f", {point.processes_per_node} a node" if point.processes_per_node else ""
+    return f"{point.case}, {point.interconnect}, {point.processes} processes{placed}{level}"
 
 
 def _attempt(record: Record) -> str:

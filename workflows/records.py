@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 def point_folder(results: Path, point: Point) -> Path:
     """Folder of the records of one point, below ``results/<study>``."""
-    return (
+    folder = (
         results
         / "records"
         / point.case
@@ -28,6 +28,9 @@ def point_folder(results: Path, point: Point) -> Path:
         / f"processes-{point.processes}"
         / f"oversubscription-{point.oversubscription}"
     )
+    if point.processes_per_node is None:
+        return folder
+    return folder / f"processes-per-node-{point.processes_per_node}"
 
 
 def record_path(results: Path, repetition: Repetition, attempt: int) -> Path:
@@ -80,16 +83,26 @@ def attempts(results: Path, repetition: Repetition) -> list[Record]:
     return found
 
 
+def record_files(results: Path) -> list[Path]:
+    """Paths of all records of a study, in order."""
+    return sorted((results / "records").rglob("block-*-attempt-*.json"))
+
+
+def recorded_block(path: Path) -> int:
+    """Block that a record is of, by its path: see `record_path`."""
+    return int(path.name.split("-")[1])
+
+
 def read_all(results: Path) -> Iterator[tuple[Path, Record]]:
     """Every record of a study with its path, in order of the paths."""
-    for path in sorted((results / "records").rglob("block-*-attempt-*.json")):
+    for path in record_files(results):
         yield path, read_record(path)
 
 
 def point_of(record: Record) -> Point:
     """Give the point of a record."""
     names = ("case", "interconnect", "processes", "oversubscription", "nodes", "cores")
-    return Point(*(record[name] for name in names))
+    return Point(*(record[name] for name in names), record.get("processes_per_node"))
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,8 @@ class Request:
     ----------
     what : str
         ``failed``: every repetition without a valid attempt; else
-        ``case[/interconnect[/processes[/oversubscription]]]`` with ``serial`` for the serial run.
+        ``case[/interconnect[/processes[/oversubscription[/processes per node]]]]`` with ``serial`` for
+        the serial run and the case as its records' folder is called.
     time : str
         When it was made, ISO 8601 in UTC.
     """
@@ -115,6 +129,7 @@ class Request:
             point.interconnect or "serial",
             str(point.processes),
             str(point.oversubscription),
+            *([] if point.processes_per_node is None else [str(point.processes_per_node)]),
         ]
         wanted = self.what.split("/")
         return self.what == "failed" or own[: len(wanted)] == wanted

@@ -90,7 +90,7 @@ def run(
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
         reading = app.read(case, point.processes, execution.lines)
         placement = read_placement(launch.placement)
-    problem = _problem(app, execution, reading, time_limit_seconds) or check_placement(
+    problem = problem_of(app, execution, reading, time_limit_seconds) or check_placement(
         placement, point, nodes
     )
     return Run(launch, execution, reading, placement, problem)
@@ -113,10 +113,20 @@ def scratch_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def _problem(
+def problem_of(
     app: Application, execution: Execution, reading: Reading, time_limit_seconds: float
 ) -> str | None:
-    """Why a run does not count, placement and answer apart: the first that holds, in one line."""
+    """Why a run does not count, placement and answer apart: the first that holds, in one line.
+
+    Parameters
+    ----------
+    app : Application
+    execution : Execution
+    reading : Reading
+        What `app` read of its output.
+    time_limit_seconds : float
+        Limit that `execution` was given.
+    """
     if execution.timed_out:
         return f"stopped at its time limit of {time_limit_seconds:g} s"
     if execution.signal or execution.exit_status:

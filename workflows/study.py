@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,19 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Until:
+    """How far a study goes on by itself: half-width of its intervals in percent, and the most blocks."""
+
+    interval_percent: float
+    max_blocks: int
+
+
+@dataclass(frozen=True)
 class Study:
-    """What is asked: the keys of workflows/schemas/study.yaml, which describes each."""
+    """What is asked: the keys of workflows/schemas/study.yaml, which describes each.
+
+    ``sizes`` is empty unless scaling is weak: by case, the size at each process count.
+    """
 
     name: str
     title: str
@@ -31,18 +43,39 @@ class Study:
     interconnects: tuple[str, ...]
     processes: tuple[int, ...]
     oversubscription: tuple[int, ...]
+    processes_per_node: tuple[int, ...]
+    scaling: str
+    sizes: Mapping[str, Mapping[int, str]]
     exclude: tuple[Mapping[str, Any], ...]
     blocks: int
+    until: Until | None
     seed: int
     baselines: tuple[str, ...]
     compare_kinds: tuple[tuple[str, str], ...]
+    analysis: Mapping[str, Any]
+    economics: Mapping[str, Any]
+    queue: Mapping[str, Any]
+    proposal: Mapping[str, Any]
     limits: Limits
     cases_folder: Path | None
     imports: tuple[Path, ...]
+    import_sites: Mapping[Path, str]
+    site: str | None
+    compare_sites: tuple[tuple[str, str], ...]
+    creators: tuple[str, ...]
     file: Path
+
+    def case_at(self, name: str, processes: int) -> str:
+        """Name of the case that runs on a process count: in a weak study, at the size of that count."""
+        return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
+
+    def series(self, case: str) -> str:
+        """Name that results have: in a weak study, that of the case without its size."""
+        return case.partition("-")[0] if self.sizes else case
 
 
 _TO_RUN = ("cases", "interconnects", "processes")
+_OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
 
 
 def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
@@ -76,16 +109,107 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         interconnects=tuple(data.get("interconnects", ())),
         processes=tuple(sorted(data.get("processes", ()))),
         oversubscription=tuple(sorted(data["oversubscription"])),
+        processes_per_node=tuple(sorted(data["processes_per_node"])),
+        scaling=data["scaling"],
+        sizes=_sizes(data, file),
         exclude=tuple(data["exclude"]),
         blocks=data["blocks"],
+        until=_until(data, file),
         seed=data["seed"],
         baselines=tuple(data.get("baselines", ())),
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
+        **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
         limits=limits,
         cases_folder=file.parent / data["cases_folder"] if "cases_folder" in data else None,
-        imports=tuple(file.parent / name for name in data.get("import", ())),
+        **_imports(data, file),
+        site=data.get("site"),
+        compare_sites=_compare_sites(data, file),
+        creators=tuple(data.get("creators", ())),
         file=file,
     )
+
+
+def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Imported files, and the sites of those that are given one."""
+    given = [{"file": one} if isinstance(one, str) else one for one in data.get("import", ())]
+    paths = [file.parent / one["file"] for one in given]
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            where = f"{file}: import[{place}]"
+            raise InputError(f"{where}: {given[place]['file']!r} is there twice; each only once")
+    sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
+    return {"imports": tuple(paths), "import_sites": sites}
+
+
+def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:
+    """Pairs of sites to compare; those that the runs do not have are found by the analysis."""
+    given = data.get("compare_sites", ())
+    if any(isinstance(one, str) for one in given):
+        if len(given) != 2 or not all(isinstance(one, str) for one in given):
+            wanted = "two sites, or a list of pairs of sites"
+            raise InputError(f"{file}: compare_sites: {list(given)!r} is not {wanted}")
+        given = [given]
+    return tuple((before, after) for before, after in given)
+
+
+def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
+    """Sizes of a weak study by case and process count; empty for a strong one."""
+    sizes, weak = data.get("sizes", {}), data["scaling"] == "weak"
+    if not weak:
+        if sizes:
+            raise InputError(f"{file}: sizes: does not belong here, since scaling is {data['scaling']}")
+        return {}
+    if data["oversubscription"] != [1]:
+        raise InputError(f"{file}: oversubscription: must be [1], since scaling is weak (work per core)")
+    names, counts = data.get("cases", []), data.get("processes", [])
+    for place, name in enumerate(names):
+        if "-" in name:
+            raise InputError(f"{file}: cases[{place}]: {name!r}: without a size, since scaling is weak")
+        if name not in sizes:
+            raise InputError(f"{file}: sizes.{name}: missing, since scaling is weak")
+    for name, given in sizes.items():
+        if name not in names:
+            raise InputError(f"{file}: sizes.{name}: is not among the study's cases ({', '.join(names)})")
+        if len(given) != len(counts):
+            raise InputError(
+                f"{file}: sizes.{name}: {len(given)} for {len(counts)} process counts; one for each"
+            )
+    return {name: dict(zip(counts, given, strict=True)) for name, given in sizes.items()}
+
+
+def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
+    """Check that the work of a weak study grows with its processes.
+
+    Parameters
+    ----------
+    study : Study
+    serial_seconds : mapping of str to float
+        Time of a serial run of each case, by the case's name with its size.
+
+    Raises
+    ------
+    InputError
+        For a size that takes no longer than that of a smaller count.
+    """
+    for name, sizes in study.sizes.items():
+        for fewer, more in pairwise(study.processes):
+            small, large = (serial_seconds[study.case_at(name, count)] for count in (fewer, more))
+            if not small < large:
+                raise InputError(
+                    f"{study.file}: sizes.{name}: {sizes[more]!r} for {more} processes takes {large:g} s "
+                    f"serially, no more than {sizes[fewer]!r} for {fewer}; scaling is weak, so work must grow"
+                )
+
+
+def _until(data: Mapping[str, Any], file: Path) -> Until | None:
+    if "until" not in data:
+        return None
+    until = Until(**data["until"])
+    if until.max_blocks <= data["blocks"]:
+        raise InputError(
+            f"{file}: until.max_blocks: {until.max_blocks} is too small; above blocks ({data['blocks']})"
+        )
+    return until
 
 
 def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
@@ -140,6 +264,7 @@ def check_exclude(study: Study) -> None:
         "interconnect": study.interconnects,
         "processes": study.processes,
         "oversubscription": study.oversubscription,
+        "processes_per_node": study.processes_per_node,
     }
     for place, entry in enumerate(study.exclude):
         for key, value in entry.items():

@@ -10,13 +10,19 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.figures.changes import changes_figures
 from analysis.figures.drawing import Drawing, drawable, save
 from analysis.figures.improvement import improvement_figures
+from analysis.figures.models import model_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
+from analysis.figures.parts_of_time import parts_figures
+from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.style import looks
+from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.labels import Labels
+from analysis.sites import told_apart
 
 __all__ = ["Drawing", "draw_figures", "save"]
 
@@ -40,12 +46,19 @@ def draw_figures(
     list of Drawing
         Names are unique. A topic that has no data has no figure.
     """
+    runs, tables, facts = told_apart(runs, tables, facts)
     labels = Labels(drawable(facts))
     appearance = looks(labels.order(), runs["interconnect"].dropna().unique())
     return [
+        *changes_figures(tables.get("changes"), labels, appearance),
         *overview_figure(tables["scaling"], labels, appearance),
         *scaling_figures(tables["scaling"], labels, appearance),
         *improvement_figures(tables["improvement"], labels, appearance),
         *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels, appearance),
+        *(pareto_figures(tables["value"], labels, appearance) if "value" in tables else []),
+        *(turnaround_figures(tables["packing"], labels, appearance) if "packing" in tables else []),
+        *(model_figures(tables, labels, appearance) if "models" in tables else []),
+        *(parts_figures(tables["parts"], labels, appearance) if "parts" in tables else []),
+        *(spread_figure(tables["variability"], labels, appearance) if "variability" in tables else []),
         *order_figure(runs, labels, appearance),
     ]

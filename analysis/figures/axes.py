@@ -45,8 +45,10 @@ def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def log_axis(axes: Axes, values: Sequence[float], base: int = 10, most: int = 6) -> None:
-    """Make the vertical axis logarithmic, with at most `most` plainly written ticks around `values`.
+def log_axis(
+    axes: Axes, values: Sequence[float], base: int = 10, most: int = 6, horizontal: bool = False
+) -> None:
+    """Make an axis logarithmic, with at most `most` plainly written ticks around `values`.
 
     Parameters
     ----------
@@ -56,17 +58,20 @@ def log_axis(axes: Axes, values: Sequence[float], base: int = 10, most: int = 6)
     base : int
         2 for speedups, 10 for times.
     most : int
+    horizontal : bool
+        Which axis it is; by default the vertical one.
     """
     shown = [float(value) for value in values if value is not None and value > 0 and math.isfinite(value)]
     low, high = min(shown), max(shown)
     pad = max((high / low) ** 0.06, 1.04)
     low, high = low / pad, high * pad
-    axes.set_yscale("log", base=base)
-    axes.set_ylim(low, high)
+    axis = axes.xaxis if horizontal else axes.yaxis
+    (axes.set_xscale if horizontal else axes.set_yscale)("log", base=base)
+    (axes.set_xlim if horizontal else axes.set_ylim)(low, high)
     ticks = log_ticks(low, high, base, most)
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(FixedFormatter([_plain(tick) for tick in ticks]))
-    axes.yaxis.set_minor_locator(NullLocator())
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FixedFormatter([_plain(tick) for tick in ticks]))
+    axis.set_minor_locator(NullLocator())
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from analysis import formats
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Drawing, point_text
 from analysis.figures.style import Look
 from analysis.kinds import comparable_sets
 from analysis.labels import SERIAL, Labels
@@ -36,6 +36,7 @@ class Quantity:
 
 
 SPEEDUP = Quantity("speedup", "Speedup", "")
+SCALED_SPEEDUP = Quantity("speedup", "Scaled speedup", "")
 EFFICIENCY = Quantity("efficiency", "Efficiency (%)", f"{formats.THIN}%", PERCENT)
 TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
 
@@ -60,10 +61,12 @@ class Curve:
 
     def title(self, labels: Labels) -> str:
         """Name it as a legend or a value on hover does."""
-        name = labels.interconnect(self.interconnect, self.kind)
-        return (
-            name if self.placement is None else f"{name}, {formats.number(self.placement)} processes per node"
-        )
+        return labels.curve(self.rows[0])
+
+
+def speedup_of(labels: Labels) -> Quantity:
+    """Choose the speedup that the study's scaling has."""
+    return SCALED_SPEEDUP if labels.weak else SPEEDUP
 
 
 def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[Panel]:
@@ -125,9 +128,10 @@ def draw_panel(
     for place, curve in enumerate(curves):
         # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
         shift = dodge(place, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
-        _draw_curve(axes, curve, quantity, shift, drawing, labels, looks[curve.interconnect])
+        look = style.placed(looks[curve.interconnect], curve.placement)
+        _draw_curve(axes, curve, quantity, shift, drawing, labels, look)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
-    _draw_points(axes, serial, quantity, 1.0, style.SERIAL_LOOK, None, SERIAL, drawing)
+    _draw_points(axes, serial, quantity, 1.0, style.SERIAL_LOOK, None, SERIAL, drawing, labels)
 
 
 def _draw_curve(
@@ -149,7 +153,7 @@ def _draw_curve(
     (line,) = axes.plot(x, y, color=look.colour, linestyle=style.line_of(curve.kind), zorder=2)
     drawing.mark(line, curve.interconnect)
     own = [row for row in curve.rows if not row["serial"]]
-    _draw_points(axes, own, quantity, shift, look, curve.interconnect, curve.title(labels), drawing)
+    _draw_points(axes, own, quantity, shift, look, curve.interconnect, curve.title(labels), drawing, labels)
 
 
 def _draw_points(
@@ -161,6 +165,7 @@ def _draw_points(
     interconnect: str | None,
     title: str,
     drawing: Drawing,
+    labels: Labels,
 ) -> None:
     values = [
         [formats.as_float(row[f"{quantity.column}{end}"]) * quantity.factor for end in ("", "_low", "_high")]
@@ -188,9 +193,8 @@ def _draw_points(
             linestyle="none",
             zorder=3,
         )
-        count = formats.counted(row["processes"], "process", "processes")
         told = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
-        drawing.mark(marker, interconnect, f"{title}, {count}: {told}")
+        drawing.mark(marker, interconnect, point_text(labels, row, title, told))
 
 
 def dodge(place: int, curves: int, counts: Iterable[int]) -> float:
@@ -230,4 +234,4 @@ def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: floa
         return
     ideals = np.array([value for _, line in ideal_of(rows[~rows["serial"]], quantity) for value in line])
     near = (ideals < NEAR * np.nanmax(values)) & (ideals > np.nanmin(values) / NEAR)
-    log_axis(axes, [*values, *ideals[near]], base=2 if quantity is SPEEDUP else 10)
+    log_axis(axes, [*values, *ideals[near]], base=2 if quantity.column == SPEEDUP.column else 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis.figures import style
-from analysis.labels import one_line
+from analysis.formats import counted, is_missing
+from analysis.labels import Labels, one_line
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -36,10 +37,13 @@ class Mark:
         Empty where it belongs to none.
     text : str
         Shown on hover; empty for what only belongs to the interconnect (a line, a legend entry).
+    case : str
+        Empty where it belongs to none, or where the whole figure is of one.
     """
 
     interconnect: str
     text: str = ""
+    case: str = ""
 
 
 @dataclass
@@ -70,17 +74,44 @@ class Drawing:
     case: str | None = None
     marks: dict[str, Mark] = field(default_factory=dict)
 
-    def mark(self, artist: Artist, interconnect: object, text: str = "") -> None:
-        """Tie an artist to its interconnect and to the values shown when a pointer is over it."""
+    def mark(
+        self, artist: Artist, interconnect: object = None, text: str = "", case: str | None = None
+    ) -> None:
+        """Tie an artist to its interconnect, its case, and to the values shown when a pointer is over it.
+
+        An artist is an element of a panel or, in a figure of several cases, the axes of a case.
+        """
         gid = f"mark{len(self.marks)}"
         artist.set_gid(gid)
-        self.marks[gid] = Mark(one_line(interconnect) if isinstance(interconnect, str) else "", text)
+        names = [one_line(name) if isinstance(name, str) else "" for name in (interconnect, case)]
+        self.marks[gid] = Mark(names[0], text, names[1])
 
     def entry(self) -> dict[str, Any]:
         """Return what a report needs to know to show the figure, as plain data."""
         width, height = (round(float(inches), 3) for inches in self.figure.get_size_inches())
         return {"name": self.name, "topic": self.topic, "case": self.case, "caption": self.caption,
                 "alt": self.alt, "width_inches": width, "height_inches": height}  # fmt: skip
+
+
+def point_text(labels: Labels, row: Mapping[Hashable, Any], name: str, value: str) -> str:
+    """Say on lines of their own whose a value is: case, interconnect and kind, processes; then the value.
+
+    Parameters
+    ----------
+    labels : Labels
+    row : mapping
+        With ``case``, ``kind``, ``processes`` and ``oversubscription``.
+    name : str
+        Title of the interconnect, or of what else is told apart; the kind is added where it lacks it.
+    value : str
+        With its unit and interval; may be of several lines.
+    """
+    told = is_missing(row["kind"]) or row["kind"] in name
+    owner = name if told else f"{name}, {one_line(row['kind'])}"
+    count = counted(row["processes"], "process", "processes")
+    return "\n".join(
+        [labels.case(row["case"]), owner, f"{count}, oversubscription {row['oversubscription']}", value]
+    )
 
 
 def canvas(height: float, width: float = style.WIDTH) -> Figure:
@@ -93,9 +124,9 @@ def canvas(height: float, width: float = style.WIDTH) -> Figure:
 def save(drawing: Drawing, folder: Path, dots_per_inch: int = 200) -> list[Path]:
     """Write a drawing as SVG and PNG.
 
-    The same drawing gives the same bytes. In the SVG every mark is a group with its text as title and
-    its interconnect as ``data-interconnect``; identifiers begin with the drawing's name, so that several
-    figures can stand in one page.
+    The same drawing gives the same bytes. In the SVG every mark is a group with its text as title, its
+    interconnect as ``data-interconnect`` and its case as ``data-case``; identifiers begin with the drawing's
+    name, so that several figures can stand in one page.
 
     Parameters
     ----------
@@ -127,14 +158,16 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
     root = ElementTree.fromstring(svg)
     for metadata in root.findall(f"{{{SVG}}}metadata"):
         root.remove(metadata)
+    root.set("id", "drawing")
     root.set("role", "img")
     root.set("aria-label", drawing.alt)
     for element in root.iter():
         gid = element.get("id")
         if mark := drawing.marks.get(gid or ""):
-            element.set("class", "mark" if mark.text else "part")
-            if mark.interconnect:
-                element.set("data-interconnect", mark.interconnect)
+            element.set("class", "mark" if mark.text else "panel" if mark.case else "part")
+            for key, value in (("interconnect", mark.interconnect), ("case", mark.case)):
+                if value:
+                    element.set(f"data-{key}", value)
             if mark.text:
                 title = ElementTree.Element(f"{{{SVG}}}title")
                 title.text = mark.text

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from analysis import formats
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
 from analysis.kinds import side
 from analysis.labels import Labels
@@ -63,13 +63,12 @@ def improvement_figures(
 def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
     cases = labels.sorted_cases(rows["case"].unique())
     order = labels.sorted_interconnects(rows["interconnect"].unique())
-    entries = sorted(
-        set(zip(rows["interconnect"], rows["own_kind"], strict=True)),
-        key=lambda pair: (order.index(pair[0]), pair),
-    )
+    places = {_name(row, labels): order.index(row["interconnect"]) for row in rows.to_dict("records")}
+    owners = {_name(row, labels): row["interconnect"] for row in rows.to_dict("records")}
+    entries = sorted(places, key=lambda name: (places[name], name))
     columns = min(COLUMNS, len(cases))
     chunks = [cases[start : start + columns] for start in range(0, len(cases), columns)]
-    names = [shortened(labels.interconnect(*entry), 26) for entry in entries]
+    names = [shortened(name, 26) for name in entries]
     panel_height = ROW_HEIGHT * len(entries) + 0.15
     with mpl.rc_context(style.RC):
         width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
@@ -84,10 +83,13 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Ma
                     axes.set_axis_off()
                     continue
                 panel = rows[rows["case"] == case]
+                drawing.mark(axes, case=case)
                 _draw_panel(axes, panel, entries, drawing, labels, looks)
                 _fit(axes, panel)
                 axes.set_title(_title(labels.case(case), panel, columns))
             axis_row[0].set_yticks(range(len(entries)), names)
+            for name, label in zip(entries, axis_row[0].get_yticklabels(), strict=True):
+                drawing.mark(label, owners[name])
             axis_row[0].set_ylim(len(entries) - 0.4, -0.6)
         for axes in grid[-1]:
             axes.set_xlabel("Improvement (%)")
@@ -107,7 +109,7 @@ def _whisker(marker: str, size: float) -> Line2D:
 def _draw_panel(
     axes: Axes,
     rows: pd.DataFrame,
-    entries: Sequence[tuple[str, str]],
+    entries: Sequence[str],
     drawing: Drawing,
     labels: Labels,
     looks: Mapping[str, Look],
@@ -116,19 +118,19 @@ def _draw_panel(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     for row in rows.to_dict("records"):
-        place = entries.index((row["interconnect"], row["own_kind"]))
-        look = looks[row["interconnect"]]
-        text = _told(row, labels)
+        name = _name(row, labels)
+        place = entries.index(name)
+        look = style.placed(looks[row["interconnect"]], row["processes_per_node"])
+        point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
+        text = point_text(labels, point, name, _headline(row))
         _dot(axes, row, "improvement", place - AVERAGE_BELOW / 2, look, look.marker, drawing, text)
         if not formats.is_missing(row["average_percent"]):
             average = formats.bracketed_percent(
                 *(row[f"average_{end}"] for end in ("percent", "low", "high"))
             )
-            name = labels.interconnect(row["interconnect"], row["own_kind"])
-            _dot(
-                axes, row, "average", place + AVERAGE_BELOW, look, "|", drawing,
-                f"{name}: average improvement {average}{formats.THIN}%",
-            )  # fmt: skip
+            told = f"average improvement up to here {average}{formats.THIN}%"
+            text = point_text(labels, point, name, told)
+            _dot(axes, row, "average", place + AVERAGE_BELOW, look, "|", drawing, text)
 
 
 def _dot(
@@ -180,12 +182,13 @@ def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
     return f"{shortened(case, width)}\n{shortened(where, width, lines=1)}"
 
 
-def _told(row: Mapping[Hashable, Any], labels: Labels) -> str:
-    name = labels.interconnect(row["interconnect"], row["own_kind"])
+def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
+    return labels.curve({**row, "kind": row["own_kind"]})
+
+
+def _headline(row: Mapping[Hashable, Any]) -> str:
     value = formats.bracketed_percent(*(row[f"improvement_{end}"] for end in ("percent", "low", "high")))
-    words = [
-        f"{name} at {formats.counted(row['at_processes'], 'process', 'processes')}: {value}{formats.THIN}%"
-    ]
+    words = [f"improvement {value}{formats.THIN}%"]
     if not formats.is_missing(row["p_adjusted"]):
         words.append(formats.p_value(row["p_adjusted"]))
         words.append("distinguishable" if row["distinguishable"] else "not distinguishable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -17,22 +18,43 @@ from analysis.labels import SERIAL, Labels
 LETTER_POINTS = 3.75
 """Mean width of a letter at the size of the legend."""
 POINTS_PER_INCH = 72
+WEAK = (
+    "Weak scaling: the size grows with the processes, and speedup is the scaled one, of work done a second."
+)
 HANDLE_POINTS = 40
 """Width of what stands before and between the entries."""
 
 
-def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[tuple[str, str, str]]:
-    """Interconnect, kind and label of everything in `rows`, in the study's order."""
-    pairs = rows.dropna(subset="interconnect")[["interconnect", "kind"]].drop_duplicates()
-    order = labels.sorted_interconnects(pairs["interconnect"])
-    found = sorted(pairs.itertuples(index=False, name=None), key=lambda pair: (order.index(pair[0]), pair[1]))
-    return [(name, kind, labels.interconnect(name, kind)) for name, kind in found]
+class Entry(NamedTuple):
+    """A curve in a legend; `placement` is its processes per node, None where they do not vary."""
+
+    interconnect: str
+    kind: str
+    placement: float | None
+    label: str
+
+
+def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[Entry]:
+    """List the curves in `rows` in the study's order of interconnects."""
+    columns = ["interconnect", "kind", "processes_per_node"]
+    curves = rows.dropna(subset="interconnect").reindex(columns=columns).drop_duplicates()
+    order = labels.sorted_interconnects(curves["interconnect"])
+    entries = [
+        Entry(
+            row["interconnect"],
+            row["kind"],
+            None if formats.is_missing(row["processes_per_node"]) else float(row["processes_per_node"]),
+            labels.curve(row),
+        )
+        for row in curves.to_dict("records")
+    ]
+    return sorted(entries, key=lambda one: (order.index(one.interconnect), one.kind, one.placement or 0))
 
 
 def add_legend(
     figure: Figure,
     drawing: Drawing,
-    entries: Sequence[tuple[str, str, str]],
+    entries: Sequence[Entry],
     looks: Mapping[str, Look],
     serial: bool = False,
     curves: bool = True,
@@ -43,7 +65,7 @@ def add_legend(
     ----------
     figure : Figure
     drawing : Drawing
-    entries : sequence of (interconnect, kind, label)
+    entries : sequence of Entry
     looks : mapping of str to Look
     serial : bool
         Whether there is a point of the serial run to explain.
@@ -55,17 +77,18 @@ def add_legend(
     float
         Its approximate height in inches.
     """
+    shown = [style.placed(looks[entry.interconnect], entry.placement) for entry in entries]
     handles = [
         Line2D(
             [],
             [],
-            color=looks[name].colour,
-            marker=looks[name].marker,
-            linestyle=style.line_of(kind) if curves else "none",
+            color=look.colour,
+            marker=look.marker,
+            linestyle=style.line_of(entry.kind) if curves else "none",
         )
-        for name, kind, _ in entries
+        for entry, look in zip(entries, shown, strict=True)
     ]
-    texts = [shortened(label) for _, _, label in entries]
+    texts = [shortened(entry.label) for entry in entries]
     if serial:
         handles.append(
             Line2D([], [], color=style.SERIAL_LOOK.colour, marker=style.SERIAL_LOOK.marker, linestyle="none")
@@ -78,9 +101,9 @@ def add_legend(
     entry_points = longest * LETTER_POINTS + HANDLE_POINTS
     columns = max(1, min(len(texts), int(figure.get_size_inches()[0] * POINTS_PER_INCH / entry_points)))
     legend = figure.legend(handles, texts, loc="outside lower center", ncols=columns)
-    for (name, _, _), handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
-        drawing.mark(handle, name)
-        drawing.mark(text, name)
+    for entry, handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
+        drawing.mark(handle, entry.interconnect)
+        drawing.mark(text, entry.interconnect)
     lines = -(-len(texts) // columns) * max(text.count("\n") + 1 for text in texts)
     return 0.14 * lines + 0.12
 
@@ -88,7 +111,7 @@ def add_legend(
 def reading_notes(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Say what the points, bars, hollow markers and line styles of a figure of `rows` mean."""
     with_interval = rows["speedup_low"].notna()
-    notes = []
+    notes = [WEAK] if labels.weak else []
     if with_interval.any():
         notes.append(f"Points are medians over blocks, bars their {labels.level} intervals.")
         if not with_interval.all():

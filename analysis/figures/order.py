@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 
 from analysis import formats
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, shortened
+from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.style import Look
 from analysis.labels import Labels, one_line
+from analysis.quality import OUTLIER_RULE, flag_outliers
 
 PANEL_HEIGHT = 0.95
 ALL_PANELS = 6.4
@@ -23,7 +24,17 @@ NOISE_HEIGHT = 0.75
 HOVERED = 3000
 """Repetitions up to which each has a marker of its own, with its values on hover; beyond, one image."""
 MOST_SHADES = 200
-POINT = ["case", "interconnect", "kind", "nodes", "processes", "oversubscription"]
+RING = {
+    "color": style.INK,
+    "marker": "o",
+    "markersize": 7,
+    "markerfacecolor": "none",
+    "markeredgewidth": 0.6,
+    "linestyle": "none",
+    "zorder": 2.8,
+}
+"""What is drawn around an outlier."""
+POINT = ["site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription"]
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
@@ -37,14 +48,15 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `runs` with ``order`` (from 1) and ``deviation_percent``: the time over the median of the valid
-        repetitions of its point, less 1, in percent; empty where it or the median is.
+        repetitions of its point, less 1, in percent; empty where it or the median is; and ``outlier``, see
+        `analysis.quality.flag_outliers`.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
     ordered = runs.assign(moment=started).dropna(subset="moment").sort_values("moment", kind="stable")
     ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
     valid = ordered["seconds"].where(ordered["valid"])
     medians = valid.groupby([ordered[key] for key in POINT], dropna=False).transform("median")
-    return ordered.assign(deviation_percent=100 * (ordered["seconds"] / medians - 1))
+    return flag_outliers(ordered.assign(deviation_percent=100 * (ordered["seconds"] / medians - 1)))
 
 
 def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
@@ -85,7 +97,9 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
             axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
         for axes, case in zip(grid, cases, strict=False):
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
+            drawing.mark(axes, case=case)
             _draw_case(axes, ordered[ordered["case"] == case], limit, drawing, labels, looks)
+            _draw_drift(axes, ordered[ordered["case"] == case], limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
         figure.supylabel("Deviation from the median of the point (%)", fontsize=style.RC["axes.labelsize"])
@@ -122,6 +136,9 @@ def _draw_case(
     looks: Mapping[str, Look],
 ) -> None:
     shown = rows[rows["deviation_percent"].notna()]
+    far = shown[shown["outlier"]]
+    heights = far["deviation_percent"].clip(-limit, limit)
+    axes.plot(far["order"], heights, **RING)
     for (interconnect, valid), group in shown.groupby(["interconnect", "valid"], dropna=False):
         look = style.SERIAL_LOOK if formats.is_missing(interconnect) else looks[interconnect]
         marks = {
@@ -134,18 +151,26 @@ def _draw_case(
         if axes.get_rasterization_zorder() is not None:
             axes.plot(group["order"], heights, **marks)
             continue
-        for row, height in zip(group.itertuples(), heights, strict=True):
-            (point,) = axes.plot(row.order, height, **marks)
+        for row, height in zip(group.to_dict("records"), heights, strict=True):
+            (point,) = axes.plot(row["order"], height, **marks)
             drawing.mark(point, interconnect, _told(row, labels))
 
 
-def _told(row: Any, labels: Labels) -> str:
-    count = formats.counted(row.processes, "process", "processes")
-    deviation = formats.percent(row.deviation_percent, signed=True)
-    name, level = labels.interconnect(row.interconnect, row.kind), row.oversubscription
-    time = formats.seconds(row.seconds)
-    text = f"{name}, {count}, oversubscription {level}, block {row.block}: {time} ({deviation})"
-    return text if row.valid else f"{text}, invalid: {one_line(row.reason)}"
+def _told(row: Mapping[Hashable, Any], labels: Labels) -> str:
+    deviation = formats.percent(row["deviation_percent"], signed=True)
+    value = f"block {row['block']}: {formats.seconds(row['seconds'])} ({deviation})"
+    invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"
+    invalid += ", outlier" if row["outlier"] else ""
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    return point_text(labels, row, name, value + invalid)
+
+
+def _draw_drift(axes: Axes, rows: pd.DataFrame, limit: float) -> None:
+    """Join the medians of the blocks, each in the middle of its repetitions."""
+    valid = rows[rows["valid"]]
+    blocks = valid.groupby("block")[["order", "deviation_percent"]].median().sort_values("order")
+    heights = blocks["deviation_percent"].clip(-limit, limit)
+    axes.plot(blocks["order"], heights, color=style.INK, linewidth=0.8, zorder=2.6)
 
 
 def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
@@ -170,8 +195,10 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     beyond = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
         "Time of every repetition, less the median of its point, in order of execution; shades part the "
-        "blocks."
+        "blocks, and a line joins their medians."
     ]
+    if ordered["outlier"].any():
+        sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
     if beyond:
         edge = formats.percent(limit)
         sentences.append(f"{formats.counted(beyond, 'repetition')} beyond {edge} drawn at the edge.")

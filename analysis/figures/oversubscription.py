@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 
 from analysis import formats
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
 from analysis.kinds import comparable_sets
 from analysis.labels import Labels
@@ -72,6 +72,8 @@ def _figure(
     all_cores = sorted(int(cores) for cores in rows["cores"].unique())
     cores = all_cores[-COLUMNS:]
     rows = rows[rows["cores"].isin(cores)]
+    rows = rows.assign(name=[_name(row, labels) for row in rows.to_dict("records")])
+    owners = dict(zip(rows["name"], rows["interconnect"], strict=True))
     sets = comparable_sets(rows["kind"], labels.declared)
     levels = [1, *sorted(int(level) for level in rows["oversubscription"].unique())]
     groups = [rows[rows["kind"].isin(kinds)] for kinds in sets]
@@ -89,11 +91,10 @@ def _figure(
         for line, (axis_row, group, names) in enumerate(zip(grid, groups, sizes, strict=True)):
             for axes, count in zip(axis_row, cores, strict=True):
                 panel = group[group["cores"] == count]
-                for place, (name, kind) in enumerate(names):
-                    bars = _bars(panel[(panel["interconnect"] == name) & (panel["kind"] == kind)], scaling)
-                    first = place * (len(levels) + GAP)
-                    title = labels.interconnect(name, kind)
-                    _draw_bars(axes, bars, levels, first, looks[name], name, title, drawing)
+                for name, gains in panel.groupby("name"):
+                    bars, owner = _bars(gains, scaling), gains["interconnect"].iloc[0]
+                    first = names.index(name) * (len(levels) + GAP)
+                    _draw_bars(axes, bars, levels, first, looks[owner], name, drawing, labels)
                 axes.grid(False, axis="y")
                 axes.tick_params(axis="y", length=0)
                 if line == 0:
@@ -101,8 +102,10 @@ def _figure(
             middle = (len(levels) - 1) / 2
             axis_row[0].set_yticks(
                 [place * (len(levels) + GAP) + middle for place in range(len(names))],
-                [shortened(labels.interconnect(*name), 26) for name in names],
+                [shortened(name, 26) for name in names],
             )
+            for name, label in zip(names, axis_row[0].get_yticklabels(), strict=True):
+                drawing.mark(label, owners[name])
             axis_row[0].set_ylim(len(names) * (len(levels) + GAP) - GAP - 0.3, -0.7)
         highest = max(axes.dataLim.x1 for axis_row in grid for axes in axis_row)
         grid[0][0].set_xlim(0, highest * (1.3 + 0.3 * len(cores)))
@@ -122,16 +125,27 @@ def _hatch(levels: Sequence[int], level: int) -> str:
     return style.HATCHES[levels.index(level) % len(style.HATCHES)]
 
 
-def _names(rows: pd.DataFrame, labels: Labels) -> list[tuple[str, str]]:
+def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
+    """Name what is compared: at equal cores, levels share the nodes and differ in the processes per node."""
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    if formats.is_missing(row["processes_per_node"]):
+        return name
+    cores = row["processes_per_node"] / row["oversubscription"]
+    return f"{name} with {formats.plain(cores)} {'core' if cores == 1 else 'cores'} per node"
+
+
+def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
     order = labels.sorted_interconnects(rows["interconnect"])
-    pairs = rows[["interconnect", "kind"]].drop_duplicates().itertuples(index=False, name=None)
-    return sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
+    places = {row["name"]: order.index(row["interconnect"]) for row in rows.to_dict("records")}
+    return sorted(places, key=lambda name: (places[name], name))
 
 
 def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
     """Bars of one interconnect at one core count: level 1, and every level that is compared with it."""
     bars: dict[int, Bar] = {}
     for gain in gains.to_dict("records"):
+        placement = scaling["processes_per_node"] / scaling["oversubscription"]
+        cores_per_node = gain["processes_per_node"] / gain["oversubscription"]
         for level, processes in (
             (1, gain["processes_of_one"]),
             (gain["oversubscription"], gain["processes"]),
@@ -141,6 +155,7 @@ def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
                 & (scaling["kind"] == gain["kind"])
                 & (scaling["oversubscription"] == level)
                 & (scaling["processes"] == processes)
+                & (placement.isna() | (placement == cores_per_node))
             ]
             for row in found.head(1).to_dict("records"):
                 bars.setdefault(level, Bar(level, row, gain if level > 1 else None))
@@ -153,12 +168,12 @@ def _draw_bars(
     levels: Sequence[int],
     first: float,
     look: Look,
-    interconnect: str,
     title: str,
     drawing: Drawing,
+    labels: Labels,
 ) -> None:
     for bar in bars:
-        height = first + levels.index(bar.level)
+        height, interconnect = first + levels.index(bar.level), bar.row["interconnect"]
         value, low, high = (formats.as_float(bar.row[f"seconds{end}"]) for end in ("", "_low", "_high"))
         hollow = formats.is_missing(low)
         (patch,) = axes.barh(
@@ -171,14 +186,14 @@ def _draw_bars(
             linewidth=0,
             zorder=2,
         )
-        told = f"{title}, {bar.level} per core: {formats.bracketed(value, low, high)}{formats.THIN}s"
+        told = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
         label = ""
         if bar.gain is not None:
             gain = formats.bracketed_percent(*(bar.gain[f"gain_{end}"] for end in ("percent", "low", "high")))
             star = "*" if bar.gain["distinguishable"] else ""
             label = f"{gain}{formats.THIN}%{star}"
             told += f", gain {label}"
-        drawing.mark(patch, interconnect, told)
+        drawing.mark(patch, interconnect, point_text(labels, bar.row, title, told))
         if not hollow:
             (whisker,) = axes.plot([low, high], [height, height], color=style.INK, linewidth=0.9, zorder=3)
             drawing.mark(whisker, interconnect)

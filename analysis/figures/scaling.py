@@ -12,13 +12,13 @@ from analysis import formats
 from analysis.figures import style
 from analysis.figures.curves import (
     EFFICIENCY,
-    SPEEDUP,
     TIME,
     Panel,
     curves_of,
     draw_panel,
     finish_axis,
     panels_of,
+    speedup_of,
 )
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
@@ -29,7 +29,6 @@ PANEL_HEIGHT = 1.85
 ALL_PANELS = 4.6
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
-QUANTITIES = (SPEEDUP, EFFICIENCY, TIME)
 
 
 def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
@@ -74,6 +73,7 @@ def _scaling_figure(
 ) -> Drawing:
     rows = pd.concat([panel.rows for panel in panels])
     entries = legend_entries(rows, labels)
+    quantities = (speedup_of(labels), EFFICIENCY, TIME)
     with mpl.rc_context(style.RC):
         figure = canvas(1.0)
         drawing = Drawing(
@@ -87,11 +87,11 @@ def _scaling_figure(
         grid = figure.subplots(len(panels), 3, sharex="col", sharey="col", squeeze=False)
         for panel, axes in zip(panels, grid, strict=True):
             curves = curves_of(panel, labels)
-            for axis, quantity in zip(axes, QUANTITIES, strict=True):
+            for axis, quantity in zip(axes, quantities, strict=True):
                 draw_panel(axis, panel, curves, quantity, drawing, labels, looks)
                 axis.set_ylabel(quantity.title)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
-        for axis, quantity in zip(grid[0], QUANTITIES, strict=True):
+        for axis, quantity in zip(grid[0], quantities, strict=True):
             finish_axis(axis, rows, quantity, inches=1.7)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
@@ -123,11 +123,14 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     columns = len(cells[0])
     drawn = {(case, panel.kinds, panel.level): (panel, of_case) for case, panel, of_case in panels}
     names = formats.listed([labels.case(case) for case in cases])
-    caption = " ".join(["Speedup against the number of processes, by case.", *reading_notes(rows, labels)])
+    speedup = speedup_of(labels)
+    shown = f"{speedup.title} against the number of processes, by case."
+    caption = " ".join([shown, *reading_notes(rows, labels)])
     with mpl.rc_context(style.RC):
         height = len(cells) * OVERVIEW_HEIGHT
         figure = canvas(height)
-        drawing = Drawing("overview", "overview", figure, caption, f"Speedup of {names} against processes.")
+        alt = f"{speedup.title} of {names} against processes."
+        drawing = Drawing("overview", "overview", figure, caption, alt)
         grid = figure.subplots(len(cells), columns, sharex=True, sharey=True, squeeze=False)
         titled: set[str] = set()
         for axis_row, cell_row in zip(grid, cells, strict=True):
@@ -136,7 +139,8 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
                     axis.set_axis_off()
                     continue
                 panel, of_case = drawn[cell]
-                draw_panel(axis, panel, curves_of(panel, labels), SPEEDUP, drawing, labels, looks)
+                drawing.mark(axis, case=cell[0])
+                draw_panel(axis, panel, curves_of(panel, labels), speedup, drawing, labels, looks)
                 under = _panel_title(panel, of_case)
                 if cell[0] not in titled:
                     axis.set_title(shortened(labels.case(cell[0]), width=24 if columns > 3 else 34))
@@ -146,8 +150,8 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
                 titled.add(cell[0])
                 axis.tick_params(labelbottom=True, labelleft=True)
                 if axis is axis_row[0]:
-                    axis.set_ylabel(f"Speedup\n{under}".strip())
-        finish_axis(grid[0][0], rows, SPEEDUP, inches=style.WIDTH / columns - 0.4)
+                    axis.set_ylabel(f"{speedup.title}\n{under}".strip())
+        finish_axis(grid[0][0], rows, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, rows["serial"].any())
@@ -181,7 +185,7 @@ def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:
 
 
 def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, labels: Labels) -> str:
-    shown = "speedup (left), efficiency (centre) and time per run (right) against processes"
+    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right) against processes"
     sentences = [f"{labels.case(case)}: {shown}."]
     sentences += reading_notes(rows, labels)
     if len({panel.level for panel in panels}) > 1:
@@ -195,9 +199,9 @@ def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, lab
 
 
 def _alt(case: str, rows: pd.DataFrame, labels: Labels) -> str:
-    names = formats.listed([label for _, _, label in legend_entries(rows, labels)])
+    names = formats.listed(entry.label for entry in legend_entries(rows, labels))
     counts = sorted({int(count) for count in rows["processes"]})
     return (
-        f"Speedup, efficiency and time per run of {labels.case(case)} against {counts[0]} to {counts[-1]} "
-        f"processes over {names}."
+        f"{labels.speedup.capitalize()}, efficiency and time per run of {labels.case(case)} against "
+        f"{counts[0]} to {counts[-1]} processes over {names}."
     )

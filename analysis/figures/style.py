@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from analysis.formats import is_missing
 
 INK = "#1c1c1c"
 PAPER = "#ffffff"
@@ -22,6 +25,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 LINES = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
          "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
 OTHER_LINE = (0, (3, 1.2, 1, 1.2, 1, 1.2))
+TINTS = (0.0, 0.4, 0.2, 0.6)
+"""Share of white in the colours of curves of one interconnect that differ in their placement."""
+EXTRAPOLATED = (0, (3, 2))
 HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
 
 WIDTH = 6.7
@@ -101,6 +107,27 @@ def looks(order: Sequence[str], present: Iterable[str]) -> dict[str, Look]:
         name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)])
         for place, name in enumerate(names)
     }
+
+
+def placed(look: Look, processes_per_node: float | None) -> Look:
+    """Look of a curve of an interconnect whose curves differ in their placement.
+
+    Every doubling of the processes per node has another marker and tint, the same in all figures.
+
+    Parameters
+    ----------
+    look : Look
+        Of the interconnect.
+    processes_per_node : float or None
+        Missing where placement does not vary.
+    """
+    if is_missing(processes_per_node):
+        return look
+    place = round(math.log2(max(processes_per_node, 1)))
+    share = TINTS[place % len(TINTS)]
+    channels = (int(look.colour[start : start + 2], 16) for start in (1, 3, 5))
+    tint = "".join(f"{round(channel + (255 - channel) * share):02x}" for channel in channels)
+    return Look(f"#{tint}", MARKERS[(MARKERS.index(look.marker) + place) % len(MARKERS)])
 
 
 def line_of(kind: str) -> str | tuple:

@@ -21,6 +21,7 @@ from analysis.importers.tables import (
     read_derived,
     read_run_table,
     table_of,
+    write_derived,
 )
 from analysis.importers.variables import Recorded, make_runs
 from analysis.records import TableError
@@ -32,9 +33,11 @@ __all__ = [
     "Import",
     "Mapping",
     "make_mapping",
+    "merge_derived",
     "read_foreign",
     "read_mapping",
     "read_published",
+    "write_derived",
     "write_table",
 ]
 
@@ -120,7 +123,8 @@ def read_published(folder: str | Path) -> dict[str, pd.DataFrame]:
     Parameters
     ----------
     folder : path of a folder
-        As analysis/published. Its runs tables and network curves are left to `read_foreign`.
+        As analysis/published, or what `write_derived` wrote. Runs tables and network curves are left to
+        `read_foreign`.
 
     Returns
     -------
@@ -131,15 +135,14 @@ def read_published(folder: str | Path) -> dict[str, pd.DataFrame]:
     Raises
     ------
     TableError
-        If a CSV file is none of our tables or damaged.
+        If there is no such folder, or a CSV file is none of our tables or damaged.
     """
-    files = sorted(Path(folder).glob("*.csv"))
-    if not files:
-        raise TableError("holds no CSV file", str(folder))
-    texts = {path: _read_text(path) for path in files}
+    if not Path(folder).is_dir():
+        raise TableError("there is no such folder", str(folder))
+    texts = {path: _read_text(path) for path in sorted(Path(folder).glob("*.csv"))}
     return merge_derived(
         {
-            path.name: read_derived(path, text)
+            path: read_derived(path, text)
             for path, text in texts.items()
             if table_of(text) not in ("runs", "curves")
         }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.importers.results import CURVES, Import
+from analysis.importers.results import CURVES, Import, write_table
 from analysis.prices import NAME, read_listing
 from analysis.records import REQUIRED, TableError, read_runs
 
@@ -76,6 +77,7 @@ DERIVED = {
             peak_Mbps=_number(nullable=True),
             note=_text(),
         ),
+        _schema("network_names", interconnect=_name(), network=_name(), api=pa.Column(str)),
         _schema(
             "network_peaks",
             interconnect=_name(),
@@ -107,6 +109,19 @@ DERIVED = {
 }
 """Tables of published figures that are no runs, by name; a file is the one whose columns it has."""
 
+SOURCE = "source"
+"""Column of the file that a figure comes from; only tables that were put together have it."""
+
+_KEYS = {
+    "cases": ["case"],
+    "peaks": ["case", "interconnect"],
+    "improvement": ["case", "baseline_interconnect", "interconnect"],
+    "node_equivalent": ["case", "target_speedup", "interconnect"],
+    "network_summary": ["interconnect", "api"],
+    "network_names": ["interconnect", "network", "api"],
+}
+"""What tells apart the rows of the tables that a report shows."""
+
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 _LONG_CURVES = _schema(
     "network curves in one column",
@@ -132,7 +147,12 @@ def table_of(text: str) -> str:
         return "runs"
     if heading in (set(CURVES.columns), set(_LONG_CURVES.columns)):
         return "curves"
-    return "derived" if any(heading == set(schema.columns) for schema in DERIVED.values()) else ""
+    return "derived" if _derived_schema(heading) else ""
+
+
+def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
+    found = next((one for one in DERIVED.values() if heading - {SOURCE} == set(one.columns)), None)
+    return found.add_columns({SOURCE: pa.Column(str)}) if found and SOURCE in heading else found
 
 
 def read_run_table(path: Path) -> Import:
@@ -167,28 +187,56 @@ def read_derived(path: Path, text: str) -> Import:
     TableError
         In one line with file, line and column.
     """
-    schema = next((one for one in DERIVED.values() if _heading(text) == set(one.columns)), None)
+    schema = _derived_schema(_heading(text))
     if schema is None:
         known = "; ".join(f"{name}: {', '.join(one.columns)}" for name, one in DERIVED.items())
         raise TableError(f"has the columns of no table of derived figures ({known})", str(path))
     return Import(derived={schema.name: read_listing(path, schema, [])})
 
 
-def merge_derived(tables: dict[str, Import]) -> dict[str, pd.DataFrame]:
+def merge_derived(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
     """Put the derived figures of several files together.
 
     Parameters
     ----------
-    tables : dict of str to Import
+    found : mapping of Path to Import
         By file.
 
     Returns
     -------
     dict of str to DataFrame
-        By name of the table; column `source` is the file.
+        By name of the table. Column `source` is the file's name, or what the file has there itself.
+
+    Raises
+    ------
+    TableError
+        If two rows tell the same figure.
     """
-    found: dict[str, list[pd.DataFrame]] = {}
-    for source, one in tables.items():
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for file, one in found.items():
         for name, table in one.derived.items():
-            found.setdefault(name, []).append(table.assign(source=source))
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
+            sourced = table if SOURCE in table else table.assign(**{SOURCE: file.name})
+            _check_distinct(pd.concat([*parts.get(name, []), sourced]), name, file)
+            parts.setdefault(name, []).append(sourced)
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+
+
+def _check_distinct(table: pd.DataFrame, name: str, file: Path) -> None:
+    key = _KEYS.get(name, [])
+    twice = table[table.duplicated(key)] if key else table.iloc[:0]
+    if len(twice):
+        told = ", ".join(map(str, twice[key].iloc[0]))
+        raise TableError(f"tells {name} of {told} a second time", str(file))
+
+
+def write_derived(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
+    """Write each table to ``<folder>/<name>.csv``; `analysis.importers.read_published` reads them back.
+
+    Raises
+    ------
+    TableError
+        If a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        write_table(table, folder / f"{name}.csv")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pandera.pandas as pa
 from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.labels import Labels
 from analysis.records import TableError
+from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report.blocks import Block, figure
-from analysis.schemas import TABLES
+from analysis.schemas import TEXT
 
 
 def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
@@ -26,31 +28,34 @@ def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict of str to DataFrame
-        With the types of `analysis.schemas.TABLES`.
+        With the types of `analysis.registry.ALL_TABLES`. Tables that do not apply to the study are not
+        there.
 
     Raises
     ------
     TableError
-        If one is missing or is not what its schema says.
+        If one that every study has is missing, or one is not what its schema says.
     """
-    tables = {}
-    for name, schema in TABLES.items():
-        file = folder / f"{name}.csv"
-        texts = [column for column, kind in schema.dtypes.items() if str(kind) == str(schema.dtypes["case"])]
-        if not file.exists():
-            raise TableError("there is no such file", str(file))
-        try:
-            read = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(texts, "str"))
-        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise TableError(f"is no table: {str(error).splitlines()[0]}", str(file)) from None
-        for column in schema.columns:
-            if column not in read:
-                raise TableError("is missing", str(file), column=column)
-        try:
-            tables[name] = schema.validate(read[list(schema.columns)])
-        except (SchemaError, SchemaErrors):
-            raise TableError(f"holds values that no {name} table has", str(file)) from None
-    return tables
+    files = {name: folder / f"{name}.csv" for name in ALL_TABLES}
+    wanted = {name: file for name, file in files.items() if name in REQUIRED or file.exists()}
+    return {name: _read_table(file, ALL_TABLES[name]) for name, file in wanted.items()}
+
+
+def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    texts = [name for name, column in schema.columns.items() if column.dtype == TEXT.dtype]
+    if not file.exists():
+        raise TableError("there is no such file", str(file))
+    try:
+        read = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(texts, "str"))
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise TableError(f"is no table: {str(error).splitlines()[0]}", str(file)) from None
+    for column in schema.columns:
+        if column not in read:
+            raise TableError("is missing", str(file), column=column)
+    try:
+        return schema.validate(read[list(schema.columns)])
+    except (SchemaError, SchemaErrors):
+        raise TableError(f"holds values that no {schema.name} table has", str(file)) from None
 
 
 @dataclass(frozen=True)
@@ -61,11 +66,13 @@ class Content:
     ----------
     runs : DataFrame
     tables : mapping of str to DataFrame
-        As `analysis.tables.make_tables` gives it.
+        As `read_tables` gives it; tables that do not apply are not there.
     facts : mapping
     labels : Labels
     entries : sequence of mapping
         What `analysis.figures.Drawing.entry` tells about each figure there is.
+    published : mapping of str to DataFrame
+        Figures without a time of a run, as `analysis.importers.read_published` gives them.
     """
 
     runs: pd.DataFrame
@@ -73,6 +80,7 @@ class Content:
     facts: Mapping[str, Any]
     labels: Labels
     entries: Sequence[Mapping[str, Any]]
+    published: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
     def cases(self) -> list[str]:

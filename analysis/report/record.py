@@ -13,9 +13,21 @@ from analysis.labels import Labels
 from analysis.report.blocks import Block, bullets, column, paragraph, row, table
 from analysis.report.content import Content
 
+STRONG_WORDS = (
+    "Scaling is strong: the size stays the same. Speedup is the reference's time over the point's; "
+    "efficiency is speedup times the reference's cores over the point's cores. The serial fraction is that "
+    "of Karp and Flatt."
+)
+WEAK_WORDS = (
+    "Scaling is weak: the size grows with the processes. Scaled speedup is the reference's time over the "
+    "point's times the point's cores over the reference's; efficiency is the reference's time over the "
+    "point's."
+)
+WORDS = (
+    "All oversubscription levels have the same reference. Improvement is the baseline's time over the "
+    "interconnect's, less 1. Counts that cannot be told apart from the peak are given with it."
+)
 MOST_INVALID = 50
-DISTURBED_CORES = 0.2
-"""CPUs that other programs keep busy, on average, above which a repetition is called disturbed."""
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
@@ -42,12 +54,7 @@ def method_paragraphs(
         said.append(f"The {kinds} results were not run here; they are taken as they are.")
     said.append(_intervals(scaling, labels))
     said.append(_tests(tables))
-    said.append(
-        "Speedup is the reference's time over the point's; efficiency is speedup times the reference's cores "
-        "over the point's cores; all oversubscription levels have the same reference. Improvement is the "
-        "baseline's time over the interconnect's, less 1. Counts that cannot be told apart from the peak are "
-        "given with it. The serial fraction is that of Karp and Flatt."
-    )
+    said.append(f"{WEAK_WORDS if labels.weak else STRONG_WORDS} {WORDS}")
     return said
 
 
@@ -60,7 +67,25 @@ def _blocks_run(scaling: pd.DataFrame, study: Mapping[str, Any]) -> str:
     )
     if not is_missing(study.get("seed")):
         text += f" The seed of the order and of the bootstrap is {study['seed']}."
+    if until := study.get("until"):
+        text += f" {_stopping(until, study)}"
     return text
+
+
+def _stopping(until: Mapping[str, Any], study: Mapping[str, Any]) -> str:
+    """State the rule by which blocks were added, why none is added, and what that does to intervals."""
+    width = until["half_width_percent"]
+    widest = "one is still missing" if is_missing(width) else f"the widest is ±{formats.percent(width)}"
+    end = f"It ended after {counted(study['blocks'], 'block')}, since {until['reason']}"
+    if until["reason"] is None:
+        end = f"It has not ended after {counted(study['blocks'], 'block')}"
+    return (
+        f"After {counted(until['least_blocks'], 'block')}, the study went on block by block until the "
+        "interval of every improvement (of every time, in a case where nothing is compared) was no wider "
+        f"than ±{formats.percent(until['interval_percent'])}, for at most {until['max_blocks']} blocks and "
+        f"{formats.number(until['limit_core_hours'])} core hours. {end}; {widest}. Intervals of a study that "
+        "stops when they are narrow cover somewhat less than stated."
+    )
 
 
 def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
@@ -99,14 +124,13 @@ def invalid_blocks(content: Content) -> list[Block]:
     blocks: list[Block] = []
     runs, labels = content.runs, content.labels
     bad = runs[~runs["valid"]]
-    if bad.empty:
+    if bad.empty and len(runs):
         blocks.append(paragraph("Every repetition that was recorded is valid."))
-    else:
+    if len(bad):
         of_all = f"{counted(len(bad), 'repetition')} of {formats.whole(len(runs))}"
         verbs = "is invalid and enters" if len(bad) == 1 else "are invalid and enter"
         blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
         blocks.append(_invalid_table(bad, labels))
-    blocks += _disturbed(runs)
     blocks += _missing(content)
     if gone := content.facts.get("left_out"):
         blocks.append(bullets([f"{one['what']}: {one['reason']}." for one in gone], "Left out"))
@@ -142,23 +166,6 @@ def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
     return table(caption, columns, {"": rows})
 
 
-def _disturbed(runs: pd.DataFrame) -> list[Block]:
-    """Say how many repetitions something else on the machine got in the way of."""
-    if "foreign_cores" not in runs:
-        return []
-    known = runs["foreign_cores"].dropna()
-    disturbed = int((known > DISTURBED_CORES).sum())
-    if not disturbed:
-        return []
-    verb = "was" if disturbed == 1 else "were"
-    text = (
-        f"{counted(disturbed, 'repetition')} of {formats.whole(len(known))} {verb} disturbed: other programs "
-        f"kept more than {DISTURBED_CORES} CPUs busy meanwhile. They count like the others; column "
-        "foreign_cores of runs.csv tells which."
-    )
-    return [paragraph(text)]
-
-
 def _missing(content: Content) -> list[Block]:
     """Say what of the plan has no record, and which points have fewer valid blocks than the study plans."""
     blocks: list[Block] = []
@@ -172,11 +179,12 @@ def _missing(content: Content) -> list[Block]:
         return blocks
     scaling = content.tables["scaling"]
     here = scaling[scaling["kind"].isin(["measured", "emulated"])]
-    point = ["case", "interconnect", "kind", "oversubscription", "processes"]
+    point = ["case", "interconnect", "kind", "oversubscription", "processes", "processes_per_node"]
     short = here[here["n"] < wanted]
-    short = short.assign(interconnect=short["interconnect"].mask(short["serial"]))
+    shared = {name: short[name].mask(short["serial"]) for name in ("interconnect", "processes_per_node")}
+    short = short.assign(**shared)
     items = [
-        f"{labels.case(line['case'])}, {labels.interconnect(line['interconnect'], line['kind'])}, "
+        f"{labels.case(line['case'])}, {labels.curve(line)}, "
         f"{counted(line['processes'], 'process', 'processes')}, oversubscription {line['oversubscription']}: "
         f"{formats.whole(line['n'])}"
         for line in short.drop_duplicates(point).to_dict("records")
@@ -198,7 +206,9 @@ def machine_blocks(content: Content) -> list[Block]:
     known |= {"Nodeworth": content.facts.get("version")}
     rows = [row([key, value]) for key, value in known.items() if not is_missing(value)]
     made_by = listed(sorted(content.runs["application"].dropna().unique()))
-    where = "All repetitions are in runs.csv, all estimates in tables/, beside this report"
+    places = ["all repetitions are in runs.csv", "all estimates in tables/"]
+    places += ["the published figures in published/"] if content.published else []
+    where = f"Beside this report, {listed(places)}"
     said = paragraph(f"{where} (applications: {made_by})." if made_by else f"{where}.")
     columns = [column("Item", "left"), column("Value", "left")]
     return [said, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]

@@ -9,11 +9,21 @@ import pandas as pd
 
 from analysis import formats, sentences
 from analysis.figures.style import looks
-from analysis.formats import counted, is_missing, listed
+from analysis.formats import counted, listed
 from analysis.labels import Labels, one_line
 from analysis.report import record, tables
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.changes import changes
 from analysis.report.content import Content
+from analysis.report.models import models
+from analysis.report.money import pays
+from analysis.report.parts_of_time import parts_of_time
+from analysis.report.placement import placement
+from analysis.report.published import published_figures
+from analysis.report.quality import quality
+from analysis.report.turnaround import turnaround
+from analysis.report.winners import fastest, network_answer
+from analysis.sites import told_apart
 
 TEXT_WIDTH = 110
 TEXT_INCHES = 0.18
@@ -27,9 +37,10 @@ def asked(content: Content) -> Section | None:
     study, labels = content.facts.get("study", {}), content.labels
     blocks = [paragraph(study["question"])] if study.get("question") else []
     blocks.append(paragraph(_extent(content)))
-    cases = {
-        "": [_case_row(case, content.facts.get("cases", {}).get(case, {}), labels) for case in content.cases]
-    }
+    ran = labels.sorted_cases(content.runs["case"].unique())
+    if not ran:
+        return section("asked", "What was asked", blocks)
+    cases = {"": [_case_row(case, content.facts.get("cases", {}).get(case, {}), labels) for case in ran]}
     columns = [
         column("Case", "left"),
         column("Application", "left"),
@@ -57,17 +68,18 @@ def asked(content: Content) -> Section | None:
 
 
 def _extent(content: Content) -> str:
-    scaling = content.tables["scaling"]
-    counts = sorted({int(count) for count in scaling["processes"]})
-    levels = sorted({int(level) for level in scaling["oversubscription"]})
-    names = content.runs["interconnect"].dropna().nunique()
+    runs = content.runs
+    if runs.empty:
+        return "No run is part of this study: it holds published figures without times alone."
+    counts, levels = (sorted({int(one) for one in runs[key]}) for key in ("processes", "oversubscription"))
+    names = runs["interconnect"].dropna().nunique()
     text = (
-        f"{counted(len(content.cases), 'case')} over {counted(names, 'interconnect')} on "
+        f"{counted(runs['case'].nunique(), 'case')} over {counted(names, 'interconnect')} on "
         f"{sentences.processes(*counts)}"
     )
     if levels != [1]:
         text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
-    recorded, invalid = len(content.runs), int((~content.runs["valid"]).sum())
+    recorded, invalid = len(runs), int((~runs["valid"]).sum())
     text += f": {counted(recorded, 'repetition')}"
     planned = content.facts.get("runs", {}).get("planned")
     if planned is not None and planned != recorded:
@@ -101,6 +113,15 @@ def answer(content: Content) -> Section | None:
     return section("answer", "The answer", blocks)
 
 
+def no_answer(content: Content) -> Section | None:
+    """Why there is no answer, of a study without estimates."""
+    if content.runs.empty:
+        return None
+    valid = content.runs["valid"].any()
+    why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
+    return section("answer", "The answer", [paragraph(f"{why}, so there is no estimate.")])
+
+
 def _over_all_cases(content: Content) -> list[Block]:
     labels, improvement = content.labels, content.tables["improvement"]
     blocks: list[Block] = []
@@ -122,6 +143,7 @@ def _case_answer(content: Content, case: str) -> list[str]:
     return [
         *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
         *sentences.fastest_sentences(scaling, labels),
+        *network_answer(content, case),
         *sentences.improvement_sentences(improvement, labels, say_level=several),
         *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
@@ -197,9 +219,13 @@ def _description(facts: Mapping[str, Any]) -> list[str]:
     said = [facts["description"]] if facts.get("description") else []
     if check := facts.get("answer"):
         unit = f" {check['unit']}" if check.get("unit") else ""
+        right = {"": check["reference"]} if "reference" in check else check["references"]
+        told = listed(
+            f"{formats.exact(value)}{unit}{f' ({size})' if size else ''}" for size, value in right.items()
+        )
         said.append(
             f"A run counts only if its {str(check['quantity']).replace('_', ' ')} is within a relative "
-            f"{formats.exact(check['tolerance'])} of {formats.exact(check['reference'])}{unit}."
+            f"{formats.exact(check['tolerance'])} of {told}."
         )
     return [" ".join(said)] if said else []
 
@@ -255,16 +281,29 @@ def machine(content: Content) -> Section | None:
 
 SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     asked,
+    changes,
     answer,
     method,
     case_sections,
+    fastest,
     comparison,
     equivalents,
     oversubscription,
+    placement,
+    pays,
+    turnaround,
+    published_figures,
+    models,
+    parts_of_time,
+    quality,
     order,
     left_out,
     machine,
 )
+
+
+WITHOUT_ESTIMATES = (asked, no_answer, published_figures, order, left_out, machine)
+"""Sections of a study that has no run to estimate anything from."""
 
 
 def make_report(
@@ -272,6 +311,7 @@ def make_report(
     tables: Mapping[str, pd.DataFrame],
     facts: Mapping[str, Any],
     entries: Sequence[Mapping[str, Any]],
+    published: Mapping[str, pd.DataFrame] | None = None,
 ) -> dict[str, Any]:
     """Put a report together.
 
@@ -285,6 +325,8 @@ def make_report(
         What is known of the study besides.
     entries : sequence of mapping
         What `analysis.figures.Drawing.entry` tells about each figure there is.
+    published : mapping of str to DataFrame, optional
+        Published figures, as `analysis.importers.read_published` gives them.
 
     Returns
     -------
@@ -292,24 +334,18 @@ def make_report(
         ``title, subtitle, study, cases, interconnects, sections``; texts, lists and numbers only, so that
         it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
     """
-    content = Content(runs, tables, facts, Labels(facts), entries)
+    runs, tables, facts = told_apart(runs, tables, facts)
+    content = Content(runs, tables, facts, Labels(facts), entries, published or {})
     study, labels = facts.get("study", {}), content.labels
     present = labels.sorted_interconnects(runs["interconnect"].dropna().unique())
     appearance = looks(labels.order(), present)
     made: list[Section] = []
-    for make in SECTIONS:
+    for make in SECTIONS if content.cases else WITHOUT_ESTIMATES:
         several = make(content)
         made += several if isinstance(several, list) else [several] if several else []
-    date = "" if is_missing(facts.get("made")) else str(facts["made"])[:10]
-    version = facts.get("version")
-    written = f"Nodeworth {version}" if version else "Nodeworth"
     return {
-        "title": one_line(
-            study.get("title") or study.get("description") or study.get("name") or "Scaling study"
-        ),
-        "subtitle": " · ".join(
-            part for part in (f"Study {study.get('name', '')}".strip(), date, written) if part
-        ),
+        "title": labels.title,
+        "subtitle": labels.subtitle,
         "study": str(study.get("name", "")),
         "cases": [{"name": case, "title": labels.case(case)} for case in content.cases],
         "interconnects": [

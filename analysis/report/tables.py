@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -13,10 +13,12 @@ from analysis.kinds import side
 from analysis.labels import Labels
 from analysis.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, column, row, table
+from analysis.selection import alike
 
 CASES_ACROSS = 6
 MOST_ROWS = 120
 PERCENT = 100
+MILLION = 1e6
 
 
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
@@ -27,7 +29,7 @@ def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) 
         return [full]
     written = "Intervals and all other columns are in tables/scaling.csv."
     times = _by_count(case, joined, labels, "seconds", f"median time per run in seconds. {written}")
-    speedups = _by_count(case, joined, labels, "speedup", f"speedup. {written}")
+    speedups = _by_count(case, joined, labels, "speedup", f"{labels.speedup}. {written}")
     return [times, speedups] if _lines(times) + _lines(speedups) + 3 <= room else [speedups]
 
 
@@ -38,32 +40,47 @@ def _lines(block: Block) -> int:
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     several = scaling["oversubscription"].nunique() > 1
     nodes = scaling["nodes"].nunique() > 1
+    rated = bool(scaling["rate"].notna().any())
+    shown = Shown(nodes, not labels.weak, rated)
     groups: dict[str, list[Row]] = {}
     for line in _serial(scaling):
-        groups.setdefault(labels.interconnect(None), []).append(_numbers(case, line, nodes, owner=None))
+        groups.setdefault(labels.interconnect(None), []).append(_numbers(case, line, shown, owner=None))
     for line in _ordered(
         scaling[~scaling["serial"]], labels, ["oversubscription", "interconnect", "processes"]
     ):
         title = _curve_title(line, labels, several)
-        groups.setdefault(title, []).append(_numbers(case, line, nodes, line["interconnect"]))
+        groups.setdefault(title, []).append(_numbers(case, line, shown, line["interconnect"]))
     columns = [
         column("Processes"),
         column("Cores"),
         *[column("Nodes")] * nodes,
         column("Blocks"),
         column("Time (s)"),
-        column("Speedup"),
+        column(labels.speedup.capitalize()),
         column("Efficiency (%)"),
         column("Incremental efficiency (%)"),
-        column("Serial fraction"),
+        *[column("Serial fraction")] * shown.serial_fraction,
+        column("Runs/day"),
+        *[column("Rate (10⁶/s)")] * shown.rate,
     ]
     caption = f"{labels.case(case)}: medians over blocks, with {labels.level} intervals in brackets."
     if scaling["speedup_low"].isna().all():
         caption = f"{labels.case(case)}: one sample each, without intervals."
+    if rated:
+        unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
+        caption += f" Rate: millions of {unit} a second."
     return table(caption, columns, groups, case)
 
 
-def _numbers(case: str, line: Mapping[Hashable, Any], nodes: bool, owner: object) -> Row:
+class Shown(NamedTuple):
+    """Columns of a case's table that only some studies have."""
+
+    nodes: bool
+    serial_fraction: bool
+    rate: bool
+
+
+def _numbers(case: str, line: Mapping[Hashable, Any], shown: Shown, owner: object) -> Row:
     def interval(name: str, factor: float = 1) -> str:
         values = (formats.as_float(line[f"{name}{end}"]) * factor for end in ("", "_low", "_high"))
         return formats.bracketed(*values)
@@ -72,13 +89,15 @@ def _numbers(case: str, line: Mapping[Hashable, Any], nodes: bool, owner: object
     cells = [
         formats.whole(line["processes"]),
         formats.whole(line["cores"]),
-        *[formats.whole(line["nodes"])] * nodes,
+        *[formats.whole(line["nodes"])] * shown.nodes,
         formats.whole(line["n"]),
         interval("seconds"),
         "1" if serial else interval("speedup"),
         "100" if serial else interval("efficiency", PERCENT),
         MISSING if serial else formats.number(formats.as_float(line["incremental_efficiency"]) * PERCENT),
-        MISSING if serial else formats.number(line["serial_fraction"]),
+        *[MISSING if serial else formats.number(line["serial_fraction"])] * shown.serial_fraction,
+        formats.number(line["runs_per_day"]),
+        *[formats.number(formats.as_float(line["rate"]) / MILLION)] * shown.rate,
     ]
     return row(cells, case, owner)
 
@@ -89,7 +108,7 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
     several = rows["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     for line in _ordered(rows.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
-        found = _alike(rows, line, keys).set_index("processes")[quantity]
+        found = alike(rows, line, keys).set_index("processes")[quantity]
         cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
         title = f"Oversubscription {line['oversubscription']}" if several else ""
         name = _curve_title(line, labels, several=False)
@@ -101,12 +120,13 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
 def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
     """Print the time that the speedups of each case and kind refer to."""
     lines = []
-    keys = ["reference_interconnect", "reference_processes", "reference_seconds"]
+    keys = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
     for case in labels.sorted_cases(scaling["case"].unique()):
         rows = scaling[scaling["case"] == case]
-        for (name, count, seconds), group in rows.groupby(keys, dropna=False, sort=False):
+        for (site, name, count, seconds), group in rows.groupby(keys, dropna=False, sort=False):
             kinds = list(dict.fromkeys(group["kind"]))
             what = labels.interconnect(name, None if is_missing(name) else kinds[0])
+            what += f" ({site})" if is_missing(name) and not is_missing(site) else ""
             numbers = [formats.whole(count), formats.number(seconds)]
             lines.append(row([labels.case(case), formats.listed(kinds), what, *numbers], case))
     columns = [
@@ -130,13 +150,14 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
         chunk = cases[start : start + across]
         groups: dict[str, list[Row]] = {}
         for line in _ordered(peaks.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
-            found = {found["case"]: found for found in _alike(peaks, line, keys).to_dict("records")}
+            found = {found["case"]: found for found in alike(peaks, line, keys).to_dict("records")}
             cells = [_peak(found[case]) if case in found else MISSING for case in chunk]
             title = f"Oversubscription {line['oversubscription']}" if several else ""
             name = _curve_title(line, labels, several=False)
             groups.setdefault(title, []).append(row([name, *cells], "", line["interconnect"]))
         columns = [column("Interconnect", "left"), *(column(labels.case(case)) for case in chunk)]
-        caption = "Highest speedup and its process count; ↑ where the peak is not reached or may lie beyond."
+        highest = f"Highest {labels.speedup} and its process count"
+        caption = f"{highest}; ↑ where the peak is not reached or may lie beyond."
         blocks.append(table(caption, columns, groups))
     return blocks
 
@@ -219,35 +240,38 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     several = equivalent["oversubscription"].nunique() > 1
     rows = equivalent[equivalent["target_speedup"] == highest]
     for line in _ordered(rows, labels, ["baseline_interconnect", "oversubscription", "case", "interconnect"]):
-        ends = (line["equivalent_processes"], line["equivalent_low"], line["equivalent_high"])
-        if not line["attainable"]:
-            told = "not attained"
-        else:
-            told = "below the smallest count" if is_missing(ends[0]) else formats.bracketed(*ends)
         saved = line["processes_saved"]
         cells = [
             labels.case(line["case"]),
             formats.number(line["target_speedup"]),
             formats.plain(line["baseline_processes"]),
             _compared(line, labels),
-            told,
+            equivalent_count(line),
             MISSING if is_missing(saved) else formats.fixed(saved, 1, signed=True),
         ]
         title = f"Worth of {_baseline(line, labels, several)}"
         groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
     columns = [
         column("Case", "left"),
-        column("Speedup"),
+        column(labels.speedup.capitalize()),
         column("Processes of the baseline"),
         column("Interconnect", "left"),
         column("Equivalent processes"),
         column("Processes saved"),
     ]
     caption = (
-        "Processes at which each interconnect reaches the speedup of the baseline at its peak, interpolated "
-        "between counts that were run. All other targets are in tables/node_equivalent.csv."
+        f"Processes at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
+        "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
     )
     return table(caption, columns, groups)
+
+
+def equivalent_count(line: Mapping[Hashable, Any]) -> str:
+    """Write the equivalent processes of a row of the node equivalents, or why there are none."""
+    ends = (line["equivalent_processes"], line["equivalent_low"], line["equivalent_high"])
+    if not line["attainable"]:
+        return "not attained"
+    return "below the smallest count" if is_missing(ends[0]) else formats.bracketed(*ends)
 
 
 def _baseline(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
@@ -277,17 +301,8 @@ def _compared(line: Mapping[Hashable, Any], labels: Labels) -> str:
 
 
 def _curve_title(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
-    title = labels.interconnect(line["interconnect"], line["kind"])
-    if not is_missing(line.get("processes_per_node")):
-        title += f", {formats.number(line['processes_per_node'])} processes per node"
+    title = labels.curve(line)
     return f"{title}, oversubscription {line['oversubscription']}" if several else title
-
-
-def _alike(rows: pd.DataFrame, line: Mapping[Hashable, Any], keys: Sequence[str]) -> pd.DataFrame:
-    """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one."""
-    for key in keys:
-        rows = rows[rows[key].isna()] if is_missing(line[key]) else rows[rows[key] == line[key]]
-    return rows
 
 
 def _serial(scaling: pd.DataFrame) -> list[Mapping[Hashable, Any]]:

@@ -8,19 +8,26 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from synthetic_runs import rows
 
+from analysis.curves import all_curves
 from analysis.extrap import extrap_texts, write_extrap
-from analysis.model_tables import make_model_tables
+from analysis.model_tables import model_pieces
 from analysis.models import MODELS, cost_terms, least_seconds, nonnegative_fit, turning_point
 from analysis.records import complete_runs
+from analysis.registry import finished
 from analysis.settings import Settings
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 
 
+def fitted(runs, settings):
+    (curves,) = all_curves(runs, settings)
+    return {name: finished(name, pieces) for name, pieces in model_pieces(curves, settings).items()}
+
+
 def models(seconds, counts=COUNTS, factors=(0.99, 1.0, 1.0, 1.01, 0.995, 1.005), **changes):
     times = {int(p): float(t) for p, t in zip(counts, seconds, strict=True)}
     runs = complete_runs(pd.DataFrame(rows("duct", "a", times, factors)))
-    tables = make_model_tables(runs, Settings(draws=200, **changes))
+    tables = fitted(runs, Settings(draws=200, **changes))
     return tables["models"].set_index("model"), tables["model_curves"]
 
 
@@ -99,7 +106,7 @@ def test_one_sample_has_a_fit_and_no_interval():
 
 def test_a_level_is_fitted_without_the_serial_run_of_another():
     runs = rows("duct", None, {1: 100}) + rows("duct", "a", {2: 80, 4: 45, 8: 25}, oversubscription=2)
-    table = make_model_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["models"]
+    table = fitted(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["models"]
     assert table.loc[0, ["counts", "fitted_from"]].tolist() == [3, 2]
 
 

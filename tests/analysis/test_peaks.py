@@ -1,11 +1,11 @@
 """Peaks and the counts that cannot be told from them."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.peaks import find_peak, lead_over_others
+from analysis.bootstrap import percentile_interval
+from analysis.peaks import find_peak, may_lead
 
 
 def spread(speedup, share, draws=500):
@@ -59,9 +59,10 @@ def test_a_band_gives_every_count_that_some_scenario_takes():
     assert peak([1, 3.5, 3.4], draws) == (1, [1, 2], False)
 
 
-@given(st.lists(st.floats(0.1, 100), min_size=2, max_size=8))
-def test_only_the_highest_leads(speedup):
-    lead = lead_over_others(np.array(speedup))
-    expected = [np.log(s) - np.log(max(speedup[:i] + speedup[i + 1 :])) for i, s in enumerate(speedup)]
-    assert lead == pytest.approx(expected, abs=1e-12)
-    assert (lead > 0).sum() <= 1
+@given(st.integers(2, 6), st.integers(100, 400), st.integers(0, 2**32 - 1))
+def test_the_set_is_that_of_the_joint_intervals(counts, number, seed):
+    draws = np.random.default_rng(seed).lognormal(0, 0.1, (counts, 1, number))
+    logs = np.log(draws)
+    others = [np.delete(logs, count, axis=0).max(axis=0) for count in range(counts)]
+    _, high = percentile_interval(logs - np.stack(others))
+    assert may_lead(draws, 0.95).tolist() == (high >= 0).tolist()

@@ -99,7 +99,6 @@ def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
             "line 2, column 'kind': 'guessed': it must be one of measured, emulated, simulated, published",
         ),
         (f"{HEADER},valid\nduct,a,2,1,maybe\n", "line 2, column 'valid': 'maybe' is neither true nor false"),
-        (f"{HEADER},valid\nduct,a,2,1,false\n", "holds no valid row"),
         (f"{HEADER},noise\nduct,a,2,1,1.5\n", "line 2, column 'noise': 1.5: it must be a share from 0 to 1"),
         (
             f"{HEADER},block,repetition\nduct,a,2,1,1,1\nduct,a,2,2,1,1\n",

@@ -2,6 +2,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from workflows import inputs
@@ -79,6 +80,13 @@ def test_a_name_alone_means_the_cases_own_size(cases):
     other = load_case("echo-two", cases())
     assert (other.name, other.size, other.answer.golden) == ("echo-two", "two", 2.5)
     assert own.answer.golden is None
+
+
+def test_a_published_case_is_that_of_one_size_and_is_known_by_the_published_tables():
+    stand_ins = {load_case(name, CASES).published_case for name in ALL}
+    published = set(pd.read_csv(ROOT / "analysis/published/fluent_cases.csv")["case"])
+    assert "fl5s1" in stand_ins and stand_ins - {None} <= published
+    assert load_case("elbow_segregated-4k", CASES).published_case is None
 
 
 def test_an_unknown_case_is_answered_with_the_nearest_and_all_known_ones(cases):
@@ -193,7 +201,7 @@ class TestDigest:
 
 
 def test_applications_are_the_modules_with_a_schema():
-    assert names() == ["command", "nwchem", "openfoam"]
+    assert names() == ["command", "lammps", "mpi4py", "nwchem", "openfoam"]
     with pytest.raises(InputError, match="no application 'openfaom', did you mean 'openfoam'"):
         application("openfaom")
     with pytest.raises(InputError):

@@ -69,9 +69,12 @@ class TestReadByHand:
             "iterations": 3,
             "first_iteration_seconds": 0.7,
             "iteration_seconds": [0.5, 1.5],
+            # Steps 2 and 3, from line to line: Ux 0.1 + 0.2, p 0.1 + 0.1 + 0.1, the rest 0.2 + 0.1 + 0.1 + 1.0
+            "loop_seconds": {"U": pytest.approx(0.3), "p": pytest.approx(0.3), "other": pytest.approx(1.4)},
             "cpu_seconds_of_rank_0": 1.3,
             "initial_residuals": {"Ux": 0.01, "p": 0.02},
             "linear_iterations": {"Ux": 9, "p": 48},
+            "solver_iterations": {"Ux": 3, "p": 16},
             "continuity_error": 4e-9,
             "largest_courant": 0.5,
         }
@@ -135,6 +138,7 @@ class TestReadRealLogs:
         gaps = reading.details["iteration_seconds"]
         assert len(gaps) == iterations - 1
         assert reading.seconds == pytest.approx(sum(gaps), abs=1e-6 * iterations)
+        assert sum(reading.details["loop_seconds"].values()) == pytest.approx(reading.seconds, abs=1e-4)
         parts = reading.startup_seconds + reading.details["first_iteration_seconds"] + reading.seconds
         assert parts + reading.output_seconds == pytest.approx(lines[-1].seconds)
         assert openfoam.version(lines) == "OPENFOAM=1912 patch=200626"
@@ -331,3 +335,32 @@ class TestPrepare:
         openfoam.prepare(tiny, 1, tmp_path / "1", None)
         with pytest.raises(RuntimeError, match=r"^decomposePar: "):
             openfoam.prepare(tiny, 16, tmp_path / "16", tmp_path / "1")
+
+
+class TestUntimed:
+    """What the programs of the preparation took, added up."""
+
+    def test_of_a_mesh_and_of_a_decomposition(self, tmp_path):
+        file = tmp_path / "prepared.json"
+        file.write_text('{"cells": 8, "program_seconds": {"blockMesh": 1.5, "checkMesh": 0.5}}')
+        assert openfoam.untimed(tmp_path) == {"mesh": 2.0}
+        file.write_text('{"processor_faces": [4, 4], "program_seconds": {"decomposePar": 0.25}}')
+        assert openfoam.untimed(tmp_path) == {"decomposition": 0.25}
+
+    def test_unknown_without_the_prepared_folder(self, tmp_path):
+        assert openfoam.untimed(tmp_path) == {}
+
+
+class TestWork:
+    """Cells times the iterations that are timed: all but the first."""
+
+    def test_of_a_mesh_and_of_a_decomposition(self, tmp_path):
+        for cells in (32_000, [16_000, 16_000]):
+            (tmp_path / "prepared.json").write_text(json.dumps({"cells": cells}))
+            work = openfoam.work(tmp_path, {"iterations": 80})
+            assert (work.amount, work.unit) == (32_000 * 79, "cell iterations")
+
+    def test_unknown_without_the_prepared_mesh_or_a_timed_iteration(self, tmp_path):
+        assert openfoam.work(tmp_path, {"iterations": 80}) is None
+        (tmp_path / "prepared.json").write_text('{"cells": 8}')
+        assert openfoam.work(tmp_path, {"iterations": 1}) is None

@@ -1,7 +1,8 @@
 """How often the intervals of the tables hold the truth, over 2,000 synthetic studies.
 
-Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_coverage.py``; prints a
-table in Markdown. Each study is one case: a serial run and two interconnects on 2, 4, 8 and 16 processes in
+Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_coverage.py``; prints two
+tables in Markdown, of studies of a fixed number of blocks and of studies that go on from 6 blocks until the
+interval of their improvement is narrow. Each study is one case: a serial run and two interconnects on 2, 4, 8 and 16 processes in
 blocks of one shared noise. The whole way is taken, from a runs table to the tables.
 """
 
@@ -23,6 +24,10 @@ from analysis.tables import make_tables
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 MEDIANS = {"slow": np.array([100, 54, 31, 24, 25.0]), "swift": np.array([100, 52, 28, 17, 13.0])}
+LEAST_BLOCKS, MOST_BLOCKS = 6, 30
+PEAK_OF_SLOW = 8
+TARGETS = (10, 6, 4)
+"""Half-widths of the improvement's interval at which a study stops, in percentage points."""
 NOISES = {
     "normal": "log-normal: 5 % a block, 3 % a run",
     "skewed": "5 % a block, and a run delayed by an exponential of 10 %",
@@ -100,11 +105,54 @@ def coverage(runs: pd.DataFrame, shift: float, draws: int) -> dict[str, float]:
     }
 
 
+def improvements_as_blocks_are_added(runs: pd.DataFrame, draws: int) -> pd.DataFrame:
+    """Improvement of each study at each number of blocks, from the first to the last it may have."""
+    found = []
+    for blocks in range(LEAST_BLOCKS, MOST_BLOCKS + 1):
+        tables = make_tables(runs[runs["block"] < blocks], Settings(draws=draws, baselines=("slow",)))
+        found.append(tables["improvement"].assign(blocks=blocks))
+    return pd.concat(found, ignore_index=True)
+
+
+def coverage_until(improvements: pd.DataFrame, target_percent: float) -> dict[str, float]:
+    """Stop each study at the first number of blocks at which its improvement is known to ± the target.
+
+    Returns
+    -------
+    dict
+        Coverage of the improvement and share of studies that reached the target, in percent; mean blocks.
+    """
+    widths = (improvements["improvement_high"] - improvements["improvement_low"]) / 2
+    narrow = widths <= target_percent
+    stops = improvements[narrow | (improvements["blocks"] == MOST_BLOCKS)].assign(narrow=narrow)
+    ends = stops.sort_values("blocks").drop_duplicates("case")
+    gains = 100 * (MEDIANS["slow"] / MEDIANS["swift"] - 1)
+    at = np.searchsorted(COUNTS, ends["at_processes"].to_numpy(int))
+    return {
+        "improvement": within(ends, "improvement", gains[at]),
+        "reached": 100 * ends["narrow"].mean(),
+        "blocks": ends["blocks"].mean(),
+    }
+
+
+def print_until(studies: int, draws: int, rng: np.random.Generator) -> None:
+    """Print one row a noise and target."""
+    print("\n| noise | target | improvement | target reached | blocks on average |\n|", " --- |" * 5, sep="")
+    for name, title in NOISES.items():
+        runs = synthetic_runs(name, studies, MOST_BLOCKS, rng)
+        runs = runs[runs["processes"].isin([1, PEAK_OF_SLOW])]  # the peak held, as improvements hold it
+        improvements = improvements_as_blocks_are_added(runs, draws)
+        for target in TARGETS:
+            told = " | ".join(f"{value:.1f}" for value in coverage_until(improvements, target).values())
+            print(f"| {title} | ±{target:g} | {told} |", flush=True)
+
+
 def main() -> None:
-    """Print one row a noise and number of blocks."""
+    """Print one row a noise and number of blocks, then one a noise and target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--draws", type=int, default=10_000)
+    parser.add_argument("--draws-until", type=int, default=1_000, help="for each number of blocks")
     options = parser.parse_args()
     rng = np.random.default_rng(2026)
     start = time.perf_counter()
@@ -120,6 +168,7 @@ def main() -> None:
                 "|",
                 flush=True,
             )
+    print_until(options.studies, options.draws_until, rng)
     print(f"\n{options.studies} studies, {options.draws} draws, {time.perf_counter() - start:.0f} s")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.decisions import curves_by_case
+from analysis.curves import all_curves
 from analysis.records import complete_runs
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def runs_table(*groups):
 
 def curves(runs, settings):
     """Curves of the only case."""
-    (found,) = curves_by_case(runs, settings)
+    (found,) = all_curves(runs, settings)
     return found
 
 

@@ -1,15 +1,15 @@
 """What clusters and speed cost, by hand."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 from small_runs import ROOT, curves, rows, runs_table
 
-from analysis.decisions import Market, measured_nodes, money_tables
+from analysis.all_tables import make_all_tables
+from analysis.decisions import Market, market_costs, measured_nodes
 from analysis.economics import Node, cluster_costs, joined, nodes_of, tariffs, value_rows
 from analysis.records import TableError, read_runs
+from analysis.request import Request
 from analysis.settings import Settings
 
 NODE = Node(2000, "USD", 2004, cores=2)
@@ -63,14 +63,14 @@ def test_an_impossible_node(wrong):
         Node(**({"price": 1, "currency": "USD", "year": 2004} | wrong))
 
 
-def test_nodes_are_those_of_the_runs_or_counted_by_cores(fluent_curves, steady_runs):
+def test_nodes_are_those_of_the_runs_or_counted_by_cores(fluent_curves, fluent_runs, steady_runs):
     gigabit = next(curve for curve in fluent_curves if curve.interconnect == "gigabit")
     assert nodes_of(gigabit, 2).tolist() == [1, 4, 8, 12, 16]
     assert nodes_of(gigabit, 12).tolist() == [1, 1, 2, 2, 3]
     assert np.isnan(nodes_of(gigabit, None)).all()
     known = curves(steady_runs, Settings(draws=100))[0]
     assert nodes_of(known, 2).tolist() == [1, 2, 4, 8]  # the runs know better
-    assert measured_nodes([fluent_curves], 2) == [1, 4, 8, 12, 16]
+    assert measured_nodes(fluent_runs, 2) == [1, 4, 8, 12, 16]
 
 
 def test_price_of_a_unit_of_speedup(fluent_curves, valued):
@@ -144,8 +144,9 @@ def test_the_published_gamess_table(ames):
     items = {"gigabit_ethernet": "gigabit_ethernet", "myrinet_tcp": "myrinet_single_port"}
     items |= {"infiniband_mpi": "infiniband_4x", "quadrics_mpi": "quadrics_elan4"}
     market = Market(Node(2500, "USD", 2004), {name: (ames, item) for name, item in items.items()})
-    tables = money_tables(runs, market, Settings(draws=100, baselines=("gigabit_ethernet",)))
-    assert list(tables) == ["cost", "value", "break_even"]
+    settings = Settings(draws=100, baselines=("gigabit_ethernet",))
+    tables = make_all_tables(runs, Request(settings, market=market))
+    assert {"cost", "value", "break_even"} < set(tables) and "purchase" not in tables
     assert sorted(tables["cost"]["nodes"].unique()) == [1, 2, 4]
     value = tables["value"].set_index(["interconnect", "oversubscription", "nodes"])
     # the fastest run is not over the fastest interconnect: Myrinet with TCP, 8 processes on 4 nodes
@@ -156,12 +157,11 @@ def test_the_published_gamess_table(ames):
     assert value.loc[("quadrics_mpi", 2, 4), "note"].startswith("no price below 8 nodes")
 
 
-def test_what_is_missing_is_told(steady_runs, fluent_runs, offers, settings):
-    make = partial(money_tables, settings=Settings(draws=100))
+def test_what_is_missing_is_told(steady_runs, fluent_runs, offers):
     with pytest.raises(TableError, match="state the cores of a node"):
-        make(fluent_runs, Market(Node(1, "USD", 2004), offers))
+        market_costs(fluent_runs, Market(Node(1, "USD", 2004), offers))
     with pytest.raises(TableError, match="no interconnect has a price"):
-        make(steady_runs, Market(NODE, {}))
+        market_costs(steady_runs, Market(NODE, {}))
 
 
 def test_notes_are_told_once():

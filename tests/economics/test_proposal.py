@@ -6,9 +6,11 @@ import pytest
 from small_runs import ROOT, curves, rows, runs_table
 
 from analysis.labels import Labels
-from analysis.proposal import Limit, Rule, judge, outcome, proposal_table, read_rule
+from analysis.proposal import judge, outcome, proposal_pieces
 from analysis.proposal_sheets import latex_text, sheets, to_latex, write_word
 from analysis.records import TableError
+from analysis.registry import finished
+from analysis.rules import Limit, Rule, read_rule
 from analysis.settings import Settings
 
 SETTINGS = Settings(draws=300)
@@ -18,7 +20,7 @@ LABELS = Labels({"cases": {"duct": {"title": "Duct_1 & 50 %"}}})
 
 
 def table(runs, rule=DOUBLING, chosen=SETTINGS, **more):
-    return proposal_table([curves(runs, chosen)], rule, chosen, **more)
+    return finished("proposal", proposal_pieces(curves(runs, chosen), rule, chosen, **more)["proposal"])
 
 
 @pytest.fixture

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from small_runs import rows, runs_table
 
-from analysis.decisions import Market, curves_by_case, money_tables
+from analysis.all_tables import make_all_tables
+from analysis.curves import all_curves
+from analysis.decisions import Market
 from analysis.economics import Node, cluster_costs, tariffs
 from analysis.purchase import Mix, purchase_rows
 from analysis.records import TableError
+from analysis.request import Request
 from analysis.settings import Settings
 
 NODE = Node(2000, "USD", 2004)
@@ -33,7 +36,7 @@ def buy(runs, ames):
     offered = tariffs(cluster_costs(offers, NODE, range(1, 9)))
 
     def make(**mix):
-        return purchase_rows(curves_by_case(runs, SETTINGS), offered, NODE, Mix(**mix), SETTINGS)
+        return purchase_rows(all_curves(runs, SETTINGS), offered, NODE, Mix(**mix), SETTINGS)
 
     return make
 
@@ -73,7 +76,7 @@ def test_the_order_does_not_depend_on_the_reference(runs, ames, buy):
     orders = []
     for reference in ("gigabit", "infiniband"):
         chosen = Settings(draws=100, reference_interconnect=reference)
-        table = purchase_rows(curves_by_case(parallel, chosen), offered, NODE, mix, chosen)
+        table = purchase_rows(all_curves(parallel, chosen), offered, NODE, mix, chosen)
         ratios = table["mean_speedup"] / table["mean_speedup"].iloc[0]
         orders.append(ratios.tolist())
     assert orders[0] == pytest.approx(orders[1])
@@ -96,7 +99,7 @@ def test_smaller_jobs_run_on_larger_clusters(ames):
     """Gigabit is slower on 4 nodes than on 2: a cluster of 4 runs the job on 2."""
     runs = runs_table(rows("duct", None, {1: 12.0}), rows("duct", "gigabit", {2: 6.0, 4: 12.0}))
     market = Market(NODE, {"gigabit": (ames, "gigabit_ethernet")}, Mix({"duct": 1}, (1e6,)))
-    table = money_tables(runs, market, SETTINGS)["purchase"].set_index("nodes")
+    table = make_all_tables(runs, Request(SETTINGS, market=market))["purchase"].set_index("nodes")
     assert table.loc[4, "mean_speedup"] == table.loc[2, "mean_speedup"] == 2
     assert table.loc[2, "best"]
 

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import curves, rows, runs_table
 
-from analysis.settings import Settings
+from analysis.pareto import nondominated
+from analysis.registry import finished
+from analysis.settings import Queue, Settings
 from analysis.tables import make_tables
-from analysis.turnaround import Queue, fastest_waves, packing_rows, packing_tables, ways_of
+from analysis.turnaround import fastest_waves, packing_columns, packing_pieces, unbeaten, ways_of
 
 SETTINGS = Settings(draws=300)
 
@@ -29,8 +31,13 @@ def plain(text):
     return " ".join(text.split())
 
 
+def made(runs, queue, chosen=SETTINGS):
+    pieces = packing_pieces(curves(runs, chosen), queue, chosen)
+    return {name: finished(name, found) for name, found in pieces.items()}
+
+
 def tables(runs, queue, chosen=SETTINGS):
-    found = packing_tables([curves(runs, chosen)], queue, chosen)
+    found = made(runs, queue, chosen)
     return found["packing"].set_index("processes"), found["advice"].set_index("goal")
 
 
@@ -93,7 +100,7 @@ def test_counts_that_cannot_be_told_apart_are_named():
 def test_no_count_is_efficient_enough():
     runs = runs_table(rows("duct", "gigabit", {2: 10.0}), rows("duct", "slow", {2: 30.0, 4: 28.0}))
     chosen = Settings(draws=100, reference_interconnect="gigabit")
-    found = packing_tables([curves(runs, chosen)], Queue(efficiency=0.9), chosen)["advice"]
+    found = made(runs, Queue(efficiency=0.9), chosen)["advice"]
     slow = found[(found["interconnect"] == "slow") & (found["goal"] == "queue")].iloc[0]
     assert slow["advice"] == "no count reaches an efficiency of 0.9"
 
@@ -111,7 +118,7 @@ def test_oversubscription_levels_are_ways_of_the_same_cores():
         rows("duct", "gigabit", {2: 7.0}),
         rows("duct", "gigabit", {4: 6.0}, oversubscription=2),
     )
-    found = packing_tables([curves(runs, SETTINGS)], Queue(jobs=1), SETTINGS)["packing"]
+    found = made(runs, Queue(jobs=1), SETTINGS)["packing"]
     assert found["processes"].tolist() == [1, 2, 4]  # the serial run once, although both levels have it
     assert found["cores"].tolist() == [1, 2, 2]
     assert found["least_time"].tolist() == [False, False, True]
@@ -119,7 +126,7 @@ def test_oversubscription_levels_are_ways_of_the_same_cores():
 
 def test_weak_scaling_is_left_out(queue_runs):
     weak = Settings(draws=100, scaling="weak")
-    assert packing_tables([curves(queue_runs, weak)], Queue(), weak)["packing"].empty
+    assert made(queue_runs, Queue(), weak)["packing"].empty
 
 
 @pytest.mark.parametrize("wrong", [{"jobs": 0}, {"cores": 0}, {"efficiency": 0}, {"efficiency": 1.1}])
@@ -140,10 +147,10 @@ def test_never_more_cores_than_there_are(times, cores, jobs):
     found = list(ways_of(curves(runs, chosen), queue))
     assert len(found) == (min(times) <= cores)
     for ways in found:
-        packing = packing_rows(ways, queue, chosen)
+        packing = packing_columns(ways, queue, chosen)
         assert (packing["used_cores"] <= cores).all()
         assert (packing["used_cores"] + packing["cores"] > cores).all()  # no room for one more
-        assert set(packing["processes"]) == {count for count in times if count <= cores}
+        assert set(packing["processes"].tolist()) == {count for count in times if count <= cores}
 
 
 WAYS = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 6)), min_size=1, max_size=4)
@@ -163,3 +170,10 @@ def test_waves_are_the_best_of_all_combinations(ways, jobs):
     combinations = (np.array(waves) for waves in product(range(jobs + 1), repeat=len(ways)))
     best = min((waves * seconds).sum() for waves in combinations if (waves * at_once).sum() >= jobs)
     assert (fastest_waves(seconds, at_once, jobs) * seconds).sum() == best
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 4)), min_size=1, max_size=7))
+def test_the_pareto_set_is_that_of_time_against_jobs_a_day(ways):
+    seconds, jobs = (np.array(values) for values in zip(*ways, strict=True))
+    expected = nondominated(seconds.astype(float), jobs / seconds)
+    assert unbeaten(seconds[:, None].astype(float), jobs)[:, 0].tolist() == expected.tolist()

@@ -1,5 +1,7 @@
 """Published results go the same way as our own, without anything being run."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -24,6 +26,47 @@ def test_the_published_gamess_table(study_folder):
     assert best.idxmax() == "myrinet_tcp"
     assert best["myrinet_tcp"] == pytest.approx(5823 / 1279)
     assert (results / "report.pdf").stat().st_size > 10_000
+    assert "the fastest network does not make the fastest run" in (results / "report.json").read_text()
+
+
+def test_published_figures_without_times(study_folder):
+    done = study_folder.run(ROOT / "config/studies/published_fluent.yaml")
+    assert done.returncode == 0, done.stderr
+    results = study_folder.results("published_fluent")
+    assert pd.read_csv(results / "runs.csv").empty
+    assert pd.read_csv(results / "tables/scaling.csv").empty
+    improvement = pd.read_csv(results / "published/improvement.csv")
+    best = improvement.loc[improvement["improvement_percent"].idxmax()]
+    assert tuple(best[["case", "interconnect", "at_processes"]]) == ("fl5s2", "infiniband", 16)
+    assert [one["id"] for one in json.loads((results / "report.json").read_text())["sections"]] == [
+        "asked",
+        "published",
+        "machine",
+    ]
+    assert (results / "report.pdf").stat().st_size > 10_000
+
+
+def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tmp_path):
+    (tmp_path / "peaks.csv").write_text(
+        "case,interconnect,peak_processes,note\nsum1000,gigabit_switch,8,\nsum2000,gigabit_switch,16,\n"
+    )
+    study = tmp_path / "beside.yaml"
+    study.write_text(
+        f"name: beside\ncases_folder: {ROOT / 'tests/cases'}\ncases: [harmonic-smoke]\n"
+        "interconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\nimport: [peaks.csv]\n"
+        "limits: {idle_seconds: 0.1}\n"
+    )
+    done = study_folder.run(study, "--", "results/beside/report.json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((study_folder.results("beside") / "report.json").read_text())
+    (section,) = (one for one in report["sections"] if one["id"] == "published")
+    (peaks,) = (block for block in section["blocks"] if block["type"] == "table")
+    (group,) = peaks["groups"]
+    assert group["title"] == "Harmonic sum, beside sum1000"
+    assert [line["cells"][0] for line in group["rows"]] == ["Shared memory", "gigabit_switch (published)"]
+    assert group["rows"][1]["cells"][1] == "8"
+    runs = pd.read_csv(study_folder.results("beside") / "runs.csv")
+    assert set(runs["kind"]) == {"measured"}
 
 
 def test_our_own_runs_and_theirs_in_one_table(study_folder, tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import pandas as frames
 
-from analysis.importers import CURVES, make_mapping, read_foreign, read_published, write_table
+from analysis.importers import CURVES, make_mapping, read_foreign, read_published, write_derived, write_table
 from analysis.records import TableError, complete_runs
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"
@@ -149,9 +149,27 @@ def test_a_bad_table_of_figures_is_told_in_one_line(written, text, message):
     assert "\n" not in str(told.value)
 
 
-def test_a_folder_without_figures_or_with_others(tmp_path):
-    with pytest.raises(TableError, match="holds no CSV file"):
+def test_figures_put_together_are_written_and_read_back_the_same(tmp_path):
+    tables = read_published(PUBLISHED)
+    write_derived(tables, tmp_path / "published")
+    again = read_published(tmp_path / "published")
+    assert set(again) == set(tables)
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(again[name], table)
+
+
+def test_a_figure_told_twice_is_refused(tmp_path):
+    head = "case,interconnect,peak_processes,note\n"
+    (tmp_path / "a.csv").write_text(f"{head}duct,gigabit,8,\nwing,gigabit,8,\n")
+    (tmp_path / "b.csv").write_text(f"{head}duct,gigabit,16,\n")
+    with pytest.raises(TableError, match=r"b\.csv: tells peaks of duct, gigabit a second time$"):
         read_published(tmp_path)
+
+
+def test_a_folder_that_is_missing_empty_or_holds_others(tmp_path):
+    with pytest.raises(TableError, match="nowhere: there is no such folder"):
+        read_published(tmp_path / "nowhere")
+    assert read_published(tmp_path) == {}
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
     with pytest.raises(
         TableError, match=r"odd\.csv: has the columns of no table of derived figures \(cases: "

@@ -4,6 +4,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+from analysis.importers import write_derived
 from analysis.tables import write_tables
 
 SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
@@ -17,16 +18,17 @@ def script(name):
     return module.main
 
 
-def print_study(folder, runs, tables, facts):
+def print_study(folder, runs, tables, facts, published=None):
     """Write the inputs of a report and run its four scripts."""
     folder.mkdir(parents=True, exist_ok=True)
     runs.to_csv(folder / "runs.csv", index=False)
     write_tables(tables, folder / "tables")
     (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    write_derived(published or {}, folder / "published")
     names = ("runs.csv", "tables", "facts.json", "figures", "report.json", "report.pdf", "report.html")
     runs_csv, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)
     script("figures")(runs_csv, table_folder, facts_json, figures)
-    script("report_data")(runs_csv, table_folder, facts_json, figures, report)
+    script("report_data")(runs_csv, table_folder, facts_json, figures, str(folder / "published"), report)
     script("report_pdf")(report, figures, pdf)
     script("report_html")(report, figures, html)
     return folder

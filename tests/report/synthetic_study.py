@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
+from analysis.all_tables import Request, make_all_tables
 from analysis.records import complete_runs
 from analysis.settings import Settings
 from analysis.tables import make_tables
@@ -28,8 +30,12 @@ def make_runs(
     cases: tuple[str, ...] = tuple(CASES),
     interconnects: tuple[str, ...] = tuple(INTERCONNECTS),
     serial: bool = True,
+    weak: bool = False,
 ) -> pd.DataFrame:
-    """Runs table; the time of a point is work / cores + communication, times a factor of the block."""
+    """Runs table; the time of a point is work / cores + communication, times a factor of the block.
+
+    In weak scaling the work grows with the cores.
+    """
     rows: list[dict[str, Any]] = []
     for block in range(1, blocks + 1):
         for case in cases:
@@ -43,7 +49,7 @@ def make_runs(
             ]
             for place, (name, count, level) in enumerate(points):
                 cost = INTERCONNECTS[name][2] * count if name else 0.0
-                ideal = CASES[case][1] * level / count + cost
+                ideal = CASES[case][1] * (1 if weak else level / count) + cost
                 rows.append(
                     {
                         "study": "synthetic",
@@ -127,6 +133,27 @@ def make_facts(runs: pd.DataFrame, **study: Any) -> dict[str, Any]:
     }
 
 
+def make_whole_study(
+    runs: pd.DataFrame, **study: Any
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, Any]]:
+    """Runs, facts, and every table that applies: also those of models, quality and precision."""
+    facts, complete = make_facts(runs, **study), complete_runs(runs)
+    request = Request(make_settings(facts))
+    return complete, make_all_tables(complete, request), facts | {"queue": asdict(request.queue)}
+
+
+def make_settings(facts: dict[str, Any]) -> Settings:
+    """Settings that a study of these facts is analysed with."""
+    study = facts["study"]
+    return Settings(
+        study="synthetic",
+        baselines=tuple(study["baselines"]),
+        compare_kinds=tuple(map(tuple, study["compare_kinds"])),
+        draws=200,
+        scaling=study.get("scaling", "strong"),
+    )
+
+
 def make_study(
     runs: pd.DataFrame | None = None, **study: Any
 ) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, Any]]:
@@ -134,10 +161,4 @@ def make_study(
     raw = make_runs() if runs is None else runs
     facts = make_facts(raw, **study)
     complete = complete_runs(raw)
-    settings = Settings(
-        study="synthetic",
-        baselines=tuple(facts["study"]["baselines"]),
-        compare_kinds=tuple(map(tuple, facts["study"]["compare_kinds"])),
-        draws=200,
-    )
-    return complete, make_tables(complete, settings), facts
+    return complete, make_tables(complete, make_settings(facts)), facts

@@ -113,7 +113,7 @@ class TestPanels:
         for curve in curves:
             counts = [row["processes"] for row in curve.rows]
             assert counts == sorted(set(counts))
-        assert "Shared memory, 1.00 processes per node" in {curve.title(Labels(facts)) for curve in curves}
+        assert "Shared memory with 1 process per node" in {curve.title(Labels(facts)) for curve in curves}
 
     def test_the_ideal_is_what_an_efficiency_of_one_would_give(self, study):
         scaling = study[1]["scaling"]
@@ -261,7 +261,8 @@ class TestFiles:
         titles = [title.text for title in svg["scaling-elbow"].iter(f"{{{SVG}}}title")]
         # 4 s serial, 2 s + 0.04 s at 2 processes over shared memory: 1.96; two levels add (2, 4) x 3 x 3.
         assert len(titles) == 3 + 2 * 3 * 2 * 3
-        told = next(title for title in titles if title.startswith("Shared memory, 2\u00a0processes: speedup"))
+        whose = "Duct elbow\nShared memory, measured\n2\u00a0processes, oversubscription 1\nspeedup"
+        told = next(title for title in titles if title.startswith(whose))
         assert re.search(r"speedup 1\.9\d \[1\.9\d, \d\.\d\d\]$", told)
 
     def test_elements_know_their_interconnect(self, svg):

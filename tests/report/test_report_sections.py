@@ -50,6 +50,7 @@ class TestWhole:
             "method",
             "case-1",
             "case-2",
+            "fastest",
             "improvement",
             "equivalents",
             "oversubscription",
@@ -203,7 +204,7 @@ class TestPoorStudies:
     def test_disturbed_repetitions_are_counted(self, study):
         runs, tables, facts = study
         cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)
-        said = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "invalid"))
+        said = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
         assert "2 repetitions of 3 were disturbed" in said
 
     def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):

@@ -1,6 +1,7 @@
 """The design of a study: which points, in which blocks, in which order."""
 
-from itertools import pairwise
+from dataclasses import replace
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from hypothesis import given
@@ -8,7 +9,10 @@ from hypothesis import strategies as st
 
 from workflows.design import expected_cost, points, repetitions
 from workflows.domain import Answer, Case, Interconnect, Point
-from workflows.study import Limits, Study
+from workflows.plan import ROOT
+from workflows.study import read_study
+
+PLAIN = replace(read_study(ROOT / "config/studies/smoke.yaml"), exclude=())
 
 
 def case(name="duct", **changes):
@@ -32,24 +36,12 @@ def interconnect(name, kind="measured", nodes=1, cores=2):
 
 def study(**changes):
     settings = dict(
-        name="s",
-        title="s",
-        question="",
         cases=("duct",),
         interconnects=("shared_memory", "gigabit"),
         processes=(1, 2, 4),
         oversubscription=(1, 2),
-        exclude=(),
-        blocks=2,
-        seed=1,
-        baselines=(),
-        compare_kinds=(),
-        limits=Limits(1, 10, 1),
-        cases_folder=None,
-        imports=(),
-        file=Path("s.yaml"),
     )
-    return Study(**settings | changes)
+    return replace(PLAIN, **settings | changes)
 
 
 BOTH = {one.name: one for one in (interconnect("shared_memory"), interconnect("gigabit", "emulated", 2, 1))}
@@ -113,6 +105,84 @@ def test_an_excluded_point_agrees_with_every_key_of_an_entry():
 def test_what_cannot_be_used_here_is_passed_over():
     found, _ = points(study(), {"duct": case()}, {"shared_memory": BOTH["shared_memory"]})
     assert {point.interconnect for point in found} == {None, "shared_memory"}
+
+
+PLACED = dict(processes=(1, 2, 4), oversubscription=(1,), processes_per_node=(1, 2))
+FOUR_CORES = {
+    one.name: one
+    for one in (interconnect("shared_memory", cores=4), interconnect("gigabit", "emulated", 2, 2))
+}
+
+
+def test_placements_are_points_of_their_own():
+    """Packed, two processes talk inside one emulated node: the point to compare the spread one with."""
+    found, left_out = points(study(**PLACED), {"duct": case()}, FOUR_CORES)
+    assert found == [
+        Point("duct", None, 1, 1, nodes=1, cores=1),
+        Point("duct", "shared_memory", 2, 1, nodes=1, cores=2, processes_per_node=2),
+        Point("duct", "gigabit", 2, 1, nodes=2, cores=2, processes_per_node=1),
+        Point("duct", "gigabit", 2, 1, nodes=1, cores=2, processes_per_node=2),
+        Point("duct", "gigabit", 4, 1, nodes=4, cores=4, processes_per_node=1),
+        Point("duct", "gigabit", 4, 1, nodes=2, cores=4, processes_per_node=2),
+    ]
+    told = {one.reason: one.what for one in left_out}
+    assert told["shared_memory has 1 node here"] == (
+        "2 processes at oversubscription 1, 1 a node, over shared_memory; 4 processes at oversubscription 1, "
+        "1 a node, over shared_memory; 4 processes at oversubscription 1, 2 a node, over shared_memory"
+    )
+
+
+def test_a_level_puts_several_processes_of_a_node_on_a_core():
+    two_levels = PLACED | {"oversubscription": (2,), "processes": (2, 4)}
+    found, left_out = points(study(**two_levels), {"duct": case()}, {"gigabit": FOUR_CORES["gigabit"]})
+    assert found == [
+        Point("duct", "gigabit", 2, 2, nodes=1, cores=1, processes_per_node=2),
+        Point("duct", "gigabit", 4, 2, nodes=2, cores=2, processes_per_node=2),
+    ]
+    assert [one.reason for one in left_out] == [
+        "1 processes a node do not divide by the oversubscription level"
+    ]
+
+
+def test_nodes_that_the_processes_do_not_fill_are_left_out():
+    some = study(**PLACED | {"processes": (3,), "processes_per_node": (2,)})
+    found, left_out = points(some, {"duct": case()}, FOUR_CORES)
+    assert found == [] and [one.reason for one in left_out] == ["the processes do not fill nodes of 2"]
+
+
+def test_packed_alone_an_emulated_interconnect_is_not_used():
+    some = study(**PLACED | {"processes": (2,), "processes_per_node": (2,)})
+    found, left_out = points(some, {"duct": case()}, {"gigabit": FOUR_CORES["gigabit"]})
+    assert found == []
+    assert left_out[0].reason == "would not leave one node in any of the study's placements"
+
+
+def test_placements_of_one_count_are_run_back_to_back_and_named_apart():
+    found, _ = points(study(**PLACED), {"duct": case()}, {"gigabit": FOUR_CORES["gigabit"]})
+    order = repetitions(found, [1], seed=7)
+    assert sorted(count for count, _ in groupby(one.point.processes for one in order)) == [1, 2, 4]
+    both = ("gigabit/processes-per-node-1", "gigabit/processes-per-node-2")
+    assert {one.companions for one in order} == {(), both}
+
+
+WEAK = dict(scaling="weak", sizes={"duct": {1: "4k", 2: "8k", 4: "16k"}}, oversubscription=(1,))
+SIZES = {f"duct-{size}": case(f"duct-{size}") for size in ("4k", "8k", "16k")}
+
+
+def test_each_count_of_a_weak_study_has_its_own_size():
+    found, _ = points(study(**WEAK), SIZES, FOUR_CORES)
+    assert {(point.processes, point.case) for point in found} == {
+        (1, "duct-4k"),
+        (2, "duct-8k"),
+        (4, "duct-16k"),
+    }
+    assert {study(**WEAK).series(point.case) for point in found} == {"duct"}
+
+
+def test_a_weak_case_is_excluded_by_the_name_that_its_results_have():
+    found, left_out = points(study(**WEAK, exclude=({"case": "duct", "processes": 4},)), SIZES, FOUR_CORES)
+    assert {point.processes for point in found} == {1, 2}
+    assert left_out[-1].what == "4 processes at oversubscription 1 over shared_memory, gigabit"
 
 
 ALL, _ = points(study(cases=("duct", "wing")), {"duct": case(), "wing": case("wing")}, BOTH)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from workflows.domain import InputError
-from workflows.study import check_baselines, check_exclude, read_study
+from workflows.study import check_baselines, check_exclude, check_sizes, read_study
 
 GOOD = """
 name: mine
@@ -73,6 +73,45 @@ def test_one_line_for_what_is_wrong(tmp_path, change, line):
     assert str(error.value).startswith(str(file))
     assert line in str(error.value)
     assert "\n" not in str(error.value)
+
+
+WEAK = GOOD + "scaling: weak\nsizes: {cavity: [4k, 33k]}\n"
+
+
+def test_a_weak_study_names_a_size_for_each_count(tmp_path):
+    study = read_study(write(tmp_path, WEAK.replace("[1, 2]", "[2, 1]").replace("[4k, 33k]", "[33k, 4k]")))
+    assert [study.case_at("cavity", count) for count in study.processes] == ["cavity-4k", "cavity-33k"]
+    assert study.series("cavity-33k") == "cavity"
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (("scaling: weak", "scaling: strong"), "sizes: does not belong here, since scaling is strong"),
+        (("sizes: {cavity: [4k, 33k]}", ""), "sizes.cavity: missing, since scaling is weak"),
+        (("[4k, 33k]", "[4k]"), "sizes.cavity: 1 for 2 process counts; one for each"),
+        (("[4k, 33k]", "[4k, 33k], duct: [1k, 2k]"), "sizes.duct: is not among the study's cases (cavity)"),
+        (("cases: [cavity]", "cases: [cavity-4k]"), "cases[0]: 'cavity-4k': without a size"),
+        (("weak", "weak\noversubscription: [1, 2]"), "oversubscription: must be [1], since scaling is weak"),
+    ],
+)
+def test_one_line_for_a_weak_study_that_is_wrong(tmp_path, change, line):
+    with pytest.raises(InputError) as error:
+        read_study(write(tmp_path, WEAK.replace(*change)))
+    assert line in str(error.value)
+
+
+def test_sizes_that_do_not_grow(tmp_path):
+    study = read_study(write(tmp_path, WEAK))
+    check_sizes(study, {"cavity-4k": 0.3, "cavity-33k": 3.7})
+    with pytest.raises(InputError, match=r"sizes\.cavity: '33k' for 2 processes takes 0\.3 s serially"):
+        check_sizes(study, {"cavity-4k": 0.3, "cavity-33k": 0.3})
+
+
+def test_a_target_that_leaves_no_block_to_add(tmp_path):
+    file = write(tmp_path, GOOD + "until: {interval_percent: 5, max_blocks: 6}\n")
+    with pytest.raises(InputError, match=r"until\.max_blocks: 6 is too small; above blocks \(6\)"):
+        read_study(file)
 
 
 KINDS = {"shared_memory": "measured", "tcp_loopback": "measured", "gigabit": "emulated"}

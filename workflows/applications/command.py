@@ -5,11 +5,12 @@ The case's folder is its input, the command line and what is read of the output 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.domain import Case, Line, Reading
+from workflows.domain import Case, Line, Reading, Work
 
 
 def programs(case: Case) -> list[str]:
@@ -79,6 +80,16 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
         answer=value,
         problem=_problem(case, lines, seconds, value),
     )
+
+
+def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
+    """None: the framework does not know what the program does."""
+    return None
+
+
+def untimed(prepared: Path) -> dict[str, float]:
+    """Nothing: the program is prepared by copying its files."""
+    return {}
 
 
 def explain(errors: str) -> str | None:

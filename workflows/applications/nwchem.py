@@ -8,12 +8,15 @@ both scratch folders inside the run's own folder.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workflows.applications import tools
+from workflows.applications.fullerene import fullerene
 from workflows.applications.nwchem_log import read_output, read_version
 from workflows.applications.water import water_cluster
-from workflows.domain import Case, InputError, Line, Reading
+from workflows.domain import Case, InputError, Line, Reading, Work
 
 INPUT = "input.nw"
 
@@ -27,6 +30,8 @@ geometry units angstroms noautosym nocenter noautoz noprint
 {geometry}
 end
 """
+_GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms", fullerene)}
+"""Geometries that are made here: the parameter of the size that each takes, and the function."""
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
 
 
@@ -45,7 +50,8 @@ def inputs(case: Case) -> dict[str, bytes]:
     """
     file = case.folder / INPUT
     own = _check_input(_text(file), file)
-    head = _HEAD.format(title=case.name, memory=case.settings["memory_limit_MB"], geometry=_geometry(case))
+    memory = case.parameters.get("memory_limit_MB", case.settings["memory_limit_MB"])
+    head = _HEAD.format(title=case.name, memory=memory, geometry=_geometry(case))
     return {INPUT: (head + tools.substitute(own, case.parameters, str(file))).encode()}
 
 
@@ -78,6 +84,16 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     return read_output(lines, processes, case.settings["read"]["theory"], case.answer)
 
 
+def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
+    """None: an energy has no amount of work of its own."""
+    return None
+
+
+def untimed(prepared: Path) -> dict[str, float]:
+    """Nothing: writing an input takes no time."""
+    return {}
+
+
 def explain(errors: str) -> str | None:
     """Reason that the library under the Global Arrays repeats on standard error."""
     match = re.search(r"ARMCI Error: \d+:(.+?):?$", errors, re.M)
@@ -91,11 +107,16 @@ def version(lines: list[Line]) -> str | None:
 
 def _geometry(case: Case) -> str:
     name = case.settings["geometry"]
-    if name != "water_cluster":
+    if name not in _GENERATORS:
         return "\n".join(_text(case.folder / name).splitlines()[2:])
-    if "waters" not in case.parameters:
-        raise InputError(f"{case.folder / 'case.yaml'}: sizes.{case.size}.parameters.waters: missing")
-    atoms = water_cluster(case.parameters["waters"])
+    parameter, generator = _GENERATORS[name]
+    where = f"{case.folder / 'case.yaml'}: sizes.{case.size}.parameters.{parameter}"
+    if parameter not in case.parameters:
+        raise InputError(f"{where}: missing")
+    try:
+        atoms = generator(case.parameters[parameter])
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
     return "\n".join(f"{element} {x:.6f} {y:.6f} {z:.6f}" for element, x, y, z in atoms)
 
 

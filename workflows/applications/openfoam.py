@@ -3,7 +3,9 @@
 A case's folder holds ``0``, ``constant`` and ``system`` as OpenFOAM has them, without controlDict and
 decomposeParDict: those are written here, so that no case can write fields, adapt its time step or re-read
 its dictionaries while it is timed. ``system/parameters`` holds the values of the case's size, for
-``#include``; ``system/functions`` is the case's own part of controlDict's functions.
+``#include``; ``system/functions`` is the case's own part of controlDict's functions. A case whose
+``settings.like`` names another one starts from the files of that one. ``lattice.py`` in a case's folder
+makes its blockMeshDict: see `workflows.applications.lattice`.
 """
 
 from __future__ import annotations
@@ -11,13 +13,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from workflows.applications import tools
+from workflows.applications.lattice import block_mesh_dict
 from workflows.applications.openfoam_log import read_error, read_output, read_version
-from workflows.domain import Case, InputError, Line, Reading
+from workflows.domain import Case, InputError, Line, Reading, Work
 
 _WAYS_TRIED = 8
 """Of the ways to cut the mesh, as many as are compared by their processor faces."""
@@ -54,14 +60,14 @@ def programs(case: Case) -> list[str]:
 
 
 def inputs(case: Case) -> dict[str, bytes]:
-    """Input files of the case with the generated controlDict and parameters, by relative path.
+    """Input files of the case with those that are made here, by relative path.
 
     Raises
     ------
     InputError
-        The case has a file that is written here.
+        The case has a file that is written here, or is like one that is not there.
     """
-    own = tools.case_files(case)
+    own = _own_files(case)
     for name in ("system/controlDict", "system/decomposeParDict", "system/parameters"):
         if name in own:
             raise InputError(f"{case.folder / name}: not for the case: it is written for every run")
@@ -124,6 +130,26 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     return read_output(lines, case.parameters["iterations"], processes, case.settings["read"], case.answer)
 
 
+def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
+    """Cells times iterations; the first iteration is not timed (see `openfoam_log.read_output`)."""
+    file = prepared / "prepared.json"
+    if not file.exists() or details.get("iterations", 0) < 2:
+        return None
+    cells = json.loads(file.read_text())["cells"]  # of each rank, in a decomposition
+    amount = sum(cells) if isinstance(cells, list) else cells
+    return Work(amount * (details["iterations"] - 1), "cell iterations")
+
+
+def untimed(prepared: Path) -> dict[str, float]:
+    """Seconds of the programs that made a mesh with its check, or a decomposition."""
+    file = prepared / "prepared.json"
+    if not file.exists():
+        return {}
+    facts = json.loads(file.read_text())
+    part = "decomposition" if "processor_faces" in facts else "mesh"
+    return {part: sum(facts["program_seconds"].values())}
+
+
 def explain(errors: str) -> str | None:
     """First line of what OpenFOAM says when it gives up."""
     return read_error(errors)
@@ -152,6 +178,26 @@ def factors_by_area(processes: int, extent: Sequence[float]) -> list[tuple[int, 
     ways = [(x, y, processes // x // y) for x in divisors for y in divisors if processes // x % y == 0]
     # A cut across an axis has the box's volume over its length along that axis as area.
     return sorted(ways, key=lambda way: sum((n - 1) / length for n, length in zip(way, extent, strict=True)))
+
+
+def _own_files(case: Case) -> dict[str, bytes]:
+    """Files of the case and of the one it is like; a lattice.py as the blockMeshDict that it makes."""
+    folders = [case.folder.parent / other for other in [case.settings.get("like")] if other] + [case.folder]
+    if not folders[0].is_dir():
+        raise InputError(f"{case.folder / 'case.yaml'}: settings.like: there is no {folders[0]}")
+    files: dict[str, bytes] = {}
+    lattice = None
+    for folder in folders:
+        own = tools.case_files(replace(case, folder=folder))
+        if own.pop("lattice.py", None):
+            lattice = folder / "lattice.py"
+        elif "system/blockMeshDict" in own:
+            lattice = None
+        files |= own
+    if lattice:
+        mesh = runpy.run_path(str(lattice))["mesh"](case.parameters)
+        files["system/blockMeshDict"] = (_HEADER.format("blockMeshDict") + block_mesh_dict(mesh)).encode()
+    return files
 
 
 def _mesh(case: Case, folder: Path) -> dict[str, object]:

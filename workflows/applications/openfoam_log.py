@@ -14,9 +14,10 @@ from workflows.domain import Answer, Line, Reading
 
 _ITERATION_BEGIN = re.compile(r"Time = \S")
 _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
-_EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations (\d+)")
+# A coupled solver prints the iterations of all components in each one's line: (3 3 3).
+_EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
 _CONTINUITY = r"continuity errors : sum local = ([^ ,]+)"
-_COURANT = re.compile(r"Courant Number mean: \S+ max: (\S+)")
+_COURANT = re.compile(r"Courant Number(?:s = \S+| mean: \S+ max:) (\S+)")
 
 
 def read_output(
@@ -58,6 +59,7 @@ def read_output(
         _other_processes(lines, processes)
         or _incomplete(after, len(ends), iterations, processes)
         or _diverged(convergence, limits)
+        or _out_of_range(after, limits["ranges"])
         or impossible(value, answer)
     )
     whole = len(ends) == iterations
@@ -71,8 +73,12 @@ def read_output(
             "iterations": len(ends),
             "first_iteration_seconds": _gap(lines, begin, ends[0]),
             "iteration_seconds": [_gap(lines, start, end) for start, end in pairwise(ends)],
+            "loop_seconds": _equation_seconds(lines[ends[0] : ends[-1] + 1]) if whole else {},
             "cpu_seconds_of_rank_0": last_number(_ITERATION_END.pattern, lines[: ends[-1] + 1]),
             **convergence,
+            "solver_iterations": {
+                name: count / len(ends) for name, count in convergence["linear_iterations"].items()
+            },
         },
     )
 
@@ -114,6 +120,20 @@ def _convergence(lines: Sequence[Line], begin: int, ends: Sequence[int]) -> dict
     }
 
 
+def _equation_seconds(loop: Sequence[Line]) -> dict[str, float]:
+    """Time of each equation in the main loop: up to the arrival of its line from that of the line before.
+
+    That is assembling and solving it. The components of a vector are one equation. What follows the last one
+    of an iteration, and whatever else prints a line, is ``other``.
+    """
+    seconds: Counter[str] = Counter()
+    for before, line in pairwise(loop):
+        match = _EQUATION.search(line.text)
+        name = re.sub(r"(?<=[A-Z])[xyz]$", "", match[1]) if match else "other"
+        seconds[name] += line.seconds - before.seconds
+    return {name: round(value, 6) for name, value in seconds.items()}
+
+
 def _other_processes(lines: Sequence[Line], processes: int) -> str | None:
     ran_on = last_number(r"^nProcs +: (\d+)$", lines)
     return None if ran_on in (None, processes) else f"ran on {ran_on:g} processes, not {processes}"
@@ -132,13 +152,12 @@ def _incomplete(after: Sequence[Line], done: int, iterations: int, processes: in
 def _diverged(convergence: dict[str, Any], limits: dict[str, Any]) -> str | None:
     """Say which of the case's limits the run breaks; what is missing or no number breaks any limit."""
     residuals = dict.fromkeys(limits["residuals"]) | convergence["initial_residuals"]
+    single = (
+        ("continuity error", "continuity_error", "continuity"),
+        ("Courant number", "largest_courant", "courant"),
+    )
     found = [
-        ("continuity error", convergence["continuity_error"], limits["continuity"]),
-        *(
-            [("Courant number", convergence["largest_courant"], limits["courant"])]
-            if "courant" in limits
-            else []
-        ),
+        *((what, convergence[key], limits[limit]) for what, key, limit in single if limit in limits),
         *(
             (f"residual of {name}", value, limits["residuals"].get(name, math.inf))
             for name, value in residuals.items()
@@ -149,6 +168,18 @@ def _diverged(convergence: dict[str, Any], limits: dict[str, Any]) -> str | None
             return f"diverged: {what} is not there or no finite number"
         if value > limit:
             return f"diverged: {what} {value:.3g} above {limit:g}"
+    return None
+
+
+def _out_of_range(after: Sequence[Line], ranges: dict[str, Sequence[float]]) -> str | None:
+    """Say which field ends outside its range, by what volFieldValue prints of its minimum and maximum."""
+    for name, (low, high) in ranges.items():
+        for which in ("min", "max"):
+            value = last_number(rf"\b{which}\(\w+\) of {re.escape(name)} = (\S+)", after)
+            if value is None:
+                return f"diverged: {which}({name}) is not there or no finite number"
+            if not low <= value <= high:
+                return f"diverged: {which}({name}) {value:.4g} outside {low:g} to {high:g}"
     return None
 
 

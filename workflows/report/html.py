@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
+SCRIPTS = ("report.js", "figures.js")
 PROLOG = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
 
@@ -42,7 +43,7 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
     page = environment.get_template("report.html.j2").render(
         report=data,
         style=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),
-        script=Markup((FOLDER / "report.js").read_text(encoding="utf-8")),
+        script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)),
         svg=lambda name: inline_svg((figures / f"{name}.svg").read_text(encoding="utf-8")),
     )
     output.write_text(page, encoding="utf-8")

@@ -1,20 +1,28 @@
-"""A report as PDF."""
+"""Reports and proposals as PDF.
+
+The fonts of text and figures come with Typst and Matplotlib; those of the system only serve letters that
+these lack.
+"""
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_right
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import typst
 
-TEMPLATE = Path(__file__).with_name("report.typ")
+REPORT, PROPOSAL = (Path(__file__).with_name(name) for name in ("report.typ", "proposal.typ"))
+FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
+MOST_PAGES = 2
+"""Of a proposal."""
 
 
 def write_pdf(report: Path, figures: Path, output: Path) -> None:
     """Print a report as PDF.
-
-    The fonts of text and figures come with Typst and Matplotlib; those of the system only serve
-    letters that these lack.
 
     Parameters
     ----------
@@ -31,5 +39,36 @@ def write_pdf(report: Path, figures: Path, output: Path) -> None:
         If a figure is missing or the JSON is not that of a report.
     """
     inputs = {"report": str(report.resolve()), "figures": str(figures.resolve())}
-    fonts = Path(mpl.get_data_path()) / "fonts" / "ttf"
-    output.write_bytes(typst.compile(TEMPLATE, root="/", font_paths=[fonts], sys_inputs=inputs))
+    output.write_bytes(typst.compile(REPORT, root="/", font_paths=[FONTS], sys_inputs=inputs))
+
+
+def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: Path) -> int:
+    """Print the page of a proposal: of its curves, the first that fit on two pages.
+
+    Parameters
+    ----------
+    page : callable
+        Gives the page of the first so many curves, as `analysis.proposal_page.page` does.
+    curves : int
+        How many there are.
+    output : Path
+        The PDF; written whole or not at all.
+
+    Returns
+    -------
+    int
+        Curves on it: one at least where there are any, whatever room it takes.
+    """
+
+    def inputs(number: int) -> dict[str, str]:
+        return {"page": json.dumps(page(number))}
+
+    def pages(number: int) -> int:
+        found = typst.query(
+            PROPOSAL, "<pages>", field="value", one=True, font_paths=[FONTS], sys_inputs=inputs(number)
+        )
+        return int(found)
+
+    fitting = max(bisect_right(range(1, curves + 1), MOST_PAGES, key=pages), min(curves, 1))
+    output.write_bytes(typst.compile(PROPOSAL, font_paths=[FONTS], sys_inputs=inputs(fitting)))
+    return fitting

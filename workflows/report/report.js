@@ -8,23 +8,48 @@ function ticked(name) {
   return new Set([...form.querySelectorAll(`input[name="${name}"]:checked`)].map((box) => box.value));
 }
 
+function boxes(name) {
+  return [...form.querySelectorAll(`input[name="${name}"]`)];
+}
+
+function sayWhatIsShown() {
+  const parts = ["case", "interconnect"].map((name) => [ticked(name).size, boxes(name).length, `${name}s`]);
+  const all = parts.every(([shown, known]) => shown === known);
+  const said = parts.map(([shown, known, what]) => `${shown} of ${known} ${what}`).join(" and ");
+  document.getElementById("shown").textContent = all ? "" : `Shown are ${said}; the sentences speak of all.`;
+}
+
 function applyFilters() {
   const cases = ticked("case");
   const interconnects = ticked("interconnect");
   for (const element of document.querySelectorAll("[data-case], [data-interconnect]")) {
     const { case: ofCase = "", interconnect = "" } = element.dataset;
     const shown = (!ofCase || cases.has(ofCase)) && (!interconnect || interconnects.has(interconnect));
-    if (element instanceof SVGElement) {
+    if (element.matches(".panel")) {
+      element.classList.toggle("out", !shown); // its axis may carry the names for the whole row
+    } else if (element instanceof SVGElement) {
       element.style.display = shown ? "" : "none";
     } else {
       element.hidden = !shown;
     }
   }
+  for (const figure of document.querySelectorAll("figure:has(.panel)")) {
+    figure.hidden = !figure.querySelector(".panel:not(.out)");
+  }
   for (const group of document.querySelectorAll("tbody")) {
     group.hidden = ![...group.rows].some((row) => !row.hidden && !row.classList.contains("group"));
   }
+  sayWhatIsShown();
+  document.dispatchEvent(new Event("filtered"));
 }
 
+for (const button of form.querySelectorAll("button[data-all]")) {
+  button.addEventListener("click", () => {
+    const ticks = ticked(button.dataset.all).size === 0;
+    for (const box of boxes(button.dataset.all)) box.checked = ticks;
+    applyFilters();
+  });
+}
 form.addEventListener("change", applyFilters);
 form.addEventListener("reset", () => setTimeout(applyFilters));
 applyFilters();
@@ -54,44 +79,4 @@ for (const head of document.querySelectorAll("thead th")) {
       group.append(...keyed.map(([, row]) => row));
     }
   });
-}
-
-// Figures: the values of the mark nearest to the pointer, within a finger's reach.
-const tip = document.getElementById("tip");
-const REACH = 24;
-
-for (const title of document.querySelectorAll(".mark > title")) {
-  title.parentElement.dataset.value = title.textContent;
-  title.remove(); // else the browser shows its own after a while
-}
-
-function nearest(svg, x, y) {
-  let best = null;
-  let least = REACH;
-  for (const mark of svg.querySelectorAll(".mark")) {
-    const box = mark.getBoundingClientRect();
-    const across = Math.max(box.left - x, 0, x - box.right);
-    const along = Math.max(box.top - y, 0, y - box.bottom);
-    const distance = Math.hypot(across, along) + Math.hypot(box.left + box.right - 2 * x, box.top + box.bottom - 2 * y) / 1000;
-    if (box.width && distance < least) {
-      best = mark;
-      least = distance;
-    }
-  }
-  return best;
-}
-
-for (const svg of document.querySelectorAll(".drawing svg")) {
-  const show = (event) => {
-    const mark = nearest(svg, event.clientX, event.clientY);
-    tip.hidden = !mark;
-    if (!mark) return;
-    tip.textContent = mark.dataset.value;
-    const { width, height } = tip.getBoundingClientRect();
-    tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - width - 4)}px`;
-    tip.style.top = `${event.clientY - height - 14 < 0 ? event.clientY + 18 : event.clientY - height - 14}px`;
-  };
-  svg.addEventListener("pointermove", show);
-  svg.addEventListener("pointerdown", show);
-  svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }

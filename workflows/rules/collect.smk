@@ -11,6 +11,7 @@ OUTPUTS:
     runs        = <results>/runs.csv
     parquet     = <results>/runs.parquet
     facts       = <results>/facts.json
+    published   = <results>/published, one CSV file for each table of imported figures without times
 """
 
 
@@ -23,6 +24,7 @@ rule collect:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",
         facts="<results>/facts.json",
+        published=directory("<results>/published"),
     log:
         "<results>/logs/collect.log",
     conda:

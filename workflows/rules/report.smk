@@ -6,6 +6,7 @@ REQUIRED INPUTS:
     runs        = <results>/runs.parquet
     facts       = <results>/facts.json
     tables      = <results>/tables
+    published   = <results>/published
 
 OUTPUTS:
 
@@ -13,6 +14,7 @@ OUTPUTS:
     report      = <results>/report.json, sections as plain data
     pdf         = <results>/report.pdf
     html        = <results>/report.html
+    proposal    = <results>/proposal.pdf, .tex and .docx, the table that computing centres ask for
 """
 
 
@@ -41,6 +43,7 @@ rule report_data:
         facts="<results>/facts.json",
         tables="<results>/tables",
         figures="<results>/figures",
+        published="<results>/published",
     output:
         report="<results>/report.json",
     log:
@@ -85,3 +88,23 @@ rule report_html:
         source=source_digest("workflows/report"),
     script:
         "../scripts/report_html.py"
+
+
+rule proposal:
+    """Printing the scaling table for a proposal"""
+    input:
+        runs="<results>/runs.parquet",
+        facts="<results>/facts.json",
+        tables="<results>/tables",
+    output:
+        pdf="<results>/proposal.pdf",
+        tex="<results>/proposal.tex",
+        docx="<results>/proposal.docx",
+    log:
+        "<results>/logs/proposal.log",
+    conda:
+        "../../envs/python.yaml"
+    params:
+        source=(source_digest("analysis"), source_digest("workflows/report")),
+    script:
+        "../scripts/proposal.py"

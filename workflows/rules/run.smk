@@ -13,7 +13,7 @@ OUTPUTS:
 
     records     = <results>/records.txt, and what it lists, one file a repetition:
                   <results>/records/{case}/{interconnect}/processes-{processes}/
-                  oversubscription-{level}/block-{block}-attempt-{attempt}.json
+                  oversubscription-{level}/[processes-per-node-{count}/]block-{block}-attempt-{attempt}.json
 """
 
 

@@ -4,18 +4,17 @@ import json
 import sys
 from pathlib import Path
 
+from analysis.all_tables import make_all_tables
+from analysis.extrap import write_extrap
 from analysis.records import TableError, read_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables, write_tables
+from analysis.request import request_of
+from analysis.tables import write_tables
 
-study = json.loads(Path(snakemake.input.facts).read_text())["study"]
-settings = Settings(
-    study=study["name"],
-    baselines=tuple(study["baselines"]),
-    compare_kinds=tuple(map(tuple, study["compare_kinds"])),
-    seed=study["seed"],
-)
+facts = json.loads(Path(snakemake.input.facts).read_text(encoding="utf-8"))
+folder = Path(snakemake.output.tables)
 try:
-    write_tables(make_tables(read_runs(snakemake.input.runs), settings), snakemake.output.tables)
+    runs = read_runs(snakemake.input.runs, may_be_empty=True)
+    write_tables(make_all_tables(runs, request_of(facts)), folder)
+    write_extrap(runs, folder / "extrap")
 except TableError as error:
     sys.exit(f"nodeworth: {error}")

@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+from analysis.importers import write_derived
 from workflows.collect import collect
 from workflows.plan import make_plan, one_line_errors
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    runs, facts = collect(plan)
+    runs, facts, published = collect(plan)
+write_derived(published, Path(snakemake.output.published))
 runs.to_csv(snakemake.output.runs, index=False)
 runs.to_parquet(snakemake.output.parquet, index=False)
 Path(snakemake.output.facts).write_text(json.dumps(facts, indent=1) + "\n")

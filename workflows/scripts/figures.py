@@ -16,7 +16,7 @@ def main(runs: str, tables: str, facts: str, folder: str) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     known = json.loads(Path(facts).read_text(encoding="utf-8"))
-    drawings = draw_figures(read_runs(runs), read_tables(Path(tables)), known)
+    drawings = draw_figures(read_runs(runs, may_be_empty=True), read_tables(Path(tables)), known)
     for drawing in drawings:
         save(drawing, target)
     index = [drawing.entry() for drawing in drawings]

@@ -4,16 +4,23 @@ import json
 import sys
 from pathlib import Path
 
+from analysis.importers import read_published
 from analysis.records import TableError, read_runs
 from analysis.report import make_report, read_tables
 
 
-def main(runs: str, tables: str, facts: str, figures: str, output: str) -> None:
+def main(runs: str, tables: str, facts: str, figures: str, published: str, output: str) -> None:
     """Write the report as plain data: sections with ready texts, tables and names of figures."""
     known, index = (
         json.loads(path.read_text(encoding="utf-8")) for path in (Path(facts), Path(figures) / "index.json")
     )
-    report = make_report(read_runs(runs), read_tables(Path(tables)), known, index)
+    report = make_report(
+        read_runs(runs, may_be_empty=True),
+        read_tables(Path(tables)),
+        known,
+        index,
+        read_published(published),
+    )
     text = json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False)
     Path(output).write_text(text + "\n", encoding="utf-8")
 
@@ -21,6 +28,13 @@ def main(runs: str, tables: str, facts: str, figures: str, output: str) -> None:
 if "snakemake" in globals():
     inputs = snakemake.input
     try:
-        main(inputs.runs, inputs.tables, inputs.facts, inputs.figures, snakemake.output.report)
+        main(
+            inputs.runs,
+            inputs.tables,
+            inputs.facts,
+            inputs.figures,
+            inputs.published,
+            snakemake.output.report,
+        )
     except TableError as error:
         sys.exit(f"nodeworth: {error}")

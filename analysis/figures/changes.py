@@ -1,0 +1,174 @@
+"""What changed between two sites: a dot with its interval for every point that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.style import Look
+from analysis.labels import Labels
+
+COLUMNS = 3
+ROW_HEIGHT = 0.16
+TITLE_HEIGHT = 0.6
+PANEL_WIDTH = 1.45
+NAMES_WIDTH = 2.4
+MOST_ROWS = 44
+"""Points beneath each other in one figure."""
+POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per_node"]
+Point = tuple[Any, ...]
+
+
+def changes_figures(changes: pd.DataFrame | None, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the change of every point, one panel a case.
+
+    Parameters
+    ----------
+    changes : DataFrame or None
+        As `analysis.changes.make_changes` gives it; None where nothing is compared.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        One a pair of sites, three cases and 44 points.
+    """
+    drawings: list[Drawing] = []
+    if changes is None:
+        return drawings
+    known = changes[changes["change_percent"].notna()]
+    for (before, after), rows in known.groupby(["site_before", "site_after"], sort=False):
+        cases = labels.sorted_cases(rows["case"].unique())
+        across = -(-len(cases) // -(-len(cases) // COLUMNS))
+        for start in range(0, len(cases), across):
+            chunk = cases[start : start + across]
+            points = _points(rows[rows["case"].isin(chunk)], labels)
+            for first in range(0, len(points), MOST_ROWS):
+                stem = file_stem("changes", before, after, taken={drawing.name for drawing in drawings})
+                shown = points[first : first + MOST_ROWS]
+                drawings.append(_figure(stem, (before, after), rows, chunk, shown, labels, looks))
+    return drawings
+
+
+def _points(rows: pd.DataFrame, labels: Labels) -> list[Point]:
+    """Points of all cases, the serial run first, then in the study's order of interconnects."""
+    order = labels.sorted_interconnects(rows["interconnect"].dropna())
+    found = {_point(row) for row in rows.to_dict("records")}
+    return sorted(found, key=lambda point: (order.index(point[0]) if point[0] else -1, *point[1:]))
+
+
+def _point(row: Mapping[Hashable, Any]) -> Point:
+    name, kind, level, processes, placement = (row[key] for key in POINT)
+    placement = 0.0 if formats.is_missing(placement) else float(placement)
+    return "" if formats.is_missing(name) else name, kind, int(level), int(processes), placement
+
+
+def _figure(
+    stem: str,
+    sites: tuple[str, str],
+    rows: pd.DataFrame,
+    cases: Sequence[str],
+    points: Sequence[Point],
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> Drawing:
+    before, after = sites
+    with mpl.rc_context(style.RC):
+        width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * len(cases))
+        figure = canvas(ROW_HEIGHT * len(points) + 0.1 + TITLE_HEIGHT, width)
+        alt = f"Change of speed from {before} to {after} in percent, by case and point."
+        drawing = Drawing(stem, "changes", figure, _caption(before, after, rows, labels), alt)
+        grid = figure.subplots(1, len(cases), squeeze=False, sharey=True)[0]
+        for axes, case in zip(grid, cases, strict=True):
+            panel = rows[rows["case"] == case]
+            _draw_panel(axes, panel, points, drawing, labels, looks)
+            axes.set_title(shortened(labels.case(case), 28))
+        figure.supxlabel("Change of speed (%)", fontsize=style.RC["axes.labelsize"])
+        grid[0].set_yticks(range(len(points)), [_name(point, labels) for point in points])
+        grid[0].set_ylim(len(points) - 0.4, -0.6)
+    return drawing
+
+
+def _name(point: Point, labels: Labels) -> str:
+    name, kind, level, processes, placement = point
+    told = shortened(labels.interconnect(name or None, kind), 34, lines=1)
+    if name:
+        told += f", {processes}"
+        told += f" ({level} per core)" if level > 1 else ""
+    return told + (f", {formats.number(placement)} per node" if placement else "")
+
+
+def _draw_panel(
+    axes: Axes,
+    rows: pd.DataFrame,
+    points: Sequence[Point],
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    for row in rows.to_dict("records"):
+        point = _point(row)
+        if point in points:
+            look = looks[point[0]] if point[0] else style.SERIAL_LOOK
+            _dot(axes, row, points.index(point), look, drawing, labels)
+    axes.margins(x=0.12)
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
+
+
+def _dot(
+    axes: Axes,
+    row: Mapping[Hashable, Any],
+    height: int,
+    look: Look,
+    drawing: Drawing,
+    labels: Labels,
+) -> None:
+    name = "" if formats.is_missing(row["interconnect"]) else row["interconnect"]
+    value, low, high = (formats.as_float(row[f"change_{end}"]) for end in ("percent", "low", "high"))
+    hollow = formats.is_missing(low)
+    if not hollow:
+        (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
+        drawing.mark(line, name)
+    told = formats.bracketed_percent(value, low, high)
+    title = _name(_point(row), labels)
+    (dot,) = axes.plot(
+        value,
+        height,
+        marker=look.marker,
+        linestyle="none",
+        color=look.colour,
+        markerfacecolor=style.PAPER if hollow else look.colour,
+        markersize=3.6,
+        zorder=3,
+    )
+    drawing.mark(dot, name, f"{title}: {told}{formats.THIN}%, {row['verdict']}")
+    if row["distinguishable"]:
+        star = axes.annotate(
+            "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
+        )
+        drawing.mark(star, name)
+
+
+def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str:
+    sentences = [
+        f"Change of speed from {before} to {after}, point by point: what got faster lies to the right of 0. "
+        "Beside the interconnect stands the number of processes."
+    ]
+    if rows["change_low"].notna().any():
+        sentences.append(f"Whiskers are {labels.level} intervals; * marks what is distinguishable.")
+        if rows["change_low"].isna().any():
+            sentences.append("Hollow points have no interval.")
+    else:
+        sentences.append("Hollow points: no intervals and no test, since there is one sample each.")
+    return " ".join(sentences)

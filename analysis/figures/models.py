@@ -1,0 +1,202 @@
+"""The best scaling model of every curve, beside what was measured and beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.axes import count_axis, log_axis
+from analysis.figures.curves import ideal_of, speedup_of
+from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
+from analysis.figures.style import Look
+from analysis.labels import Labels
+from analysis.model_sentences import compared_models, model_title
+from analysis.selection import CURVE, alike
+
+COLUMNS = 4
+MOST_PANELS = 16
+PANEL_HEIGHT = 1.5
+PANEL_WIDTH = 2.2
+LEGEND_HEIGHT = 0.5
+BAND = 0.22
+"""Opacity of a band."""
+
+
+def model_figures(
+    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
+) -> list[Drawing]:
+    """Draw the best model of every curve with its band over the measured points, one panel per curve.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        With ``models``, ``model_curves`` and ``scaling``.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        One per case that has a curve of which models could be compared, in the study's order.
+    """
+    best = compared_models(tables["models"])
+    drawings: list[Drawing] = []
+    for case in labels.sorted_cases(best["case"].unique()):
+        stem = file_stem("models", case, taken={drawing.name for drawing in drawings})
+        drawings.append(_figure(stem, case, best[best["case"] == case], tables, labels, looks))
+    return drawings
+
+
+def _figure(
+    stem: str,
+    case: str,
+    best: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> Drawing:
+    order = labels.sorted_interconnects(best["interconnect"])
+    lines = sorted(
+        best.to_dict("records"), key=lambda one: (one["oversubscription"], order.index(one["interconnect"]))
+    )
+    shown = lines[:MOST_PANELS]
+    several = best["oversubscription"].nunique() > 1
+    rows = -(-len(shown) // COLUMNS)
+    columns = -(-len(shown) // rows)
+    with mpl.rc_context(style.RC):
+        figure = canvas(rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2)))
+        names = formats.listed(labels.curve(line) for line in shown)
+        drawing = Drawing(
+            stem,
+            "models",
+            figure,
+            _caption(case, len(lines), shown, labels),
+            f"{labels.speedup.capitalize()} of {labels.case(case)} as fitted models have it, over {names}.",
+            case,
+        )
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        points, told = [], []
+        for axes, line in zip(grid.flat, shown, strict=False):
+            points.append(_points(line, tables["scaling"]))
+            fitted = alike(tables["model_curves"], line, [*CURVE, "model"])
+            told.append(fitted.sort_values("processes"))
+            look = style.placed(looks[line["interconnect"]], line["processes_per_node"])
+            _draw_panel(axes, line, points[-1], told[-1], look, drawing, labels)
+            title = labels.curve(line)
+            title += f", oversubscription {line['oversubscription']}" if several else ""
+            axes.set_title(f"{shortened(title, 24 if columns > 3 else 34)}\n{model_title(line['model'])}")
+        for axes in grid.flat[len(shown) :]:
+            axes.set_axis_off()
+        _finish(grid[0][0], pd.concat(points), pd.concat(told), style.WIDTH / max(columns, 3) - 0.4)
+        for axes in grid[-1]:
+            axes.set_xlabel("Processes")
+        for axes in grid[:, 0]:
+            axes.set_ylabel(speedup_of(labels).title)
+        _add_legend(drawing, any(table["speedup_low"].notna().any() for table in told), columns)
+    return drawing
+
+
+def _points(line: Mapping[Hashable, Any], scaling: pd.DataFrame) -> pd.DataFrame:
+    """Points that the model was fitted to: above level 1 the shared serial run is none of them."""
+    rows = alike(scaling, line)
+    return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
+
+
+def _draw_panel(
+    axes: Axes,
+    line: Mapping[Hashable, Any],
+    points: pd.DataFrame,
+    told: pd.DataFrame,
+    look: Look,
+    drawing: Drawing,
+    labels: Labels,
+) -> None:
+    owner, name = line["interconnect"], labels.curve(line)
+    for x, y in ideal_of(points, speedup_of(labels)):
+        axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
+    inside, beyond = told[~told["extrapolated"]], told[told["extrapolated"]]
+    beyond = pd.concat([inside.tail(1), beyond])
+    for part, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
+        if part["speedup_low"].notna().any():
+            band = axes.fill_between(
+                part["processes"].astype(float),
+                part["speedup_low"],
+                part["speedup_high"],
+                color=look.colour,
+                alpha=BAND,
+                linewidth=0,
+                zorder=1.5,
+            )
+            drawing.mark(band, owner)
+        (drawn,) = axes.plot(
+            part["processes"].astype(float), part["speedup"], color=look.colour, linestyle=dashes, zorder=2
+        )
+        last = part.iloc[-1]
+        drawing.mark(drawn, owner, point_text(labels, last, name, _told(last, line, labels)))
+    for point in points.to_dict("records"):
+        value, low, high = (formats.as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high"))
+        hollow = formats.is_missing(low)
+        if not hollow:
+            bar = axes.vlines(point["processes"], low, high, color=style.INK, linewidth=0.8, zorder=2.5)
+            drawing.mark(bar, owner)
+        (marker,) = axes.plot(
+            point["processes"],
+            value,
+            color=style.INK,
+            marker=look.marker,
+            markersize=3.4,
+            markerfacecolor=style.PAPER if hollow else look.colour,
+            markeredgewidth=0.6,
+            linestyle="none",
+            zorder=3,
+        )
+        told_here = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
+        drawing.mark(marker, owner, point_text(labels, point, name, told_here))
+
+
+def _told(point: Mapping[Hashable, Any], line: Mapping[Hashable, Any], labels: Labels) -> str:
+    value = formats.bracketed(*(formats.as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high")))
+    error = formats.percent(line["held_out_percent"])
+    return f"{labels.speedup} {value} by {model_title(line['model'])}, held-out error {error}"
+
+
+def _finish(axes: Axes, points: pd.DataFrame, told: pd.DataFrame, inches: float) -> None:
+    """Set the axes that all panels share: all points and predictions, the ideal as far as it is near."""
+    count_axis(axes, [*points["processes"], int(told["processes"].max())], inches)
+    columns = ["speedup", "speedup_low", "speedup_high"]
+    values = np.concatenate([table[columns].to_numpy(float).ravel() for table in (points, told)])
+    log_axis(axes, values[np.isfinite(values)], base=2)
+
+
+def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
+    handles = [
+        Line2D([], [], color=style.INK, marker="o", markersize=3.4, linestyle="none"),
+        Line2D([], [], color=style.INK),
+        Line2D([], [], color=style.INK, linestyle=style.EXTRAPOLATED),
+        *([Patch(facecolor=style.INK, alpha=BAND, linewidth=0)] if banded else []),
+        Line2D([], [], color=style.IDEAL, linewidth=0.8),
+    ]
+    texts = ["Run", "Best model", "Beyond what was run", *(["Band of the model"] if banded else []), "Ideal"]
+    drawing.figure.legend(handles, texts, loc="outside lower center", ncols=len(texts) if columns > 2 else 2)
+
+
+def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
+    factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
+    sentences = [
+        f"{labels.case(case)}: {labels.speedup} against processes as run and as the best model of each curve "
+        f"has it, with its {labels.level} interval.",
+        f"Dashed: beyond what was run, up to {formats.listed(sorted(factors), 'or')} times the largest "
+        "count.",
+    ]
+    if len(shown) < curves:
+        sentences.append(f"Shown are {len(shown)} of {curves} curves; all are in tables/model_curves.csv.")
+    return " ".join(sentences)

@@ -1,0 +1,124 @@
+"""Parts of the main loop, stacked, at the smallest and the largest process count of each case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import pandas as pd
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
+from analysis.figures.style import Look
+from analysis.labels import Labels
+from analysis.time_parts import MAIN_LOOP, at_extremes
+
+ROW_HEIGHT = 0.24
+MOST = 6
+"""Parts that have a colour of their own; the others are put together."""
+REMAINING = "remaining"
+
+
+def parts_figures(parts: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the parts of the main loop, one figure a case that tells them.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        As `analysis.time_parts.make_part_tables` gives it.
+    labels : Labels
+    looks : mapping of str to Look
+        The interconnects that are drawn.
+    """
+    loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
+    taken: set[str] = set()
+    drawings = []
+    for case in labels.sorted_cases(loop["case"]):
+        name = file_stem("parts", case, taken=taken)
+        taken.add(name)
+        drawings.append(_draw(name, case, loop[loop["case"] == case], labels, list(looks)))
+    return drawings
+
+
+def _draw(name: str, case: str, own: pd.DataFrame, labels: Labels, order: Sequence[str]) -> Drawing:
+    bars = _bars(own, order)
+    shown = _largest(own)
+    with mpl.rc_context(style.RC):
+        figure = canvas(ROW_HEIGHT * len(bars) + 0.95)
+        drawing = Drawing(
+            name,
+            "parts",
+            figure,
+            f"{labels.case(case)}: parts of the main loop, medians, at the smallest and the largest process "
+            "count.",
+            "Stacked bars: seconds of each part of the main loop, by interconnect.",
+            case,
+        )
+        axes = figure.subplots()
+        axes.grid(False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        for height, bar in enumerate(bars):
+            _draw_bar(drawing, axes, height, bar, shown, labels)
+        axes.set_yticks(range(len(bars)), [_title(bar, labels) for bar in bars])
+        axes.set_ylim(len(bars) - 0.5, -0.5)
+        axes.set_xlabel("Main loop (s)")
+        axes.set_xlim(left=0)
+        handles = [mpl.patches.Patch(color=_colour(place), label=part) for place, part in enumerate(shown)]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), handlelength=1.2)
+    return drawing
+
+
+def _bars(own: pd.DataFrame, order: Sequence[str]) -> list[pd.DataFrame]:
+    """Rows of each bar: by process count, then in the order of the interconnects."""
+    keys = ["processes", "interconnect", "kind", "nodes"]
+
+    def place(bar: pd.DataFrame) -> tuple[int, int]:
+        first = bar.iloc[0]
+        alone = formats.is_missing(first["interconnect"])
+        return first["processes"], -1 if alone else order.index(first["interconnect"])
+
+    return sorted((bar for _, bar in own.groupby(keys, dropna=False)), key=place)
+
+
+def _largest(own: pd.DataFrame) -> list[str]:
+    """Parts with a colour of their own, the largest first; then what puts the others together."""
+    found = own.groupby("part")["share"].mean().sort_values(ascending=False, kind="stable")
+    names = list(found.index)
+    return names if len(names) <= MOST else [*names[: MOST - 1], REMAINING]
+
+
+def _draw_bar(
+    drawing: Drawing,
+    axes: mpl.axes.Axes,
+    height: int,
+    bar: pd.DataFrame,
+    shown: Sequence[str],
+    labels: Labels,
+) -> None:
+    owner, left = bar["interconnect"].iloc[0], 0.0
+    named = bar.assign(part=bar["part"].where(bar["part"].isin(shown), REMAINING))
+    found = named.groupby("part")[["seconds", "share"]].sum()
+    for place, part in enumerate(shown):
+        if part not in found.index:
+            continue
+        seconds, share = found.loc[part]
+        (drawn,) = axes.barh(
+            height, seconds, left=left, height=0.7, color=_colour(place), edgecolor=style.PAPER, linewidth=0.4
+        )
+        left += seconds
+        said = f"{part}: {formats.seconds(seconds)}, {formats.percent(100 * share)} of the main loop"
+        row = bar.iloc[0].to_dict()
+        drawing.mark(drawn, owner, point_text(labels, row, labels.interconnect(owner, row["kind"]), said))
+
+
+def _title(bar: pd.DataFrame, labels: Labels) -> str:
+    first = bar.iloc[0]
+    if formats.is_missing(first["interconnect"]):
+        return labels.interconnect(first["interconnect"], first["kind"])
+    name = shortened(labels.interconnect(first["interconnect"], first["kind"]), 34, lines=1)
+    return f"{name}, {first['processes']}"
+
+
+def _colour(place: int) -> str:
+    return style.COLOURS[place]

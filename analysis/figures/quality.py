@@ -1,0 +1,144 @@
+"""Run-to-run spread of every point, interconnect by interconnect."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.style import Look
+from analysis.labels import Labels
+
+COLUMNS = 4
+ROW_HEIGHT = 0.22
+PANEL_WIDTH = 1.35
+NAMES_WIDTH = 1.9
+MOST_PERCENT = 3.0
+"""Points beyond this many times the 90th percentile of all are drawn at the edge."""
+
+
+def spread_figure(variability: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the spread of the block times of every point, one panel per case.
+
+    Parameters
+    ----------
+    variability : DataFrame
+        As `analysis.quality.make_quality_tables` gives it.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        One, or none where no point has two blocks or all are of one interconnect.
+    """
+    known = variability[variability["spread_percent"].notna()]
+    known = known.assign(name=[labels.interconnect(*pair) for pair in known[["interconnect", "kind"]].values])
+    if known["interconnect"].nunique() < 2:
+        return []
+    cases, names = labels.sorted_cases(known["case"]), _names(known, labels)
+    limit = min(known["spread_percent"].max(), MOST_PERCENT * known["spread_percent"].quantile(0.9))
+    columns = min(COLUMNS, len(cases))
+    rows = -(-len(cases) // columns)
+    with mpl.rc_context(style.RC):
+        width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
+        figure = canvas(rows * (ROW_HEIGHT * len(names) + 0.35) + 0.5, width)
+        drawing = Drawing(
+            "spread",
+            "quality",
+            figure,
+            _caption(known, limit),
+            "Spread of the block times of every point in percent, by case and interconnect.",
+        )
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        for axes, case in zip(grid.flat, cases, strict=False):
+            drawing.mark(axes, case=case)
+            _draw_panel(axes, known[known["case"] == case], names, limit, drawing, labels, looks)
+            axes.set_title(shortened(labels.case(case), 26 if columns > 3 else 36))
+        for axes in grid.flat[len(cases) :]:
+            axes.set_axis_off()
+        grid[0][0].set_yticks(range(len(names)), [shortened(name, 34, lines=1) for name in names])
+        grid[0][0].set_ylim(len(names) - 0.5, -0.5)
+        grid[0][0].set_xlim(-0.03 * limit, 1.06 * limit)
+        grid[0][0].xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
+        for axes in grid[-1]:
+            axes.set_xlabel("Spread (%)")
+        figure.legend(
+            [
+                Line2D([], [], color=style.INK, marker="o", markersize=3.2, linestyle="none"),
+                Line2D([], [], color=style.INK, marker="|", markersize=9, linestyle="none"),
+            ],
+            ["A point", "Median of the points"],
+            loc="outside lower center",
+            ncols=2,
+        )
+    return [drawing]
+
+
+def _names(known: pd.DataFrame, labels: Labels) -> list[str]:
+    """Names in the study's order, the serial run first."""
+    order = labels.sorted_interconnects(known["interconnect"].dropna())
+    places = {
+        row["name"]: -1 if formats.is_missing(row["interconnect"]) else order.index(row["interconnect"])
+        for row in known.to_dict("records")
+    }
+    return sorted(places, key=lambda name: (places[name], name))
+
+
+def _draw_panel(
+    axes: Axes,
+    rows: pd.DataFrame,
+    names: Sequence[str],
+    limit: float,
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    for name, points in rows.groupby("name"):
+        owner, height = points["interconnect"].iloc[0], names.index(name)
+        look = style.SERIAL_LOOK if formats.is_missing(owner) else looks[owner]
+        median = min(points["spread_percent"].median(), limit)
+        (line,) = axes.plot(median, height, color=look.colour, marker="|", markersize=9, markeredgewidth=1.4)
+        drawing.mark(line, owner)
+        for point in points.to_dict("records"):
+            (dot,) = axes.plot(
+                min(point["spread_percent"], limit),
+                height,
+                color=look.colour,
+                marker=look.marker,
+                markersize=3.2,
+                alpha=0.75,
+                linestyle="none",
+            )
+            drawing.mark(dot, owner, point_text(labels, point, name, _told(point)))
+
+
+def _told(point: Mapping[Hashable, Any]) -> str:
+    text = (
+        f"spread {formats.percent(point['spread_percent'], places=1)}, slowest block "
+        f"{formats.percent(point['worst_percent'], signed=True)}"
+    )
+    if formats.is_missing(point["p_adjusted"]):
+        return text
+    return f"{text}, against the baseline {formats.p_value(point['p_adjusted'])}"
+
+
+def _caption(known: pd.DataFrame, limit: float) -> str:
+    text = (
+        "Run-to-run spread: standard deviation of the block times of a point in percent, from their median "
+        "absolute deviation."
+    )
+    beyond = int((known["spread_percent"] > limit).sum())
+    if beyond:
+        drawn = "is drawn" if beyond == 1 else "are drawn"
+        text += f" {formats.counted(beyond, 'point')} beyond {formats.percent(limit)} {drawn} at the edge."
+    return text

@@ -1,0 +1,279 @@
+"""What one gain costs in another: cost against speedup, and time per job against jobs a day."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.axes import log_axis
+from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.legend import add_legend, legend_entries
+from analysis.figures.style import Look
+from analysis.kinds import comparable_sets
+from analysis.labels import SERIAL, Labels
+from analysis.pareto import nondominated
+
+COLUMNS = 3
+MOST_PANELS = 12
+"""Of one figure; further ones make another."""
+PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
+FAINT = 0.35
+"""Opacity of what is in no Pareto set."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A column of a table as an axis shows it, with bars of its interval or without."""
+
+    column: str
+    title: str
+    unit: str = ""
+    bars: bool = True
+
+    def told(self, row: Mapping[Hashable, Any]) -> str:
+        """Value with its interval."""
+        value, low, high = (formats.as_float(row[f"{self.column}{end}"]) for end in ("", "_low", "_high"))
+        name = self.title.split(" (")[0]
+        return f"{name} {formats.bracketed(value, low, high)}{formats.THIN if self.unit else ''}{self.unit}"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Points of a case that share axes, all of kinds that may be compared."""
+
+    case: str
+    title: str
+    rows: pd.DataFrame
+
+
+def pareto_figures(value: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the cost of a cluster against its speedup, a panel a case, with the Pareto set of each.
+
+    Parameters
+    ----------
+    value : DataFrame
+        Table ``value``.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        None where nothing has a price.
+    """
+    priced = value[value["cluster_price"].notna()]
+    panels = []
+    for case in labels.sorted_cases(priced["case"].unique()):
+        of_case = priced[priced["case"] == case].groupby("compared_kinds", sort=False)
+        panels += [Panel(case, _title(case, kinds, of_case.ngroups, labels), rows) for kinds, rows in of_case]
+    if not panels:
+        return []
+    currency = priced["currency"].iloc[0]
+    sides = Side("cluster_price", f"Price of the cluster ({currency})", currency), _speedup(labels)
+    caption = (
+        f"Price of the cluster against {labels.speedup}, by case; all oversubscription levels together. The "
+        "line joins the Pareto set: no other point of the panel is as cheap and as fast, and better in one."
+    )
+    if len(priced) < len(value):
+        caption += " Points without a price are not shown."
+    return _figures("pareto", panels, sides, caption, [], labels, looks)
+
+
+def turnaround_figures(packing: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw jobs a day against time per job, a panel a case, with the Pareto set of each interconnect.
+
+    Parameters
+    ----------
+    packing : DataFrame
+        Table ``packing``.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        None where there is nothing to run.
+    """
+    panels = []
+    for case in labels.sorted_cases(packing["case"].unique()):
+        of_case = packing[packing["case"] == case]
+        sets = comparable_sets(of_case["kind"], labels.declared)
+        panels += [
+            Panel(
+                case,
+                _title(case, "/".join(kinds), len(sets), labels),
+                of_case[of_case["kind"].isin(kinds)],
+            )
+            for kinds in sets
+        ]
+    if not panels:
+        return []
+    sides = Side("seconds", "Time per job (s)", "s", bars=False), Side("jobs_per_day", "Jobs per day")
+    cores = sorted({int(count) for count in packing["available_cores"]})
+    caption = (
+        f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
+        "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: no "
+        "other way to run over it ends as soon and does as many jobs a day, and is better in one."
+    )
+    return _figures("turnaround", panels, sides, caption, ["interconnect", "kind"], labels, looks)
+
+
+def _speedup(labels: Labels) -> Side:
+    return Side("speedup", labels.speedup.capitalize())
+
+
+def _title(case: str, kinds: str, sets: int, labels: Labels) -> str:
+    return labels.case(case) if sets == 1 else f"{labels.case(case)} ({kinds.replace('/', ' and ')})"
+
+
+def _figures(
+    topic: str,
+    panels: Sequence[Panel],
+    sides: tuple[Side, Side],
+    caption: str,
+    fronts: Sequence[str],
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> list[Drawing]:
+    """Draw panels in figures of at most `MOST_PANELS`; `fronts` are the columns that tell sets apart."""
+    parts = -(-len(panels) // MOST_PANELS)
+    each = -(-len(panels) // parts)
+    rows = pd.concat([panel.rows for panel in panels])
+    caption = f"{caption} {' '.join(_reading(rows, sides, labels))}"
+    drawings = []
+    for number in range(parts):
+        name = topic if parts == 1 else f"{topic}-{number + 1}"
+        chunk = panels[number * each : (number + 1) * each]
+        drawings.append(_figure(name, topic, chunk, sides, caption, fronts, labels, looks))
+    return drawings
+
+
+def _reading(rows: pd.DataFrame, sides: tuple[Side, Side], labels: Labels) -> list[str]:
+    said = ["Numbers are processes; what is in no set is faint."]
+    known = rows[f"{sides[1].column}_low"].notna()
+    if known.any():
+        priced = ", and across them the published range of the price" if sides[0].bars else ""
+        said.append(f"Bars of the set: {labels.level} intervals{priced}.")
+    if not known.all():
+        said.append("Hollow points have no interval.")
+    return said
+
+
+def _figure(
+    name: str,
+    topic: str,
+    panels: Sequence[Panel],
+    sides: tuple[Side, Side],
+    caption: str,
+    fronts: Sequence[str],
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> Drawing:
+    columns = min(COLUMNS, len(panels))
+    lines = -(-len(panels) // columns)
+    rows = pd.concat([panel.rows for panel in panels])
+    titles = formats.listed(dict.fromkeys(panel.title for panel in panels))
+    with mpl.rc_context(style.RC):
+        height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
+        figure = canvas(height)
+        alt = f"{sides[1].title} against {sides[0].title.split(' (')[0].lower()} of {titles}."
+        drawing = Drawing(name, topic, figure, caption, alt)
+        grid = figure.subplots(lines, columns, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            _draw_panel(axes, panel, sides, fronts, drawing, labels, looks)
+            drawing.mark(axes, case=panel.case)
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        for axes in grid[max(len(panels) - columns, 0) : len(panels)]:
+            axes.set_xlabel(sides[0].title)
+        figure.supylabel(sides[1].title, fontsize=style.RC["axes.labelsize"])
+        own = rows[~rows["serial"].astype(bool)]
+        entries = legend_entries(own, labels)
+        legend = add_legend(figure, drawing, entries, looks, bool(rows["serial"].any()), curves=False)
+        figure.set_size_inches(style.WIDTH, height + legend)
+    return drawing
+
+
+def _draw_panel(
+    axes: Axes,
+    panel: Panel,
+    sides: tuple[Side, Side],
+    fronts: Sequence[str],
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    x, y = sides
+    rows = panel.rows.assign(pareto=panel.rows["pareto"].fillna(False).astype(bool))
+    members = rows[rows["pareto"]]
+    for owner, of_set in members.groupby(list(fronts)) if fronts else [((None,), members)]:
+        steps = of_set.drop_duplicates([x.column, y.column]).sort_values(x.column)
+        colour = style.IDEAL if owner[0] is None else looks[owner[0]].colour
+        line = axes.plot(
+            steps[x.column], steps[y.column], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1
+        )
+        drawing.mark(line[0], owner[0])
+    # The serial run is every interconnect's; once is enough, of a set if it is of one.
+    ordered = rows.sort_values("pareto", ascending=False, kind="stable")
+    again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
+    points = ordered[~again]
+    for row in points.to_dict("records"):
+        _draw_point(axes, row, sides, drawing, labels, looks)
+    shown = points[points["pareto"]]
+    best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
+    for row in best.drop_duplicates("processes").to_dict("records"):
+        axes.annotate(
+            str(row["processes"]), (row[x.column], row[y.column]), xytext=(-2.5, 2.5),
+            textcoords="offset points", ha="right", va="bottom", fontsize=6,
+        )  # fmt: skip
+    for side, horizontal in ((x, True), (y, False)):
+        ends = ("", "_low", "_high") if side.bars else ("",)
+        values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel()
+        log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
+    axes.set_title(shortened(panel.title, 30))
+
+
+def _draw_point(
+    axes: Axes,
+    row: Mapping[Hashable, Any],
+    sides: tuple[Side, Side],
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    serial = bool(row["serial"])
+    look = style.SERIAL_LOOK
+    if not serial:
+        look = style.placed(looks[row["interconnect"]], row["processes_per_node"])
+    owner = None if serial else row["interconnect"]
+    (x, x_low, x_high), (y, y_low, y_high) = (
+        [formats.as_float(row[f"{side.column}{end}"]) for end in ("", "_low", "_high")] for side in sides
+    )
+    hollow = formats.is_missing(y_low)
+    of_set = row["pareto"]
+    bars = {"color": look.colour, "linewidth": 1.0, "zorder": 2}
+    if of_set and sides[0].bars:
+        drawing.mark(axes.hlines(y, x_low, x_high, **bars), owner)
+    if of_set and sides[1].bars:
+        drawing.mark(axes.vlines(x, y_low, y_high, **bars), owner)
+    (marker,) = axes.plot(
+        x,
+        y,
+        color=look.colour,
+        marker=look.marker,
+        markerfacecolor=style.PAPER if hollow else look.colour,
+        markeredgewidth=0.8,
+        alpha=1.0 if of_set else FAINT,
+        linestyle="none",
+        zorder=3,
+    )
+    told = "\n".join([side.told(row) for side in sides] + (["in the Pareto set"] if of_set else []))
+    name = SERIAL if serial else labels.curve(row)
+    drawing.mark(marker, owner, point_text(labels, row, name, told))

@@ -1,0 +1,44 @@
+"""Making one table from many small pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+Piece = Mapping[str, object]
+"""Some rows of a table by column: arrays of one length, and single values that hold for all of them."""
+Pieces = dict[str, list[Piece]]
+"""Pieces of several tables by the name of the table."""
+
+
+def stacked(pieces: Sequence[Piece]) -> pd.DataFrame:
+    """Stack pieces into one table.
+
+    A frame a piece would take most of the time where pieces are many and small. Pieces with arrays all
+    have the columns of the first; pieces of one row each may lack some.
+    """
+    if not pieces:
+        return pd.DataFrame()
+    arrays = [name for name, value in pieces[0].items() if np.ndim(value)]
+    if not arrays:
+        return pd.DataFrame(list(pieces))
+    lengths = [len(piece[arrays[0]]) for piece in pieces]
+    columns = {}
+    for name in pieces[0]:
+        values = [piece[name] for piece in pieces]
+        if name in arrays:
+            columns[name] = np.concatenate(values)
+        else:
+            columns[name] = np.repeat(np.array(values, object), lengths)
+    return pd.DataFrame(columns)
+
+
+def merge(parts: Iterable[Pieces]) -> Pieces:
+    """Put the pieces of the same table together, in order."""
+    merged: Pieces = {}
+    for part in parts:
+        for name, pieces in part.items():
+            merged.setdefault(name, []).extend(pieces)
+    return merged

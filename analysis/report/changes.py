@@ -1,0 +1,166 @@
+"""What changed between two sites, or between an earlier and a later state of one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis import formats
+from analysis.changes import ONLY, VERDICTS
+from analysis.formats import MISSING, counted, is_missing, listed
+from analysis.labels import Labels
+from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+from analysis.report.record import MACHINE_KEYS
+from analysis.sentences import blocks_sentences
+
+MOST_ROWS = 120
+_PAIR = ["site_before", "site_after"]
+
+
+def changes(content: Content) -> Section | None:
+    """What got faster, slower, or cannot be told apart; none where no sites are compared."""
+    if "changes" not in content.tables:
+        return None
+    points, summary = content.tables["changes"], content.tables["changes_summary"]
+    blocks: list[Block] = []
+    for (before, after), own in points.groupby(_PAIR, sort=False):
+        of_pair = summary[(summary["site_before"] == before) & (summary["site_after"] == after)]
+        blocks.append(paragraph(_headline(own, before, after)))
+        blocks.append(bullets(_by_case(of_pair, content.labels), "Geometric mean over the points"))
+        blocks += [bullets(told, "Not compared")] if (told := _alone(own, content.labels)) else []
+        blocks += _differences(content, before, after)
+    blocks += [paragraph(text) for text in blocks_sentences(points, "changes")]
+    blocks += content.figures("changes")
+    blocks.append(_table(points, content.labels))
+    return section("changes", "What changed", blocks)
+
+
+def _headline(points: pd.DataFrame, before: str, after: str) -> str:
+    shared = points[points["change_percent"].notna()]
+    parts = []
+    for word in VERDICTS:
+        values = shared.loc[shared["verdict"] == word, "change_percent"]
+        if len(values):
+            low, high = (formats.percent(value, signed=True) for value in (values.min(), values.max()))
+            parts.append(
+                f"{formats.whole(len(values))} {word} ({low if low == high else f'{low} to {high}'})"
+            )
+    return (
+        f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(parts)}. "
+        "The two were not run side by side: whatever else differed between them is part of the change."
+    )
+
+
+def _by_case(summary: pd.DataFrame, labels: Labels) -> list[str]:
+    told = []
+    several = summary["kind"].nunique() > 1
+    rows = summary.assign(whole=summary["case"].isna()).sort_values("whole", kind="stable", ascending=False)
+    for line in rows.to_dict("records"):
+        name = "All cases, each counted alike" if line["whole"] else labels.case(line["case"])
+        kind = f", {line['kind']}" if several else ""
+        numbers = formats.bracketed_percent(*(line[f"change_{end}"] for end in ("percent", "low", "high")))
+        found = [(word, int(line[word.replace(" ", "_")])) for word in VERDICTS]
+        counts = ", ".join(f"{formats.whole(count)} {word}" for word, count in found if count)
+        told.append(f"{name}{kind}: {numbers}{formats.THIN}% ({counts})")
+    return told
+
+
+def _alone(points: pd.DataFrame, labels: Labels) -> list[str]:
+    """List points that one site has alone."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for line in points[points["change_percent"].isna()].to_dict("records"):
+        told.setdefault((line["verdict"], line["case"]), []).append(_point(line, labels))
+    return [f"{labels.case(case)}, {verdict}: {'; '.join(names)}" for (verdict, case), names in told.items()]
+
+
+def _point(line: Mapping[Hashable, Any], labels: Labels) -> str:
+    title = labels.curve(line)
+    if is_missing(line["interconnect"]):
+        return title
+    count = counted(line["processes"], "process", "processes")
+    level = f", oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
+    return f"{title}, {count}{level}"
+
+
+def _differences(content: Content, before: str, after: str) -> list[Block]:
+    """Tabulate what the two sites' machines and versions differ in, as far as both say."""
+    sites = content.facts.get("sites", {})
+    told = [_flat(sites.get(site, {})) for site in (before, after)]
+    if not all(told):
+        return []
+    keys = [key for key in dict.fromkeys([*told[0], *told[1]]) if told[0].get(key) != told[1].get(key)]
+    if not keys:
+        return [paragraph("Both say the same of their machine and of all versions.")]
+    rows = [row([key, *(_said(side.get(key)) for side in told)]) for key in keys]
+    columns = [column("Item", "left"), column(before, "left"), column(after, "left")]
+    return [table("What the machines and versions differ in.", columns, {"": rows})]
+
+
+def _flat(site: Mapping[str, Any]) -> dict[str, Any]:
+    machine = dict(site.get("machine") or {})
+    versions = machine.pop("applications", None) or {}
+    known = {MACHINE_KEYS.get(key, key): value for key, value in machine.items()}
+    return known | {f"Application {name}": version for name, version in versions.items()}
+
+
+def _said(value: object) -> str:
+    return MISSING if is_missing(value) else str(value)
+
+
+def _table(points: pd.DataFrame, labels: Labels) -> Block:
+    rows, caption = points[points["change_percent"].notna()], "Every point that both have. "
+    if len(rows) > MOST_ROWS:
+        rows = rows[rows["distinguishable"]].head(MOST_ROWS)
+        caption = f"Points that changed distinguishably, up to {MOST_ROWS}; all are in tables/changes.csv. "
+    groups: dict[str, list[Row]] = {}
+    several = points[_PAIR].drop_duplicates().shape[0] > 1
+    for line in _in_order(rows, labels):
+        pair = f"{line['site_before']} to {line['site_after']}: " if several else ""
+        groups.setdefault(f"{pair}{labels.case(line['case'])}", []).append(_row(line, labels))
+    columns = [
+        column("Interconnect", "left"),
+        column("Processes"),
+        column("Per core"),
+        column("Time before (s)"),
+        column("Time after (s)"),
+        column("Change (%)"),
+        column("p"),
+        column("Outcome", "left"),
+    ]
+    caption += (
+        f"Change of speed: time before over time after, less 1, with {labels.level} intervals; p after "
+        "Holm's correction, unpaired."
+    )
+    return table(caption, columns, groups)
+
+
+def _in_order(rows: pd.DataFrame, labels: Labels) -> list[Mapping[Hashable, Any]]:
+    """Rows by pair of sites, by case and interconnect in the study's order, serial runs first."""
+    pairs = list(rows[_PAIR].drop_duplicates().itertuples(index=False, name=None))
+    cases = labels.sorted_cases(rows["case"])
+    names = labels.sorted_interconnects(rows["interconnect"].dropna())
+    return sorted(
+        rows.to_dict("records"),
+        key=lambda line: (
+            pairs.index((line["site_before"], line["site_after"])),
+            cases.index(line["case"]),
+            -1 if is_missing(line["interconnect"]) else names.index(line["interconnect"]),
+        ),
+    )
+
+
+def _row(line: Mapping[Hashable, Any], labels: Labels) -> Row:
+    cells = [
+        labels.curve(line),
+        formats.whole(line["processes"]),
+        formats.whole(line["oversubscription"]),
+        formats.number(line["seconds_before"]),
+        formats.number(line["seconds_after"]),
+        formats.bracketed_percent(*(line[f"change_{end}"] for end in ("percent", "low", "high"))),
+        formats.p_value(line["p_adjusted"], symbol=False),
+        str(line["verdict"]).removeprefix(ONLY),
+    ]
+    return row(cells, line["case"], line["interconnect"])

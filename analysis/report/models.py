@@ -1,0 +1,80 @@
+"""The section on scaling models: what fits best, what it predicts and how far it may be told."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING
+from analysis.labels import Labels
+from analysis.model_sentences import (
+    bracketed,
+    compared_models,
+    model_sentences,
+    model_title,
+    peak_text,
+    too_few_sentence,
+)
+from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+
+READING = (
+    "A model is fitted to the median times of a curve and judged by its held-out error: the mean relative "
+    "error at each count of a fit to all the others; the best has the least. The communication model has "
+    "costs that are constant, grow with log2 of the processes, and with the processes."
+)
+READING_STRONG = (
+    " USL is Gunther's Universal Scalability Law. The limit is the formula's own bound, not a prediction; ∞ "
+    "is beyond what a model is told."
+)
+
+
+def models(content: Content) -> Section | None:
+    """What the best scaling model of every curve predicts."""
+    fitted = content.tables.get("models")
+    if fitted is None or fitted.empty:
+        return None
+    labels, best = content.labels, compared_models(fitted)
+    few = too_few_sentence(fitted, best, labels)
+    if best.empty:
+        return section("models", "Scaling models", [paragraph(few)])
+    reading = READING if labels.weak else READING + READING_STRONG
+    blocks: list[Block] = [paragraph(f"{reading} {few}")]
+    for case in labels.sorted_cases(best["case"].unique()):
+        of_case, told = best[best["case"] == case], content.rows("model_curves", case)
+        blocks.append(bullets(model_sentences(of_case, told, labels), labels.case(case), case))
+        blocks += content.figures("models", case)
+    blocks.append(_model_table(best, labels))
+    return section("models", "What the models say", blocks, new_page=True)
+
+
+def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
+    several = best["oversubscription"].nunique() > 1
+    order = {name: place for place, name in enumerate(labels.sorted_interconnects(best["interconnect"]))}
+    groups: dict[str, list[Row]] = {labels.case(case): [] for case in labels.sorted_cases(best["case"])}
+    for line in sorted(best.to_dict("records"), key=lambda one: order[one["interconnect"]]):
+        name = labels.curve(line)
+        cells = [
+            f"{name}, oversubscription {line['oversubscription']}" if several else name,
+            model_title(line["model"]),
+            formats.fixed(line["held_out_percent"], 1),
+            formats.fixed(line["next_percent"], 1),
+            bracketed(line, "serial_fraction"),
+            *([] if labels.weak else [peak_text(line), bracketed(line, "limit", "limit_speedup")]),
+            formats.whole(line["told_to"]),
+        ]
+        groups[labels.case(line["case"])].append(row(cells, line["case"], line["interconnect"]))
+    columns = [
+        column("Interconnect", "left"),
+        column("Best model", "left"),
+        column("Held-out error (%)"),
+        column("Next best (%)"),
+        column("Serial fraction"),
+        *([] if labels.weak else [column("Peak (processes)"), column("Limit of speedup")]),
+        column("Told to (processes)"),
+    ]
+    caption = (
+        f"The best model of each curve, with {labels.level} intervals in brackets; {MISSING} where it has no "
+        "such coefficient. All fitted models are in tables/models.csv."
+    )
+    return table(caption, columns, groups)

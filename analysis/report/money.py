@@ -1,0 +1,242 @@
+"""Does it pay? What interconnects cost, what their speed costs, and which to buy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis import formats, money_sentences
+from analysis.formats import MISSING, is_missing
+from analysis.kinds import side
+from analysis.labels import Labels
+from analysis.money_sentences import amount, at_highest_target, money
+from analysis.prices import INTERPOLATED
+from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+from analysis.sentences import in_order
+
+MOST_SIZES = 6
+MOST_ROWS = 120
+
+
+def pays(content: Content) -> Section | None:
+    """What is paid for speed, and whether that pays; none without prices."""
+    cost = content.tables.get("cost")
+    if cost is None:
+        return None
+    labels, value, even = content.labels, content.tables["value"], content.tables["break_even"]
+    highest = at_highest_target(even)
+    blocks = [
+        bullets(
+            [
+                *money_sentences.cost_sentences(cost, labels),
+                *money_sentences.price_sentences(cost, labels),
+                *_node_source(content),
+            ],
+            "What a cluster costs",
+        )
+    ]
+    if "purchase" in content.tables:
+        said = money_sentences.purchase_sentences(content.tables["purchase"], labels)
+        blocks += [bullets(said, f"What to buy for {_mix(content)}")] if said else []
+    elif content.facts["economics"]["mix"]:
+        unknown = "no interconnect with a price has valid runs of all of it"
+        blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
+    if len(content.cases) > 1 and len(highest):
+        title = f"At {_node_price(cost)} a node, over all cases, at the baseline's highest speedup"
+        blocks.append(bullets(money_sentences.verdict_sentences(highest, labels), title))
+    for case in content.cases:
+        of_case = highest[highest["case"] == case]
+        said = money_sentences.value_sentences(value[value["case"] == case], labels)
+        said += money_sentences.break_even_sentences(of_case, labels)
+        blocks += [bullets(said, labels.case(case), case)] if said else []
+    blocks += content.figures("pareto")
+    blocks.append(_cost_table(cost, labels))
+    blocks += _value_table(value, labels)
+    blocks += _break_even_table(highest, labels)
+    if "purchase" in content.tables:
+        blocks += _purchase_table(content.tables["purchase"], labels)
+    blocks.append(
+        paragraph(
+            "Power, space, staff and licences are in no price. All rows: tables/cost.csv, "
+            "value.csv and break_even.csv."
+        )
+    )
+    return section("money", "Does it pay?", blocks, len(content.cases) > 1)
+
+
+def _node_price(priced: pd.DataFrame) -> str:
+    first = priced.iloc[0]
+    return f"{money(first['node_price'])}{formats.SPACE}{first['currency']}"
+
+
+def _node_source(content: Content) -> list[str]:
+    source = content.facts["economics"]["node"].get("source")
+    return [f"Price of a node: {source}."] if source else []
+
+
+def _mix(content: Content) -> str:
+    """Cases of the mix with their weights, as the study gives them."""
+    weights = content.facts["economics"]["mix"]["weights"]
+    if len(weights) == 1:
+        return content.labels.case(next(iter(weights)))
+    if len(set(weights.values())) == 1:
+        return f"a mix of {formats.counted(len(weights), 'case')} of equal weight"
+    told = [f"{content.labels.case(case)} ({formats.exact(weight)})" for case, weight in weights.items()]
+    return f"the mix of {formats.listed(told)}"
+
+
+def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
+    """Prices of clusters by size, with the interconnect's share."""
+    sizes = sorted({int(size) for size in cost["nodes"] if size > 1}) or [1]
+    shown = sizes if len(sizes) <= MOST_SIZES else sizes[:: -(-len(sizes) // MOST_SIZES)]
+    rows = []
+    for name in labels.sorted_interconnects(cost["interconnect"].unique()):
+        found = cost[cost["interconnect"] == name].set_index("nodes")
+        cells = [_cost(found.loc[size]) if size in found.index else MISSING for size in shown]
+        rows.append(row([labels.interconnect(name), *cells], "", name))
+    columns = [column("Nodes", "left"), *(column(formats.whole(size)) for size in shown)]
+    caption = (
+        f"Price of a cluster in {cost['currency'].iloc[0]} at {_node_price(cost)} a node, and the "
+        "interconnect's share of it; ≈ where its price is interpolated between published sizes."
+    )
+    return table(caption, columns, {"": rows})
+
+
+def _cost(line: pd.Series) -> str:
+    if is_missing(line["cluster_price"]):
+        return MISSING
+    about = "≈" if line["basis"] == INTERPOLATED else ""
+    return f"{about}{money(line['cluster_price'])} ({formats.percent(line['interconnect_percent'])})"
+
+
+def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Tabulate the points of the Pareto sets."""
+    found = value[value["pareto"].fillna(False).astype(bool)]
+    again = found["serial"].astype(bool) & found.duplicated(["case", "compared_kinds", "serial"])
+    found = found[~again]
+    caption = "The Pareto sets of price and speed: no other point of the case is as cheap and as fast."
+    if len(found) > MOST_ROWS:
+        keys = ["case", "compared_kinds"]
+        ends = [found.groupby(keys)[name].idxmin() for name in ("cluster_price", "price_per_speedup")]
+        ends.append(found.groupby(keys)["speedup"].idxmax())
+        found = found.loc[sorted({place for one in ends for place in one})]
+        caption += " Shown are the cheapest, the one of the lowest price per unit, and the fastest of each."
+    sampled = bool(found["pareto_share"].notna().any())
+    several = value["compared_kinds"].nunique() > 1
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(found["case"].unique()):
+        for line in (
+            found[found["case"] == case].sort_values(["compared_kinds", "cluster_price"]).to_dict("records")
+        ):
+            cells = [
+                _curve(line, labels),
+                formats.whole(line["nodes"]),
+                formats.whole(line["processes"]),
+                amount(line, "cluster_price"),
+                formats.bracketed(*(line[f"speedup{end}"] for end in ("", "_low", "_high"))),
+                amount(line, "price_per_speedup"),
+                *([formats.percent(100 * formats.as_float(line["pareto_share"]), places=0)] * sampled),
+            ]
+            owner = None if line["serial"] else line["interconnect"]
+            kinds = str(line["compared_kinds"]).replace("/", " and ")
+            title = f"{labels.case(case)} ({kinds})" if several else labels.case(case)
+            groups.setdefault(title, []).append(row(cells, case, owner))
+    if not groups:
+        return []
+    columns = [
+        column("Interconnect", "left"),
+        column("Nodes"),
+        column("Processes"),
+        column(f"Price ({found['currency'].iloc[0]})"),
+        column(labels.speedup.capitalize()),
+        column(f"Price per unit of {labels.speedup}"),
+        *[column("Share of draws in the set")] * sampled,
+    ]
+    return [table(caption, columns, groups)]
+
+
+def _curve(line: Mapping[Any, Any], labels: Labels) -> str:
+    if line["serial"]:
+        return labels.interconnect(None, line["kind"])
+    level = f", oversubscription {line['oversubscription']}" * (line["oversubscription"] > 1)
+    return f"{labels.curve(line)}{level}"
+
+
+def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Tabulate where each interconnect pays, at the baseline's highest speedup."""
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(highest["case"].unique()):
+        for line in in_order(highest[highest["case"] == case], labels):
+            kinds = [side(line["kind"], place) for place in (0, 1)]
+            cells = [
+                labels.case(case),
+                labels.curve({**line, "kind": kinds[1]}),
+                formats.whole(line["baseline_nodes"]),
+                formats.whole(line["equivalent_nodes"]),
+                _break_even(line),
+                amount(line, "saving"),
+                MISSING if is_missing(line["verdict"]) else line["verdict"],
+            ]
+            title = f"Instead of {labels.interconnect(line['baseline_interconnect'], kinds[0])}"
+            groups.setdefault(title, []).append(row(cells, case, line["interconnect"]))
+    if not groups:
+        return []
+    columns = [
+        column("Case", "left"),
+        column("Interconnect", "left"),
+        column("Nodes of the baseline"),
+        column("Equivalent nodes"),
+        column("Pays at a price of a node"),
+        column("Saving"),
+        column("Verdict", "left"),
+    ]
+    caption = (
+        "Whole nodes with which each interconnect reaches the baseline's highest speedup, the price of a "
+        "node from or up to which it pays, and what it saves at "
+        f"{_node_price(highest)} a node."
+    )
+    return [table(caption, columns, groups)]
+
+
+def _break_even(line: Mapping[Any, Any]) -> str:
+    even = amount(line, "break_even_node_price")
+    told = {"above": f"from {even}", "below": f"up to {even}", "always": "any", "never": "none"}
+    return told.get(line["pays"], MISSING)
+
+
+def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Tabulate the most that each budget buys of every interconnect."""
+    affordable = purchase[purchase["affordable"].fillna(False)]
+    keys = ["compared_kinds", "budget", "kind", "interconnect"]
+    rows = affordable.loc[sorted(affordable.groupby(keys)["mean_speedup"].idxmax())]
+    several = rows["compared_kinds"].nunique() > 1
+    groups: dict[str, list[Row]] = {}
+    for (kinds, budget), of_budget in rows.groupby(["compared_kinds", "budget"], sort=False):
+        title = f"{money(budget)}{formats.SPACE}{of_budget['currency'].iloc[0]}"
+        title += f", {formats.listed(str(kinds).split('/'))}" * several
+        for line in of_budget.sort_values("mean_speedup", ascending=False).to_dict("records"):
+            alike = not is_missing(line["may_be_best"]) and line["may_be_best"]
+            cells = [
+                labels.interconnect(line["interconnect"], line["kind"]),
+                formats.whole(line["nodes"]),
+                amount(line, "cluster_price"),
+                formats.bracketed(*(line[f"mean_speedup{end}"] for end in ("", "_low", "_high"))),
+                "buy" if line["best"] else "may be as fast" if alike else "",
+            ]
+            groups.setdefault(title, []).append(row(cells, "", line["interconnect"]))
+    if not groups:
+        return []
+    columns = [
+        column("Interconnect", "left"),
+        column("Nodes"),
+        column("Price"),
+        column(f"Mean {labels.speedup}"),
+        column("", "left"),
+    ]
+    caption = (
+        "The fastest that each budget buys of every interconnect that all cases of the mix were run over."
+    )
+    return [table(caption, columns, groups)]

@@ -1,0 +1,175 @@
+"""The section on where the time goes: parts of runs and of main loops, iterations of the linear solver."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING, listed
+from analysis.labels import Labels
+from analysis.report.blocks import Block, Row, Section, bullets, column, row, section, table
+from analysis.report.content import Content
+from analysis.sentences import processes
+from analysis.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
+
+CHANGED = 0.05
+"""Relative change of a number of iterations, and change of a share, from which on it is told."""
+PLACES = 3
+"""Decimals of a time: the stamps of the lines are no better."""
+MOST_PARTS = 3
+"""Parts of a main loop that a cell names."""
+_POINT = ["case", "interconnect", "kind", "processes"]
+_PREPARED = ("mesh", "decomposition")
+
+
+def parts_of_time(content: Content) -> Section | None:
+    """Where the time of runs goes, and what changes with the process count."""
+    tables, labels = content.tables, content.labels
+    parts, solver = (tables.get(name, pd.DataFrame()) for name in ("parts", "solver_iterations"))
+    said: list[str] = []
+    blocks: list[Block] = []
+    if len(parts):
+        said += [*_loop_sentences(parts, labels), *_outside_sentences(parts)]
+        blocks += [*content.figures("parts"), _parts_table(parts, labels)]
+    if len(solver):
+        said += solver_sentences(solver, labels)
+        blocks.append(_solver_table(solver, labels))
+    if not blocks:
+        return None
+    return section("parts", "Where the time goes", [bullets(said), *blocks])
+
+
+def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say for which fields the iterations of the linear solver change with the process count.
+
+    Parameters
+    ----------
+    solver : DataFrame
+        As `analysis.time_parts.make_part_tables` gives it.
+    labels : Labels
+    """
+    said = []
+    for case in labels.sorted_cases(solver["case"]):
+        own = solver[solver["case"] == case]
+        few, many = int(own["reference_processes"].min()), int(own["processes"].max())
+        if few == many:
+            continue
+        found = own[own["processes"] == many].groupby("field")["relative"].median()
+        changed = found[(found - 1).abs() >= CHANGED].sort_values(ascending=False)
+        if changed.empty:
+            said.append(
+                f"{labels.case(case)}: the linear solver takes as many iterations on {processes(many)} as on "
+                f"{processes(few)}, within {formats.percent(100 * CHANGED, places=0)}."
+            )
+            continue
+        (field, factor), *others = changed.items()
+        told = listed(
+            [
+                f"{formats.number(factor)} times the iterations for {field}",
+                *(f"{formats.number(factor)} times for {field}" for field, factor in others),
+            ]
+        )
+        said.append(
+            f"{labels.case(case)}: on {processes(many)} the linear solver takes {told}, compared with "
+            f"{processes(few)}."
+        )
+    return said
+
+
+def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which part of the main loop gains most of it from the smallest to the largest process count."""
+    loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
+    said = []
+    for case in labels.sorted_cases(loop["case"]):
+        own = loop[loop["case"] == case]
+        few, many = int(own["processes"].min()), int(own["processes"].max())
+        shares = own[own["processes"] == few].groupby("part")["share"].median()
+        largest = shares.idxmax()
+        text = (
+            f"{labels.case(case)}: {largest} takes {formats.percent(100 * shares[largest])} of the main loop "
+            f"on {processes(few)}"
+        )
+        grown = own[own["processes"] == many].assign(
+            gain=lambda rows, before=shares: rows["share"] - rows["part"].map(before)
+        )
+        if few != many and grown["gain"].max() >= CHANGED:
+            line = grown.loc[grown["gain"].idxmax()].to_dict()
+            before = formats.percent(100 * (line["share"] - line["gain"]))
+            text += (
+                f"; on {processes(many)} over {labels.interconnect(line['interconnect'], line['kind'])}, "
+                f"{line['part']} grows from {before} to {formats.percent(100 * line['share'])}"
+            )
+        said.append(f"{text}.")
+    return said
+
+
+def _outside_sentences(parts: pd.DataFrame) -> list[str]:
+    """Say what is in no time: preparation, start-up, output."""
+    said = []
+    prepared = parts[parts["stage"] == PREPARATION].groupby("part")["seconds"].max()
+    if len(prepared):
+        told = listed(f"{part} at most {formats.seconds(seconds)}" for part, seconds in prepared.items())
+        said.append(f"Made once before the runs, and part of no time here: {told}.")
+    outside = parts[(parts["stage"] == RUN) & (parts["part"] != "main loop")]
+    if len(outside):
+        share = outside.groupby(_POINT, dropna=False)["share"].sum()
+        said.append(
+            "Start-up, output and the rest of a run, which are in no time either, are "
+            f"{formats.percent(100 * share.min())} to {formats.percent(100 * share.max())} of the runs."
+        )
+    return said
+
+
+def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
+    ends = at_extremes(parts)
+    order = labels.sorted_interconnects(ends["interconnect"].dropna())
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(ends["case"]):
+        points = ends[ends["case"] == case].groupby([*_POINT, "nodes"], dropna=False)
+        places = {
+            key: (key[3], -1 if formats.is_missing(key[1]) else order.index(key[1])) for key, _ in points
+        }
+        found = sorted(points, key=lambda point, where=places: where[point[0]])
+        groups[labels.case(case)] = [_parts_row(case, key[1], key[2], own, labels) for key, own in found]
+    columns = [
+        column("Interconnect", "left"),
+        column("Processes"),
+        *(column(f"{name.capitalize()} (s)") for name in (*_PREPARED, *RUN_PARTS)),
+        column("Largest parts of the main loop", "left"),
+    ]
+    caption = (
+        "Seconds of the parts of a run, medians, at the smallest and the largest process count; mesh and "
+        "decomposition are made before. All points are in tables/parts.csv."
+    )
+    return table(caption, columns, groups)
+
+
+def _parts_row(case: str, interconnect: object, kind: object, own: pd.DataFrame, labels: Labels) -> Row:
+    seconds = own.set_index(["stage", "part"])["seconds"]
+    keys = [*((PREPARATION, part) for part in _PREPARED), *((RUN, part) for part in RUN_PARTS)]
+    loop = own[own["stage"] == MAIN_LOOP].nlargest(MOST_PARTS, "share").to_dict("records")
+    cells = [
+        labels.interconnect(interconnect, str(kind)),
+        formats.whole(own["processes"].iloc[0]),
+        *(formats.fixed(seconds[key], PLACES) if key in seconds.index else MISSING for key in keys),
+        ", ".join(f"{part['part']} {formats.percent(100 * part['share'])}" for part in loop) or MISSING,
+    ]
+    return row(cells, case, interconnect)
+
+
+def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
+    counts = sorted(int(count) for count in solver["processes"].unique())
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(solver["case"]):
+        own = solver[solver["case"] == case]
+        found = own.groupby(["field", "processes"])["iterations"].median().unstack()
+        groups[labels.case(case)] = [
+            row([field, *(formats.number(numbers.get(count)) for count in counts)], case)
+            for field, numbers in found.iterrows()
+        ]
+    columns = [column("Field", "left"), *(column(processes(count)) for count in counts)]
+    caption = (
+        "Iterations of the linear solver in a time step, or in an iteration of a steady solver, medians over "
+        "all interconnects; each point is in tables/solver_iterations.csv."
+    )
+    return table(caption, columns, groups)

@@ -1,0 +1,243 @@
+"""Published figures that hold no time of a run, beside those of this study. They enter no estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import pandas as pd
+
+from analysis import formats, published_sentences
+from analysis.formats import is_missing, listed
+from analysis.kinds import side
+from analysis.report.blocks import (
+    Block,
+    Column,
+    Row,
+    Section,
+    bullets,
+    column,
+    paragraph,
+    row,
+    section,
+    table,
+)
+from analysis.report.content import Content
+from analysis.report.tables import equivalent_count
+
+CASE_TABLES = ("cases", "peaks", "improvement", "node_equivalent")
+"""Published tables by case; docs/import.md lists their columns."""
+OURS = "published_case"
+
+Lines = Iterator[Row]
+
+
+def published_figures(content: Content) -> Section | None:
+    """Published peaks, improvements and node equivalents, each beside what stands for its case here."""
+    tables = {name: content.published[name] for name in CASE_TABLES if name in content.published}
+    if not tables:
+        return None
+    stand_ins = _stand_ins(content)
+    cases = list(dict.fromkeys(case for one in tables.values() for case in one["case"]))
+    cases = [case for case in cases if case != published_sentences.AVERAGE]
+    beside = [case for case in cases if case in stand_ins]
+    blocks: list[Block] = [paragraph(_introduction(content, cases, beside))]
+    if said := _sentences(tables, content):
+        blocks.append(bullets(said, "What was published"))
+    shown = beside or cases
+    if "cases" in tables:
+        blocks.append(_cases_table(tables["cases"], shown, stand_ins, content))
+    for name in _TABLES:
+        if name in tables:
+            blocks += _beside_table(name, tables[name], shown, stand_ins, content)
+    return section("published", "Published figures", blocks, bool(content.cases))
+
+
+def _beside_table(
+    name: str,
+    figures: pd.DataFrame,
+    shown: Sequence[str],
+    stand_ins: Mapping[str, Sequence[str]],
+    content: Content,
+) -> list[Block]:
+    caption, columns, theirs, ours = _TABLES[name]
+    groups: dict[str, list[Row]] = {}
+    for case in (case for case in shown if (figures["case"] == case).any()):
+        own = stand_ins.get(case, [])
+        title = f"{listed(map(content.labels.case, own))}, beside {case}" if own else case
+        groups[title] = [line for one in own for line in ours(content, one)]
+        groups[title] += theirs(content, figures[figures["case"] == case])
+    columns = [column("Interconnect", "left"), *columns]
+    return [_filled_table(f"{caption} {_source(figures)}", columns, groups)] if groups else []
+
+
+def _filled_table(caption: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Row]]) -> Block:
+    """Make a table without the columns that nothing is known of."""
+    cells = [line["cells"] for rows in groups.values() for line in rows]
+    kept = [place for place in range(len(columns)) if {one[place] for one in cells} - {"", formats.MISSING}]
+    kept_rows = {
+        title: [Row(**{**line, "cells": [line["cells"][place] for place in kept]}) for line in rows]
+        for title, rows in groups.items()
+    }
+    return table(caption, [columns[place] for place in kept], kept_rows)
+
+
+def _source(figures: pd.DataFrame) -> str:
+    return f"From {listed(dict.fromkeys(figures['source']))}."
+
+
+def _stand_ins(content: Content) -> dict[str, list[str]]:
+    """Cases of this study that have estimates, by the published case that they stand for."""
+    found: dict[str, list[str]] = {}
+    for case in content.cases:
+        if name := content.facts.get("cases", {}).get(case, {}).get(OURS):
+            found.setdefault(name, []).append(case)
+    return found
+
+
+def _introduction(content: Content, cases: Sequence[str], beside: Sequence[str]) -> str:
+    text = (
+        "These figures were published without the times behind them. They have neither repetitions nor "
+        "intervals and enter no estimate, no curve and no test."
+    )
+    if not beside:
+        return f"{text} No case of this study stands for one of theirs." if content.cases else text
+    text += (
+        f" Those of {listed(beside)} stand beside what stands for them in this study, which ran on "
+        "another machine over other interconnects, even where a name is the same. Node equivalents of this "
+        "study are those of its baseline's highest speedup."
+    )
+    others = [case for case in cases if case not in beside]
+    return f"{text} Nothing here stands for {listed(others)}: see published/." if others else text
+
+
+def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str]:
+    return [
+        *published_sentences.improvement_sentences(tables, content.labels),
+        *published_sentences.peak_sentences(tables, content.labels),
+        *published_sentences.equivalent_sentences(tables, content.labels),
+    ]
+
+
+def _cases_table(
+    cases: pd.DataFrame, shown: Sequence[str], stand_ins: Mapping[str, Sequence[str]], content: Content
+) -> Block:
+    rows = [
+        row(
+            [
+                line["case"],
+                formats.MISSING if is_missing(line["title"]) else line["title"],
+                formats.whole(line["cells"]),
+                formats.MISSING
+                if is_missing(line["serial_seconds"])
+                else formats.exact(line["serial_seconds"]),
+                listed(map(content.labels.case, stand_ins.get(line["case"], []))) or formats.MISSING,
+            ]
+        )
+        for line in cases[cases["case"].isin(shown)].to_dict("records")
+    ]
+    columns = [
+        column("Case", "left"),
+        column("Title", "left"),
+        column("Cells"),
+        column("Serial time (s)"),
+        column("Here", "left"),
+    ]
+    return _filled_table(f"Published cases. {_source(cases)}", columns, {"": rows})
+
+
+def _their_peaks(content: Content, rows: pd.DataFrame) -> Lines:
+    for line in rows.to_dict("records"):
+        note = "" if is_missing(line["note"]) else line["note"]
+        name = content.labels.interconnect(line["interconnect"], "published")
+        yield row([name, formats.whole(line["peak_processes"]), formats.MISSING, note])
+
+
+def _our_peaks(content: Content, case: str) -> Lines:
+    for line in _lowest_level(content.rows("peaks", case)).to_dict("records"):
+        speedup = (line["peak_speedup"], line["peak_speedup_low"], line["peak_speedup_high"])
+        note = "" if line["reached"] else "the peak may lie beyond"
+        cells = [
+            content.labels.curve(line),
+            formats.whole(line["peak_processes"]),
+            formats.bracketed(*speedup),
+        ]
+        yield row([*cells, note], case, line["interconnect"])
+
+
+def _their_improvements(content: Content, rows: pd.DataFrame) -> Lines:
+    labels = content.labels
+    for line in rows.to_dict("records"):
+        names = (
+            labels.interconnect(line[one], "published") for one in ("interconnect", "baseline_interconnect")
+        )
+        percents = (
+            formats.fixed(line[f"{one}_percent"], 0, signed=True) for one in ("improvement", "average")
+        )
+        yield row([*names, formats.whole(line["at_processes"]), *percents])
+
+
+def _our_improvements(content: Content, case: str) -> Lines:
+    for line in _lowest_level(content.rows("improvement", case)).to_dict("records"):
+        if is_missing(line["improvement_percent"]):
+            continue
+        percents = (
+            formats.bracketed_percent(*(line[f"{one}_{end}"] for end in ("percent", "low", "high")))
+            for one in ("improvement", "average")
+        )
+        cells = [*_sides(line, content), formats.whole(line["at_processes"]), *percents]
+        yield row(cells, case, line["interconnect"])
+
+
+def _their_equivalents(content: Content, rows: pd.DataFrame) -> Lines:
+    for line in rows.to_dict("records"):
+        name = content.labels.interconnect(line["interconnect"], "published")
+        counts = (formats.plain(line[one]) for one in ("processes", "processes_saved"))
+        yield row([name, formats.exact(line["target_speedup"]), *counts])
+
+
+def _our_equivalents(content: Content, case: str) -> Lines:
+    rows = _lowest_level(content.rows("node_equivalent", case))
+    for _, of_baseline in rows.groupby(["baseline_interconnect", "kind"], sort=False):
+        highest = of_baseline[of_baseline["target_speedup"] == of_baseline["target_speedup"].max()]
+        for place, line in enumerate(highest.to_dict("records")):
+            other, baseline = _sides(line, content)
+            target, saved = formats.number(line["target_speedup"]), line["processes_saved"]
+            if not place:
+                count = formats.plain(line["baseline_processes"])
+                yield row([baseline, target, count, "0"], case, line["baseline_interconnect"])
+            fewer = formats.MISSING if is_missing(saved) else formats.fixed(saved, 1)
+            yield row([other, target, equivalent_count(line), fewer], case, line["interconnect"])
+
+
+def _sides(line: Mapping, content: Content) -> tuple[str, str]:
+    """Names of what is compared and of its baseline."""
+    kinds = side(line["kind"], 1), side(line["kind"], 0)
+    baseline = content.labels.interconnect(line["baseline_interconnect"], kinds[1])
+    return content.labels.curve({**line, "kind": kinds[0]}), baseline
+
+
+def _lowest_level(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["oversubscription"] == rows["oversubscription"].min()]
+
+
+_TABLES: Mapping[str, tuple[str, list, Callable[..., Lines], Callable[..., Lines]]] = {
+    "peaks": (
+        "Peaks of the speedup.",
+        [column("Processes at the peak"), column("Highest speedup"), column("Note", "left")],
+        _their_peaks,
+        _our_peaks,
+    ),
+    "improvement": (
+        "Improvement at the count where the baseline peaks, and averaged over the counts up to it.",
+        [column("Over", "left"), column("Processes"), column("Improvement (%)"), column("Average (%)")],
+        _their_improvements,
+        _our_improvements,
+    ),
+    "node_equivalent": (
+        "Processes that reach the same speedup.",
+        [column("Speedup"), column("Processes"), column("Fewer than the baseline")],
+        _their_equivalents,
+        _our_equivalents,
+    ),
+}
+"""Caption, columns after the interconnect, published rows and our rows, by published table."""

@@ -1,0 +1,140 @@
+"""One job sooner, or more jobs a day: which process count to advise to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING, is_missing, listed
+from analysis.labels import Labels
+from analysis.outcomes import Row
+from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+from analysis.sentences import in_order, processes
+
+GOALS = {
+    "one user": "One user, who wants a job done soonest",
+    "queue": "A queue, for the most jobs a day at an efficiency of {efficiency} or more",
+    "shared machine": "A shared machine, for the least time at that efficiency",
+}
+"""For whom, as a sentence begins; any other goal is a number of jobs."""
+IN_DETAIL = 5
+"""Interconnects up to which sentences say what an advice brings over each; the table does for all."""
+ALONE = ("one user", "shared machine")
+"""Goals about the time of one job."""
+
+
+def turnaround(content: Content) -> Section | None:
+    """Advise process counts; none where throughput was not asked for."""
+    advice = content.tables.get("advice")
+    if advice is None or advice.empty:
+        return None
+    labels = content.labels
+    efficiency = content.facts["queue"]["efficiency"]
+    blocks: list[Block] = []
+    for case in labels.sorted_cases(advice["case"].unique()):
+        rows = advice[advice["case"] == case]
+        blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))
+    blocks += content.figures("turnaround")
+    blocks.append(_advice_table(advice, labels))
+    blocks.append(
+        paragraph(
+            "Jobs that run at once are taken not to slow each other. All ways to run are in "
+            "tables/packing.csv; what cannot be told apart from an advice is in tables/advice.csv."
+        )
+    )
+    heading = "One job sooner, or more jobs a day"
+    return section("turnaround", heading, blocks, len(content.cases) > 1)
+
+
+def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:
+    """Say how to run a case for each goal; interconnects of the same advice share a part of a sentence."""
+    said = []
+    several = advice["kind"].nunique() > 1
+    for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
+        start = GOALS.get(goal, "{goal}, done soonest").format(
+            goal=goal, efficiency=formats.percent(100 * efficiency, places=0)
+        )
+        told: dict[str, dict[str, list[str]]] = {}
+        for line in in_order(rows, labels):
+            names = told.setdefault(_way(line), {}).setdefault(
+                _brings(line) if len(rows) <= IN_DETAIL else "", []
+            )
+            names.append(labels.interconnect(line["interconnect"], kind))
+        of_kind = f" ({kind})" * several
+        parts = [f"{way} over {_listed(names, len(rows))}" for way, names in told.items()]
+        said.append(f"{start}{of_kind}: {'; '.join(parts)}.")
+    return said
+
+
+def _listed(names: Mapping[str, Sequence[str]], every: int) -> str:
+    """List interconnects by what an advice brings over them; `every` is how many there are in all."""
+    return listed(
+        f"{'every interconnect' if 1 < len(alike) == every else listed(alike)}{brings}"
+        for brings, alike in names.items()
+    )
+
+
+def _way(line: Row) -> str:
+    """What to do: a process count for one job, a way to run many."""
+    if line["goal"] not in ALONE or is_missing(line["processes"]):
+        return line["advice"]
+    level = f" at oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
+    return f"{processes(line['processes'])}{level}"
+
+
+def _brings(line: Row) -> str:
+    """What an advice brings, and what cannot be told apart from it."""
+    told = []
+    if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
+        told.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
+    elif line["goal"] in ALONE and not is_missing(line["time_per_job_seconds"]):
+        told.append(f"{formats.seconds(line['time_per_job_seconds'])} per job")
+    elif line["goal"] not in GOALS:
+        told.append(formats.seconds(line["makespan_seconds"]))
+    if not is_missing(line["not_told_apart"]):
+        told.append(f"not told apart from {line['not_told_apart']}")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate counts and rates, a row an interconnect of a case."""
+    jobs = next(goal for goal in advice["goal"] if goal not in GOALS)
+    caption = (
+        f"Processes to use, with the time per job (one user, shared machine), the jobs a day (queue) and the "
+        f"time for {jobs}."
+    )
+    groups: dict[str, list] = {}
+    keys = ["case", "interconnect", "kind", "available_cores"]
+    found = {key: of_way.set_index("goal") for key, of_way in advice.groupby(keys, sort=False)}
+    for case in labels.sorted_cases(advice["case"].unique()):
+        of_case = advice[advice["case"] == case].drop_duplicates(keys)
+        for line in in_order(of_case, labels):
+            goals = found[tuple(line[key] for key in keys)]
+            cells = [
+                labels.interconnect(line["interconnect"], line["kind"]),
+                formats.whole(line["available_cores"]),
+                _cell(goals.loc["one user"], "time_per_job_seconds", f"{formats.THIN}s"),
+                _cell(goals.loc["queue"], "jobs_per_day", " a day"),
+                _cell(goals.loc["shared machine"], "time_per_job_seconds", f"{formats.THIN}s"),
+                formats.seconds(goals.loc[jobs, "makespan_seconds"]),
+            ]
+            groups.setdefault(labels.case(case), []).append(row(cells, case, line["interconnect"]))
+    columns = [
+        column("Interconnect", "left"),
+        column("Cores"),
+        column("One user"),
+        column("Queue"),
+        column("Shared machine"),
+        column(jobs),
+    ]
+    return table(caption, columns, groups)
+
+
+def _cell(goal: pd.Series, what: str, unit: str) -> str:
+    if is_missing(goal["processes"]):
+        return MISSING
+    level = f" (level {goal['oversubscription']})" if goal["oversubscription"] > 1 else ""
+    return f"{goal['processes']}{level}: {formats.number(goal[what])}{unit}"

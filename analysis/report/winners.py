@@ -1,0 +1,106 @@
+"""Which interconnect is fastest at each count, beside what its network can do."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import is_missing
+from analysis.labels import Labels
+from analysis.networks import QUANTITIES, network_figures, network_sentences, span
+from analysis.report.blocks import Block, Section, bullets, column, row, section, table
+from analysis.report.content import Content
+from analysis.winners import inside_sentences, spread_sentences, winners
+
+MOST_ROWS = 120
+
+
+def fastest(content: Content) -> Section | None:
+    """The fastest interconnect at each count and oversubscription level, and by how much."""
+    labels = content.labels
+    won = winners(content.tables["scaling"], labels.declared)
+    if won.empty:
+        return None
+    blocks: list[Block] = []
+    for case in labels.sorted_cases(won["case"].unique()):
+        of_case = won[won["case"] == case]
+        blocks.append(
+            bullets([*spread_sentences(of_case), *inside_sentences(of_case)], labels.case(case), case)
+        )
+    blocks.append(_winners_table(won, labels))
+    figures = network_figures(content.published)
+    figures = figures[figures.index.isin(content.runs["interconnect"])]
+    if len(figures):
+        blocks.append(_figures_table(figures, labels))
+    return section("fastest", "The fastest interconnect at each count", blocks)
+
+
+def network_answer(content: Content, case: str) -> list[str]:
+    """Whether the network with the best figures makes the fastest runs of a case."""
+    scaling, labels = content.rows("scaling", case), content.labels
+    won = winners(scaling, labels.declared)
+    return network_sentences(scaling, won, network_figures(content.published), labels)
+
+
+def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
+    rows, caption = won, "The shortest time at each count, beside the next and the slowest of those compared."
+    if len(rows) > MOST_ROWS:
+        place = ["site", "case", "kinds", "oversubscription"]
+        rows = rows[rows["processes"] == rows.groupby(place, dropna=False)["processes"].transform("max")]
+        caption += " Shown is the largest count; all times are in tables/scaling.csv."
+    if rows["near"].gt(0).any():
+        caption += " With ≈, its interval overlaps another's."
+    nodes, levels, sites = (rows[one].nunique() > 1 for one in ("nodes", "oversubscription", "site"))
+    groups: dict[str, list] = {}
+    for case in labels.sorted_cases(rows["case"].unique()):
+        for line in rows[rows["case"] == case].to_dict("records"):
+            title = labels.case(case) + (f", oversubscription {line['oversubscription']}" if levels else "")
+            near = "" if is_missing(line["near"]) or not line["near"] else f"{formats.THIN}≈"
+            second = {"interconnect": line["next_interconnect"], "kind": line["next_kind"]}
+            cells = [
+                *([formats.MISSING if is_missing(line["site"]) else line["site"]] if sites else []),
+                *([formats.whole(line["nodes"])] if nodes else []),
+                formats.whole(line["processes"]),
+                f"{labels.interconnect(line['interconnect'], line['kind'])}{near}",
+                formats.number(line["seconds"]),
+                labels.interconnect(second["interconnect"], second["kind"]),
+                formats.fixed(line["lead_percent"], 1, signed=True),
+                formats.fixed(line["spread_percent"], 1, signed=True),
+                str(line["interconnects"]),
+            ]
+            groups.setdefault(title, []).append(row(cells, case, line["interconnect"]))
+    columns = [
+        *([column("Site", "left")] if sites else []),
+        *([column("Nodes")] if nodes else []),
+        column("Processes"),
+        column("Fastest", "left"),
+        column("Time (s)"),
+        column("Next", "left"),
+        column("Next takes longer by (%)"),
+        column("Slowest takes longer by (%)"),
+        column("Compared"),
+    ]
+    return table(caption, columns, groups)
+
+
+def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:
+    rows = [
+        row(
+            [labels.interconnect(name, "published"), *(_figure(figures, name, one) for one in QUANTITIES)],
+            "",
+            name,
+        )
+        for name in labels.sorted_interconnects(figures.index)
+    ]
+    columns = [column("Interconnect", "left"), column("Latency (µs)"), column("Bandwidth (Mbit/s)")]
+    return table(
+        "Published network figures, as ranges where the source does not say which was used.",
+        columns,
+        {"": rows},
+    )
+
+
+def _figure(figures: pd.DataFrame, name: str, quantity: str) -> str:
+    return (
+        formats.MISSING if is_missing(figures.loc[name, f"{quantity}_low"]) else span(figures, name, quantity)
+    )

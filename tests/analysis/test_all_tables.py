@@ -1,0 +1,108 @@
+"""Every table of a study: which are there, that they agree, and that they are read as they were written."""
+
+import json
+
+import pandas as pd
+import pytest
+from synthetic_runs import rows
+
+from analysis.all_tables import make_all_tables
+from analysis.changes import CHANGES
+from analysis.decisions import MONEY, Market
+from analysis.economics import Node
+from analysis.prices import read_book
+from analysis.purchase import Mix
+from analysis.quality import QUALITY
+from analysis.records import complete_runs
+from analysis.registry import ALL_TABLES, REQUIRED
+from analysis.report import read_tables
+from analysis.request import Request
+from analysis.rules import Limit, Rule
+from analysis.settings import Queue, Settings
+from analysis.tables import make_tables, write_tables
+from analysis.time_parts import PARTS
+
+RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
+MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}
+
+
+@pytest.fixture
+def market(tmp_path):
+    book = tmp_path / "book.csv"
+    columns = (
+        "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note".split(
+            ","
+        )
+    )
+    prices = {"slow": 100, "swift": 900}
+    lines = [f"{name},EUR,2026,2,64,node,{price},,,,a test," for name, price in prices.items()]
+    book.write_text("\n".join([",".join(columns), *lines]) + "\n")
+    offers = {name: (read_book(book), name) for name in prices}
+    return Market(Node(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)))
+
+
+def names(runs, request):
+    return set(make_all_tables(runs, request))
+
+
+def test_a_whole_study_has_every_table(runs, settings, market):
+    found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
+    of_other_runs = {*CHANGES, *PARTS}  # of two sites; of runs that tell the parts of their time
+    assert list(found) == [name for name in ALL_TABLES if name not in of_other_runs]
+    for name, table in found.items():
+        assert list(table) == list(ALL_TABLES[name].columns)
+
+
+def test_what_does_not_apply_is_not_there(runs, settings):
+    found = names(runs, Request(settings))
+    assert found == {*REQUIRED, *MODELS, *QUALITY, "precision", *TURNAROUND}
+    weak = names(runs, Request(Settings(draws=100, scaling="weak")))
+    assert not weak & TURNAROUND and weak > MODELS
+    alone = runs[runs["interconnect"] != "swift"]
+    assert "precision" not in names(alone, Request(settings))
+
+
+def test_money_is_there_even_if_nothing_is_compared_or_a_case_of_the_mix_has_no_valid_run(runs, market):
+    settings = Settings(draws=100)
+    alone = make_all_tables(runs[runs["interconnect"] != "swift"], Request(settings, market=market))
+    assert set(MONEY) < set(alone) and alone["break_even"].empty and len(alone["purchase"])
+    elsewhere = Market(market.node, market.offers, Mix({"duct": 1, "boiler": 1}, (9000,)))
+    assert "purchase" not in names(runs, Request(settings, market=elsewhere))
+
+
+def test_all_tables_stand_on_the_same_draws(runs, settings):
+    found = make_all_tables(runs, Request(settings, Queue(jobs=1), RULE))
+    for name, table in make_tables(runs, settings).items():
+        pd.testing.assert_frame_equal(found[name], table)
+    keys = ["interconnect", "oversubscription", "processes"]
+    scaling = found["scaling"].set_index(keys)
+    proposal = found["proposal"].rename(columns={"ranks": "processes"}).set_index(keys)
+    for column in ("speedup_low", "speedup_high", "efficiency_low", "efficiency_high"):
+        pd.testing.assert_series_equal(proposal[column], scaling[column])
+    packing = found["packing"].set_index(keys)
+    days = 86_400 * packing["jobs_at_once"] / packing["jobs_per_day"]
+    assert days.to_dict() == pytest.approx(scaling["seconds"].to_dict())
+
+
+@pytest.mark.parametrize("valid", [False, True])
+def test_without_an_estimate_there_are_the_repetitions_and_empty_tables(valid, market):
+    runs = complete_runs(
+        pd.DataFrame(rows("duct", None, {1: 12}, valid=valid) + rows("duct", "a", {2: 6}, valid=False))
+    )
+    found = make_all_tables(runs, Request(Settings(draws=100), rule=RULE, market=market))
+    assert set(REQUIRED) < set(found) <= {*REQUIRED, *QUALITY}
+    assert all(found[name].empty for name in REQUIRED) and len(found["repetitions"]) == 12
+
+
+def test_tables_are_read_as_they_were_written(runs, settings, market, tmp_path):
+    made = make_all_tables(runs, Request(settings, rule=RULE, market=market))
+    write_tables(made, tmp_path / "tables")
+    read = read_tables(tmp_path / "tables")
+    assert list(read) == list(made)
+    for name, table in made.items():
+        pd.testing.assert_frame_equal(read[name], table, check_exact=True)
+
+
+def test_the_target_of_the_precision_is_that_of_the_settings(runs):
+    found = make_all_tables(runs, Request(Settings(draws=100, target_percent=3)))["precision"]
+    assert json.loads(found["target_percent"].drop_duplicates().to_json(orient="values")) == [3]

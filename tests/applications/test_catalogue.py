@@ -1,0 +1,140 @@
+"""The page of the cases, and what every case of the catalogue promises. test_real_runs.py runs them."""
+
+import re
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from workflows import catalogue, inputs
+from workflows.cases import case_files
+
+CASES = {
+    name: (file, inputs.read_yaml(file)) for name, (file,) in case_files(catalogue.ROOT / "cases").items()
+}
+SIZES = [(name, size) for name, (_, document) in CASES.items() for size in document["sizes"]]
+STUDY_CELLS = {
+    "fl5s1": 32_000,
+    "fl5s2": 32_000,
+    "fl5s3": 90_000,
+    "fl5m1": 155_000,
+    "fl5m2": 243_000,
+    "fl5m3": 353_000,
+    "fl5l1": 848_000,
+    "fl5l2": 3_618_000,
+}
+"""Cells of the published cases (Cisco, table 1)."""
+
+
+def machine():
+    return (catalogue.ROOT / "docs/cases-machine.txt").read_text().strip()
+
+
+@pytest.fixture
+def measured():
+    return catalogue.read_measured()
+
+
+def test_the_page_is_up_to_date(measured):
+    made = catalogue.page(catalogue.ROOT / "cases", measured, machine())
+    assert made == catalogue.PAGE.read_text(), "run python -m workflows.catalogue"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_has_a_smoke_size_that_takes_seconds(name):
+    assert CASES[name][1]["sizes"]["smoke"]["serial_seconds"] <= 3
+
+
+@pytest.mark.parametrize(("name", "size"), SIZES)
+def test_every_golden_answer_says_how_it_was_made(name, size):
+    assert "golden_from" in CASES[name][1]["sizes"][size]
+
+
+@pytest.mark.parametrize("name", [name for name, (_, document) in CASES.items() if "picture" in document])
+def test_pictures_are_there_and_small(name):
+    file = catalogue.PAGE.parent / f"{catalogue.PICTURES}/{name}.png"
+    assert file.stat().st_size < 150_000
+    with Image.open(file) as picture:
+        assert len(set(picture.convert("L").resize((50, 50)).get_flattened_data())) > 10  # not blank
+
+
+def test_what_was_measured_belongs_to_sizes_and_gave_the_right_answers(measured):
+    assert not measured.duplicated(["case", "size", "processes"]).any()
+    for _, row in measured.iterrows():
+        document = CASES[row["case"]][1]
+        golden = document["sizes"][row["size"]].get("golden")
+        if golden is not None and not pd.isna(row["answer"]):
+            assert row["answer"] == pytest.approx(golden, rel=document["answer"]["tolerance"])
+
+
+def test_own_sizes_have_the_cells_of_the_published_cases(measured):
+    serial = measured[measured["processes"] == 1].set_index(["case", "size"])["cells"]
+    for name, size in SIZES:
+        published = CASES[name][1]["sizes"][size].get("published_case")
+        if published in STUDY_CELLS and (name, size) in serial.index:
+            assert serial[name, size] == pytest.approx(STUDY_CELLS[published], rel=0.02), name
+
+
+CASE = """\
+application: command
+title: Two words
+description: Counts to ten.
+stands_for: Nothing.
+differs: In all.
+size: own
+sizes:
+  own:
+    parameters: {n: 3}
+    serial_seconds: 2
+    memory_MB: 1
+    golden: 4
+    golden_from: counting
+    published_case: fl9
+  smoke: {parameters: {n: 1}, serial_seconds: 1, memory_MB: 1}
+answer: {quantity: number, unit: m, possible: [0, 10], tolerance: 1.0e-3, reason: Guessed.}
+settings: {program: [echo]}
+"""
+
+
+def rows(text):
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+
+
+def test_a_page_by_hand(tmp_path):
+    (tmp_path / "command/count").mkdir(parents=True)
+    (tmp_path / "command/count/case.yaml").write_text(CASE)
+    common = {"case": "count", "size": "own", "cells": 1200}
+    serial = {
+        "processes": 1,
+        "iterations": 11,
+        "seconds": 123.4,
+        "iteration_seconds": 12.34,
+        "memory_MB": 56.7,
+    }
+    parallel = {"processes": 2, "iteration_seconds": 6.789, "cells_of_smallest_rank": 599}
+    parallel |= {"cells_of_largest_rank": 601, "processor_faces": 36, "prepare_seconds": 0.1234}
+    measured = pd.DataFrame(
+        [common | serial | {"answer": 4.002, "prepare_seconds": 1.26}, common | parallel | {"answer": 4.0}]
+    )
+    page = catalogue.page(tmp_path, measured, "a desk")
+    assert "one machine (a desk)" in page
+    assert "## Two words: `count`" in page
+    assert "**Differs:** In all." in page
+    found = rows(page)
+    assert ["[`count`](#two-words-count)", "fl9", "command", "1,200", "11", "123 s", "57 MB"] in found
+    assert ["`smoke`", "n 1", "–", "the serial run", "–", "–"] in found
+    assert ["`own`", "n 3", "4", "counting", "5.0e-04", "0.0e+00"] in found
+    assert ["`own`", "1,200", "11", "12", "6.8", "123", "57", "1.3"] in found
+    assert ["`own`", "2", "599 to 601", "36", "0.12"] in found
+
+
+def test_links_of_the_overview_lead_to_headings():
+    text = catalogue.PAGE.read_text()
+    headings = re.findall(r"^## (.+)$", text, re.M)
+    anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    links = set(re.findall(r"\]\(#(.+?)\)", text))
+    assert links == anchors

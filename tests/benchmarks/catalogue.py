@@ -1,0 +1,142 @@
+"""Measure the cases of the catalogue: the numbers that docs/cases.md shows.
+
+    .venv/bin/python tests/benchmarks/catalogue.py [case[-size] ...] [--processes 1 2] [--decompose 4 8 16 64]
+
+Prepares and runs each case as a study does, once a process count, and writes a row of docs/cases.csv for each;
+rows of other cases, sizes and counts stay. Without names: all sizes of all cases. With ``--decompose``, rows of
+further counts say how the mesh is cut, without a run. Run it on a machine that is otherwise idle. Afterwards
+``python -m workflows.catalogue`` writes the page.
+"""
+
+import argparse
+import json
+import multiprocessing
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from workflows import catalogue, inputs  # noqa: E402
+from workflows.applications import application  # noqa: E402
+from workflows.cases import case_files, load_case  # noqa: E402
+from workflows.domain import Case, Point, Reading  # noqa: E402
+from workflows.interconnects import load_interconnect  # noqa: E402
+from workflows.running import run  # noqa: E402
+
+TIME_LIMIT_SECONDS = 7200
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="case", help="case, or case-size")
+    parser.add_argument("--processes", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--decompose", type=int, nargs="*", default=[])
+    asked = parser.parse_args()
+    for name in asked.names or every_size():
+        case = load_case(name, ROOT / "cases")
+        with tempfile.TemporaryDirectory() as folder:
+            measure(case, sorted(asked.processes), sorted(asked.decompose), Path(folder))
+
+
+def every_size() -> list[str]:
+    """Names of all sizes of all cases."""
+    return [
+        f"{name}-{size}"
+        for name, (file,) in case_files(ROOT / "cases").items()
+        for size in inputs.read_yaml(file)["sizes"]
+    ]
+
+
+def measure(case: Case, processes: list[int], decompose: list[int], folder: Path) -> None:
+    """Measure a case at each process count and write the rows."""
+    base = folder / "1"
+    _, mesh_memory = in_own_process(prepare, case, 1, base, None)
+    for count in sorted({*processes, *decompose}):
+        prepared, memory = folder / str(count), mesh_memory
+        if count > 1:
+            _, memory = in_own_process(prepare, case, count, prepared, base)
+        row = {"prepare_memory_MB": memory} | preparation(prepared)
+        if count in processes:
+            reading, memory = in_own_process(run_once, case, count, prepared)
+            iterations = reading.details.get("iterations")
+            row |= {
+                "iterations": iterations,
+                "seconds": reading.seconds,
+                "iteration_seconds": reading.seconds / (iterations - 1) if iterations else None,
+                "memory_MB": memory,
+                "answer": reading.answer,
+            }
+        write_row({"case": case.name.partition("-")[0], "size": case.size, "processes": count} | row)
+        if count > 1:
+            shutil.rmtree(prepared)
+
+
+def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
+    """Prepare a case."""
+    application(case.application).prepare(case, processes, folder, base)
+
+
+def run_once(case: Case, processes: int, prepared: Path) -> Reading:
+    """Run a case once; ends the program where the run does not count."""
+    interconnect = (
+        load_interconnect("shared_memory", ROOT / "config/interconnects") if processes > 1 else None
+    )
+    name = interconnect and interconnect.name
+    point = Point(case.name, name, processes, 1, nodes=1, cores=processes)
+    done = run(case, point, prepared, interconnect, (), TIME_LIMIT_SECONDS)
+    if done.problem:
+        raise SystemExit(f"{case.name}, {processes} processes: {done.problem}")
+    return done.reading
+
+
+def preparation(prepared: Path) -> dict[str, Any]:
+    """Columns of what preparing a case left in its folder; none where the application says nothing."""
+    file = prepared / "prepared.json"
+    if not file.exists():
+        return {}
+    facts = json.loads(file.read_text())
+    cells, faces = facts["cells"], facts.get("processor_faces", [0])
+    each = cells if isinstance(cells, list) else [cells]
+    return {
+        "prepare_seconds": sum(facts["program_seconds"].values()),
+        "cells": sum(each),
+        "cells_of_smallest_rank": min(each),
+        "cells_of_largest_rank": max(each),
+        "processor_faces": max(faces),
+    }
+
+
+def in_own_process(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Call a function in a process of its own; returns what it does, and the memory in MB of the largest
+    program that it started."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh) as pool:
+        result = pool.submit(function, *arguments).result()
+        return result, pool.submit(largest_child).result()
+
+
+def largest_child() -> float:
+    """Peak resident memory of the largest program that this process started and waited for, MB."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
+
+
+def write_row(row: dict[str, Any]) -> None:
+    """Put a row into docs/cases.csv in the place of the earlier one."""
+    key = ["case", "size", "processes"]
+    table = pd.concat([catalogue.read_measured(), pd.DataFrame([row])]).drop_duplicates(key, keep="last")
+    table.sort_values(key).to_csv(catalogue.MEASURED, index=False, float_format="%.4g")
+    print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

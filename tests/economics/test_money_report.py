@@ -1,0 +1,257 @@
+"""What the report says about money and turnaround, from studies whose numbers can be worked by hand."""
+
+import pandas as pd
+import pytest
+from small_runs import ROOT, rows, runs_table
+
+from analysis.all_tables import make_all_tables
+from analysis.decisions import Market
+from analysis.economics import Node
+from analysis.figures import draw_figures, save
+from analysis.labels import Labels
+from analysis.money_sentences import at_highest_target, comparable_size
+from analysis.prices import read_book
+from analysis.purchase import Mix
+from analysis.report.content import Content
+from analysis.report.money import pays
+from analysis.report.turnaround import turnaround
+from analysis.request import Request
+from analysis.settings import Queue, Settings
+
+BOOK = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note\n"
+PRICES = (
+    BOOK + "cheap,USD,2004,2,2,node,100,,,,a list,\n"
+    "cheap,USD,2004,8,8,node,100,,,,a list,\n"
+    "dear,USD,2004,2,8,node,500,,,,a list,\n"
+    "huge,USD,2004,16,16,node,2000,,,,a list,\n"
+)
+EXACT = (1,) * 2  # two equal blocks: intervals are points
+
+
+def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), compare=(), prices=PRICES):
+    """One case on up to 8 nodes: gigabit peaks at 4 with 2.0, infiniband has that on 2 and reaches 4.0."""
+    (tmp_path / "book.csv").write_text(prices)
+    book = read_book(tmp_path / "book.csv")
+    runs = runs_table(
+        rows("duct", None, {1: 12.0}, EXACT, nodes=1),
+        rows("duct", "gigabit", {2: 8.0, 4: 6.0, 8: 8.0}, EXACT, kind=kinds[0]),
+        rows("duct", "infiniband", {2: 6.0, 4: 4.0, 8: 3.0}, EXACT, kind=kinds[1]),
+        rows("duct", "elan", {2: 7.0}, EXACT, kind=kinds[1]),
+    )
+    node = node or Node(1000.0, "USD", 2004)
+    offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
+    settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare)
+    request = Request(settings, Queue(8), market=Market(node, offers, mix))
+    facts = {
+        "study": {"name": "duct", "compare_kinds": [list(pair) for pair in compare]},
+        "cases": {"duct": {"title": "Duct"}},
+        "interconnects": {
+            name: {"title": name.capitalize(), "kind": kind}
+            for name, kind in zip(("gigabit", "infiniband", "elan"), (*kinds, kinds[1]), strict=True)
+        },
+        "queue": {"jobs": 8, "efficiency": 0.75},
+        "economics": {
+            "node": {"source": node.source},
+            "mix": {"weights": dict(mix.weights)} if mix else None,
+        },
+    }
+    return runs, make_all_tables(runs, request), facts
+
+
+def content(runs, tables, facts):
+    drawings = draw_figures(runs, tables, facts)
+    return Content(runs, tables, facts, Labels(facts), [drawing.entry() for drawing in drawings], {})
+
+
+def plain(text):
+    return text.replace("\u202f", " ").replace("\xa0", " ")
+
+
+def said(section):
+    return [plain(item) for block in section["blocks"] if block["type"] == "list" for item in block["items"]]
+
+
+def table(section, start):
+    """Cells of the table whose caption begins so."""
+    (found,) = (
+        block
+        for block in section["blocks"]
+        if block["type"] == "table" and block["caption"].startswith(start)
+    )
+    return [[plain(cell) for cell in row["cells"]] for group in found["groups"] for row in group["rows"]]
+
+
+@pytest.fixture
+def section(tmp_path):
+    mix = Mix({"duct": 1.0}, (500.0, 3000.0, 20_000.0))
+    return pays(content(*study(tmp_path, mix=mix)))
+
+
+class TestMoney:
+    def test_a_cluster_at_the_largest_size_that_can_be_compared(self, section):
+        told = said(section)
+        # 8 (1000 + 100) and 8 (1000 + 500); 100 of 1100 and 500 of 1500
+        assert told[0] == (
+            "At 1000 USD a node, a cluster of 8 nodes costs, in USD and with the interconnect's share of it: "
+            "8800 with Gigabit (9.1 %); 12 000 with Infiniband (33 %)."
+        )
+        assert told[1] == "Elan: no price below 16 nodes, the smallest published size."
+
+    def test_what_is_interpolated_is_said(self, section):
+        assert "Interpolated between published sizes: Gigabit at 4 nodes." in said(section)
+        first = table(section, "Price of a cluster")[0]
+        assert first == ["Gigabit", "2200 (9.1 %)", "≈4400 (9.1 %)", "8800 (9.1 %)"]
+
+    def test_the_break_even_price_of_a_node(self, section):
+        """4 nodes over gigabit, 2 over infiniband: 2 (P + 500) = 4 (P + 100) at P = 300."""
+        (sentence,) = (text for text in said(section) if text.startswith("For the speedup"))
+        assert sentence == (
+            "For the speedup of 2.00 that Gigabit has on 4 nodes: with Infiniband it pays from 300 USD a node "
+            "on, and at 1000 USD it pays; with Elan it pays at no price of a node (the speedup is not attained)."
+        )
+        assert table(section, "Whole nodes")[0][2:] == ["4", "2", "from 300", "1400", "pays"]
+
+    def test_a_cheap_node_is_not_worth_saving(self, tmp_path):
+        found = pays(content(*study(tmp_path, node=Node(200.0, "USD", 2004))))
+        assert "from 300 USD a node on, and at 200 USD it does not pay" in " ".join(said(found))
+
+    def test_price_per_unit_of_speedup(self, section):
+        (sentence,) = (text for text in said(section) if text.startswith("The lowest price"))
+        # 2 nodes: gigabit 2200 / 1.5, infiniband 3000 / 2; 8 nodes: 12000 / 4
+        assert sentence == (
+            "The lowest price per unit of speedup is 1467 USD, with 2 processes on 2 nodes over Gigabit; the "
+            "fastest, 8 processes on 8 nodes over Infiniband, costs 3000 USD per unit; the serial run on one "
+            "node, 1000 USD."
+        )
+
+    def test_what_to_buy_at_each_budget(self, section):
+        told = [text for text in said(section) if text.startswith("For ") and "at most" in text]
+        assert told == [
+            "For 500 USD at most nothing that was run can be bought.",
+            "For 3000 USD at most, buy 2 nodes with Infiniband for 3000 USD: mean speedup 2.00 [2.00, 2.00].",
+            "For 20 000 USD at most, buy 8 nodes with Infiniband for 12 000 USD: mean speedup 4.00 [4.00, 4.00].",
+        ]
+
+    def test_money_of_two_years_is_never_mixed_silently(self, tmp_path):
+        same = said(pays(content(*study(tmp_path))))
+        assert "All prices are of 2004." in same
+        other = said(pays(content(*study(tmp_path, node=Node(1000.0, "USD", 2006, source="an offer")))))
+        assert (
+            "Prices are of different years and not adjusted: the node's of 2006, that of Gigabit, Infiniband "
+            "and Elan of 2004." in other
+        )
+        assert "Price of a node: an offer." in other
+
+    def test_without_prices_there_is_no_section(self, tmp_path):
+        runs, tables, facts = study(tmp_path)
+        for name in ("cost", "value", "break_even"):
+            del tables[name]
+        assert pays(content(runs, tables, facts)) is None
+
+    def test_a_size_at_which_most_have_a_price(self):
+        cost = pd.DataFrame(
+            [
+                ("a", 1, 5.0, "none needed"),
+                ("b", 1, 5.0, "none needed"),
+                ("a", 4, 20.0, "published"),
+                ("b", 4, 24.0, "published"),
+                ("a", 8, 40.0, "published"),
+                ("b", 8, None, None),
+            ],
+            columns=["interconnect", "nodes", "cluster_price", "basis"],
+        )
+        assert comparable_size(cost) == 4
+        assert comparable_size(cost[cost["nodes"] == 1]) == 1
+
+    def test_the_highest_target_of_the_lowest_level(self):
+        rows = [("c", "g", "measured", level, target) for level in (1, 2) for target in (2.0, 3.0)]
+        columns = ["case", "baseline_interconnect", "kind", "oversubscription", "target_speedup"]
+        found = at_highest_target(pd.DataFrame(rows, columns=columns))
+        assert found[["oversubscription", "target_speedup"]].to_numpy().tolist() == [[1, 3.0]]
+
+
+class TestTurnaround:
+    def test_advice_for_one_user_a_queue_and_many_jobs(self, tmp_path):
+        runs, tables, facts = study(tmp_path)
+        found = turnaround(content(runs, tables, facts))
+        told = said(found)
+        assert told[0] == (
+            "One user, who wants a job done soonest: 4 processes over Gigabit (6.00 s per job); 8 processes "
+            "over Infiniband (3.00 s per job); 2 processes over Elan (7.00 s per job)."
+        )
+        # efficiencies of 0.75 and more: gigabit 2 (0.75), infiniband 2 (1) and 4 (0.75), elan 2 (0.857)
+        assert told[2] == (
+            "A shared machine, for the least time at that efficiency: 2 processes over Gigabit (8.00 s per "
+            "job) and Elan (7.00 s per job); 4 processes over Infiniband (4.00 s per job)."
+        )
+        assert told[3].startswith("8 jobs, done soonest: ")
+        rows = table(found, "Processes to use")
+        assert rows[1] == ["Infiniband", "8", "8: 3.00 s", "2: 57 600 a day", "4: 4.00 s", "12.0 s"]
+
+    def test_without_the_table_there_is_no_section(self, tmp_path):
+        runs, tables, facts = study(tmp_path)
+        del tables["advice"]
+        assert turnaround(content(runs, tables, facts)) is None
+
+
+class TestFigures:
+    def drawn(self, tmp_path, topic, **more):
+        runs, tables, facts = study(tmp_path, **more)
+        (drawing,) = (one for one in draw_figures(runs, tables, facts) if one.topic == topic)
+        return drawing, tables
+
+    def panels(self, drawing):
+        return [axes.get_title(loc="left") for axes in drawing.figure.axes if axes.axison]
+
+    def test_the_pareto_set_is_joined_and_the_rest_is_faint(self, tmp_path):
+        drawing, tables = self.drawn(tmp_path, "pareto")
+        value = tables["value"]
+        members = value[value["pareto"].fillna(False)].drop_duplicates(["cluster_price", "speedup"])
+        (axes,) = drawing.figure.axes
+        steps = next(line for line in axes.lines if line.get_drawstyle() == "steps-post")
+        assert list(steps.get_xdata()) == sorted(members["cluster_price"])
+        assert list(steps.get_ydata()) == sorted(members["speedup"])
+        points = {
+            (line.get_xdata()[0], line.get_ydata()[0]): line.get_alpha()
+            for line in axes.lines
+            if len(line.get_xdata()) == 1
+        }
+        assert points[2200, 1.5] == points[12_000, 4.0] == 1.0
+        assert points[8800, 1.5] < 1  # dearer than 2 nodes, and as fast
+        assert "Points without a price are not shown." in drawing.caption
+
+    def test_kinds_share_a_panel_only_if_the_study_says_so(self, tmp_path):
+        kinds = ("measured", "published")
+        apart, _ = self.drawn(tmp_path, "pareto", kinds=kinds)
+        assert self.panels(apart) == ["Duct (measured)", "Duct (published)"]
+        together, _ = self.drawn(tmp_path, "pareto", kinds=kinds, compare=(("measured", "published"),))
+        assert self.panels(together) == ["Duct"]
+
+    def test_a_point_tells_its_values(self, tmp_path):
+        drawing, _ = self.drawn(tmp_path, "turnaround")
+        told = [plain(mark.text) for mark in drawing.marks.values()]
+        assert any(
+            text.startswith("Duct\nInfiniband, measured\n8 processes") and "Jobs per day 28 800" in text
+            for text in told
+        )
+        serial = [text for text in told if "Serial run" in text]
+        assert len(serial) == 1
+        save(drawing, tmp_path)
+        assert (tmp_path / "turnaround.svg").exists()
+
+    def test_many_cases_make_several_figures(self, tmp_path):
+        runs, tables, facts = study(tmp_path)
+        packing = tables["packing"]
+        many = pd.concat([packing.assign(case=f"case_{number:02d}") for number in range(14)])
+        names = [one.name for one in draw_figures(runs, {**tables, "packing": many}, facts)]
+        assert [name for name in names if name.startswith("turnaround")] == ["turnaround-1", "turnaround-2"]
+
+
+def test_the_published_study_has_money_from_end_to_end():
+    """Every interconnect of the GAMESS table has an item of the book; the node's price says it is assumed."""
+    from workflows.plan import make_plan
+
+    economics = make_plan(ROOT / "config/studies/published_gamess.yaml").request["economics"]
+    ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()
+    assert set(economics["offers"]) == set(ran)
+    assert economics["node"]["source"].startswith("assumed")

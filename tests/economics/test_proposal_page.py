@@ -1,0 +1,151 @@
+"""The page of a proposal: one curve a case, two pages whatever the study, and what is left out is said."""
+
+import io
+
+import docx
+import numpy as np
+import pandas as pd
+import pypdf
+import pytest
+from small_runs import rows, runs_table
+
+from analysis.curves import all_curves
+from analysis.decision_schemas import conform
+from analysis.frames import merge, stacked
+from analysis.labels import Labels
+from analysis.proposal import proposal_pieces
+from analysis.proposal_page import MOST_COUNTS, choose, page
+from analysis.proposal_sheets import sheets, to_latex, write_word
+from analysis.rules import Limit, Rule
+from analysis.settings import Settings
+from workflows.report.pdf import write_proposal
+
+RULE = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")
+LABELS = Labels({"study": {"name": "s", "title": "A study"}, "cases": {"duct": {"title": "Duct"}}})
+SETTINGS = Settings(draws=100)
+
+
+def proposal(runs):
+    pieces = merge(proposal_pieces(curves, RULE, SETTINGS) for curves in all_curves(runs, SETTINGS))
+    return conform("proposal", stacked(pieces["proposal"]))
+
+
+def two_curves(**more):
+    return (
+        rows("duct", None, {1: 12.0}, (1, 1)),
+        rows("duct", "slow", {2: 8.0, 4: 6.0}, (1, 1), **more),
+        rows("duct", "fast", {2: 7.0, 4: 4.0}, (1, 1), **more),
+    )
+
+
+def many(cases, interconnects, counts, name="case"):
+    """Many points of two equal blocks each, as long as the longest table gets."""
+    groups = []
+    for case in range(cases):
+        groups.append(rows(f"{name}_{case}", None, {1: 1000.0}, (0.9, 1.1)))
+        for number in range(interconnects):
+            times = {count: 1000 / count + number for count in counts}
+            groups.append(rows(f"{name}_{case}", f"interconnect_{number}", times, (0.9, 1.1)))
+    return runs_table(*groups)
+
+
+def print_pages(table, labels, tmp_path):
+    choice = choose(table, RULE, labels)
+    file = tmp_path / "proposal.pdf"
+    shown = write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), file)
+    reader = pypdf.PdfReader(io.BytesIO(file.read_bytes()))
+    text = " ".join(" ".join(part.extract_text() for part in reader.pages).split())
+    return len(reader.pages), shown, text
+
+
+def titles(choice):
+    return [sheet.title for sheet in choice.sheets]
+
+
+class TestChoice:
+    def test_the_highest_speedup(self):
+        choice = choose(proposal(runs_table(*two_curves())), RULE, LABELS)
+        assert titles(choice) == ["Duct over fast."]
+        assert choice.curves == 2
+
+    def test_the_studys_choice(self):
+        choice = choose(proposal(runs_table(*two_curves())), RULE, LABELS, "slow")
+        assert titles(choice) == ["Duct over slow."]
+        assert "of slow, or where it was not run the one with the highest speedup" in choice.introduction
+
+    def test_a_choice_that_a_case_lacks(self):
+        runs = runs_table(*two_curves(), rows("wing", "fast", {2: 7.0, 4: 4.0}, (1, 1)))
+        assert titles(choose(proposal(runs), RULE, LABELS, "slow")) == ["Duct over slow.", "wing over fast."]
+
+    def test_kinds_are_not_compared(self):
+        """The simulated curve is faster, and is not taken where there is a measured one."""
+        quick = rows("duct", "quick", {2: 2.0, 4: 1.0}, (1,), kind="simulated")
+        assert titles(choose(proposal(runs_table(*two_curves(), quick)), RULE, LABELS)) == ["Duct over fast."]
+
+    def test_the_lowest_oversubscription(self):
+        doubled = rows("duct", "fast", {4: 3.0, 8: 2.0}, (1, 1), oversubscription=2, cores=2)
+        (sheet,) = choose(proposal(runs_table(*two_curves(), doubled)), RULE, LABELS).sheets
+        assert [row[1] for row in sheet.rows] == ["1", "2", "4"]
+
+    def test_many_counts_are_thinned_and_that_is_said(self):
+        runs = many(1, 1, range(2, 40))
+        choice = choose(proposal(runs), RULE, LABELS)
+        ranks = [int(row[1]) for row in choice.sheets[0].rows]
+        assert len(ranks) == MOST_COUNTS
+        assert (ranks[0], ranks[-1]) == (1, 39)
+        assert max(np.diff(ranks)) - min(np.diff(ranks)) <= 1
+        assert "process counts where a curve has more than 12" in page(choice, 1, LABELS)["paragraphs"][1]
+
+    def test_what_does_not_fit_is_named(self):
+        choice = choose(proposal(many(8, 2, (2, 4))), RULE, LABELS)
+        said = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
+        assert said == (
+            "Left out: 8 other curves and for want of room 6 cases (case_2, case_3, case_4, case_5 and 2 "
+            "more); all is in tables/proposal.csv, proposal.tex and proposal.docx."
+        )
+        assert len(page(choice, 2, LABELS)["sheets"]) == 2
+
+    def test_nothing_is_left_out_of_a_small_study(self):
+        runs = runs_table(rows("duct", "fast", {2: 7.0, 4: 4.0}, (1, 1)))
+        assert len(page(choose(proposal(runs), RULE, LABELS), 1, LABELS)["paragraphs"]) == 1
+
+
+class TestPdf:
+    def test_eight_cases_ten_interconnects_eight_counts(self, tmp_path):
+        table = proposal(many(8, 10, (2, 4, 8, 16, 32, 64, 128)))
+        pages, shown, text = print_pages(table, LABELS, tmp_path)
+        assert pages <= 2
+        assert shown == 8
+        for case in range(8):
+            assert f"case_{case} over interconnect_0." in text
+
+    def test_more_cases_than_fit(self, tmp_path):
+        pages, shown, text = print_pages(proposal(many(30, 1, range(2, 30))), LABELS, tmp_path)
+        assert pages == 2
+        assert 4 <= shown < 30
+        assert f"for want of room {30 - shown} cases" in text
+
+    def test_names_that_are_far_too_long(self, tmp_path):
+        labels = Labels({"study": {"title": "word" * 500}})
+        pages, shown, _ = print_pages(proposal(many(2, 1, (2, 4), name="long_" * 200)), labels, tmp_path)
+        assert (pages, shown) == (1, 2)
+
+    def test_no_run_at_all(self, tmp_path):
+        pages, shown, text = print_pages(conform("proposal", pd.DataFrame()), LABELS, tmp_path)
+        assert (pages, shown) == (1, 0)
+        assert "There is no run to judge." in text
+
+
+def test_tables_to_paste_have_every_curve(tmp_path):
+    every = sheets(proposal(many(2, 3, (2, 4))), RULE, LABELS)
+    text = to_latex(every)
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 6
+    write_word(every, tmp_path / "proposal.docx", "A study")
+    assert len(docx.Document(str(tmp_path / "proposal.docx")).tables) == 6
+
+
+@pytest.mark.parametrize("letter", ["#", "$", "*", "_", "@", "\\", "<", '"', "]"])
+def test_letters_that_mean_something_to_the_printer(letter, tmp_path):
+    labels = Labels({"study": {"title": "A study"}, "cases": {"duct": {"title": f"a{letter}b"}}})
+    _, _, text = print_pages(proposal(runs_table(*two_curves())), labels, tmp_path)
+    assert f"a{letter}b over fast." in text

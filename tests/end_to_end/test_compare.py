@@ -1,0 +1,96 @@
+"""Two studies side by side, as a user compares them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from study_folders import StudyFolder
+
+from workflows.plan import ROOT
+
+pytestmark = pytest.mark.slow
+
+FACTORS = (0.97, 0.99, 1.0, 1.01, 1.02, 1.03)
+
+
+def write_results(folder, factor, kernel):
+    """Results of a study of two interconnects of two kinds, with one repetition that failed."""
+    rows = [
+        {"case": "duct", "interconnect": name, "kind": kind, "processes": count, "block": block,
+         "seconds": seconds / count * noise * (factor if name == "fast" else 1), "valid": True, "reason": None}
+        for block, noise in enumerate(FACTORS, 1)
+        for name, kind, seconds in (("fast", "measured", 8.0), ("slow", "emulated", 12.0))
+        for count in (2, 4)
+    ]  # fmt: skip
+    failed = rows[0] | {"block": 7, "valid": False, "reason": "stopped at 60 s", "seconds": None}
+    folder.mkdir(parents=True)
+    pd.DataFrame([*rows, failed]).to_csv(folder / "runs.csv", index=False)
+    facts = {
+        "study": {},
+        "cases": {"duct": {"title": "Duct elbow"}},
+        "interconnects": {
+            "fast": {"title": "Fast one", "kind": "measured"},
+            "slow": {"title": "Slow one (emulated)", "kind": "emulated"},
+        },
+        "machine": {"kernel": kernel, "cpu": "the same"},
+    }
+    (folder / "facts.json").write_text(json.dumps(facts))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Results of ``--compare`` on two folders, of which the later one is a third faster over one of two."""
+    folder = tmp_path_factory.mktemp("compared")
+    old = write_results(folder / "results/old", 1.0, "6.1")
+    new = write_results(folder / "results/new", 0.75, "6.12")
+    writing = "import sys, pathlib; from workflows.comparing import write_comparison as write; "
+    writing += "print(write(*map(pathlib.Path, sys.argv[1:])))"
+    written = subprocess.run(
+        [sys.executable, "-c", writing, old, new],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert written.returncode == 0, written.stderr
+    studies = StudyFolder(folder)
+    done = studies.run(folder / written.stdout.strip())
+    assert done.returncode == 0, done.stderr
+    return studies.results("compare_old_new")
+
+
+def test_merged_runs_keep_kinds_validity_and_reasons(compared):
+    runs = pd.read_csv(compared / "runs.csv")
+    assert runs["site"].value_counts().to_dict() == {"old": 25, "new": 25}
+    assert set(runs["kind"]) == {"measured", "emulated"}
+    assert runs.loc[~runs["valid"], "reason"].tolist() == ["stopped at 60 s"] * 2
+    blocks = runs.groupby("site")["block"].apply(set)
+    assert not blocks["old"] & blocks["new"]
+
+
+def test_what_changed_is_told(compared):
+    changes = pd.read_csv(compared / "tables/changes.csv").set_index(["interconnect", "processes"])
+    assert changes.loc[("fast", 4), "change_percent"] == pytest.approx(100 / 3)
+    assert changes["verdict"].to_dict() == {
+        ("fast", 2): "faster",
+        ("fast", 4): "faster",
+        ("slow", 2): "not distinguishable",
+        ("slow", 4): "not distinguishable",
+    }
+    scaling = pd.read_csv(compared / "tables/scaling.csv")
+    assert scaling.groupby(["site", "kind"]).ngroups == scaling.groupby(["site", "reference_seconds"]).ngroups
+
+
+def test_the_report_says_what_changed_and_what_else_differed(compared):
+    report = json.loads((compared / "report.json").read_text())
+    section = next(one for one in report["sections"] if one["id"] == "changes")
+    said = json.dumps(section, ensure_ascii=False)
+    assert "From old to new, of 4 points that both have" in said.replace("\N{NO-BREAK SPACE}", " ")
+    differing = next(block for block in section["blocks"] if block["type"] == "table")
+    assert [one["cells"] for one in differing["groups"][0]["rows"]] == [["Kernel", "6.1", "6.12"]]
+    assert [block["name"] for block in section["blocks"] if block["type"] == "figure"] == ["changes-old-new"]
+    titles = {one["title"] for one in report["interconnects"]}
+    assert titles == {
+        f"{name} ({site})" for name in ("Fast one", "Slow one (emulated)") for site in ("old", "new")
+    }

@@ -1,0 +1,73 @@
+"""Packed on one emulated node or spread over two: the ranks are where they should be, and the report tells."""
+
+import json
+
+import pandas as pd
+import pytest
+from machine_state import left_behind
+
+pytestmark = pytest.mark.slow
+
+STUDY = """
+name: placed
+cases: [cavity-4k]
+interconnects: [emulated_gigabit, shared_memory]
+processes: [1, 2]
+processes_per_node: [1, 2]
+blocks: BLOCKS
+limits: {idle_seconds: 0.1}
+"""
+
+
+def records_of(results):
+    return {path: path.read_bytes() for path in results.rglob("records/**/*.json")}
+
+
+def test_packed_and_spread(study_folder, tmp_path):
+    before = left_behind()
+    study = tmp_path / "placed.yaml"
+    study.write_text(STUDY.replace("BLOCKS", "2").replace("processes_per_node: [1, 2]\n", ""))
+    results = study_folder.results("placed")
+    done = study_folder.run(study, "--", "results/placed/runs.csv")
+    assert done.returncode == 0, done.stderr
+    plain = records_of(results)
+    assert len(plain) == 3 * 2
+
+    study.write_text(STUDY.replace("BLOCKS", "2"))
+    done = study_folder.run(study)
+    assert done.returncode == 0, done.stderr
+    reason = (
+        "left out: 2 processes at oversubscription 1, 1 a node, over shared_memory: shared_memory has 1 node"
+    )
+    assert reason in done.stderr
+    assert left_behind() <= before
+
+    # What was there before placement varied stays, and counts where the study still asks for it.
+    assert plain.items() <= records_of(results).items()
+    runs = pd.read_csv(results / "runs.csv")
+    assert runs["valid"].all(), runs["reason"]
+    emulated = runs[runs["interconnect"] == "emulated_gigabit"]
+    assert emulated.groupby("nodes").size().to_dict() == {1: 2, 2: 2 + 2}
+
+    for path in emulated["record"]:
+        record = json.loads((results / path).read_text())
+        per_node = record["processes_per_node"] or 1
+        assert path.endswith(f"/block-{record['block']}-attempt-1.json")
+        assert (f"/processes-per-node-{per_node}/" in path) == (record["processes_per_node"] is not None)
+        hosts = [rank["host"] for rank in record["placement"]]
+        assert len(set(hosts)) == record["nodes"] == 2 // per_node
+        assert len({rank["cores"] for rank in record["placement"]}) == 2
+
+    row = pd.read_csv(results / "tables/placement.csv").iloc[0]
+    assert (row["interconnect"], row["nodes_of_baseline"], row["nodes"]) == ("emulated_gigabit", 1, 2)
+    assert row["paired"] and row["blocks"] == 2
+    assert "Packed or spread" in (results / "report.html").read_text()
+
+
+def test_more_blocks_of_a_study_with_placements(study_folder, tmp_path):
+    study = tmp_path / "placed.yaml"
+    for blocks in (1, 2):
+        study.write_text(STUDY.replace("BLOCKS", str(blocks)))
+        done = study_folder.run(study, "--", "results/placed/runs.csv")
+        assert done.returncode == 0, done.stderr
+        assert len(records_of(study_folder.results("placed"))) == 4 * blocks

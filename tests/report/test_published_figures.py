@@ -1,0 +1,171 @@
+"""Published figures without times: beside ours, in sentences and tables, and never in an estimate."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_files import print_study
+from synthetic_study import make_runs, make_study
+
+from analysis import published_sentences
+from analysis.importers import read_published
+from analysis.labels import Labels
+from analysis.records import RUNS
+from analysis.report import make_report
+from analysis.settings import Settings
+from analysis.tables import make_tables
+
+LABELS = Labels({})
+FLUENT = ("cases", "peaks", "improvement", "node_equivalent")
+
+
+@pytest.fixture(scope="module")
+def fluent():
+    """The published Fluent figures."""
+    tables = read_published(Path(__file__).parents[2] / "analysis/published")
+    return {name: tables[name] for name in FLUENT}
+
+
+def plain(value):
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace("\u202f", " ").replace("\u00a0", " ")
+
+
+def sentences(made):
+    return [one.replace("\u202f", " ").replace("\u00a0", " ") for one in made]
+
+
+def rows_of(report, caption):
+    """Rows of the table of the section on published figures whose caption begins so, by their group."""
+    section = next(one for one in report["sections"] if one["id"] == "published")
+    tables = [block for block in section["blocks"] if block["type"] == "table"]
+    (found,) = (one for one in tables if one["caption"].startswith(caption))
+    return {group["title"]: [line["cells"] for line in group["rows"]] for group in found["groups"]}
+
+
+def empty_study():
+    """A study that neither ran nor imported a run."""
+    runs = RUNS.validate(
+        pd.DataFrame({name: pd.Series(dtype=str(c.dtype)) for name, c in RUNS.columns.items()})
+    )
+    facts = {"study": {"name": "theirs"}, "cases": {}, "interconnects": {}}
+    return runs, make_tables(runs, Settings(study="theirs")), facts
+
+
+class TestSentences:
+    def test_improvements_are_summed_up_and_their_means_checked(self, fluent):
+        """(77 + 84 + 30 + 40 + 51 + 46 + 24 + 47) / 8 = 49.875, which the paper rounds to 50."""
+        said = sentences(published_sentences.improvement_sentences(fluent, LABELS))
+        assert said == [
+            "rdma_gigabit_ethernet (published) is faster than gigabit_ethernet (published) in 7 of 8 cases: −1 % to "
+            "+30 % (mean +14 %) at the count compared, −7 % to +21 % (mean +8.8 %) averaged over the counts up to "
+            "it; stated as the means are +14 % and +9 %.",
+            "infiniband (published) is faster than gigabit_ethernet (published) in 8 of 8 cases: +24 % to +84 % "
+            "(mean +49.9 %) at the count compared, +8 % to +48 % (mean +24.1 %) averaged over the counts up to it; "
+            "stated as the means are +50 % and +24 %.",
+        ]
+
+    def test_peaks_are_compared_with_those_of_the_baseline(self, fluent):
+        """InfiniBand: later on s1, s2, m1, m2, m3. RNIC: later on m1, m2; earlier on l2, for want of cards."""
+        said = sentences(published_sentences.peak_sentences(fluent, LABELS))
+        assert said == [
+            "Compared with gigabit_ethernet (published), the speedup of rdma_gigabit_ethernet (published) peaks at "
+            "more processes in 2, at as many in 5 and at fewer in 1 (fl5l2) of 8 cases.",
+            "Compared with gigabit_ethernet (published), the speedup of infiniband (published) peaks at more "
+            "processes in 5 and at as many in 3 of 8 cases.",
+        ]
+
+    def test_the_worked_example(self, fluent):
+        (said,) = sentences(published_sentences.equivalent_sentences(fluent, LABELS))
+        assert said == (
+            "A speedup of 11 on fl5m2 takes 24 processes over gigabit_ethernet (published), 20 processes over "
+            "rdma_gigabit_ethernet (published), 4 fewer and 16 processes over infiniband (published), 8 fewer."
+        )
+
+    def test_what_is_not_there_is_not_said(self, fluent):
+        assert published_sentences.improvement_sentences({}, LABELS) == []
+        assert published_sentences.peak_sentences({"peaks": fluent["peaks"]}, LABELS) == []
+        assert published_sentences.equivalent_sentences({}, LABELS) == []
+
+
+class TestAlone:
+    def test_a_study_of_published_figures_alone_shows_every_one(self, fluent):
+        report = make_report(*empty_study(), [], fluent)
+        assert [one["id"] for one in report["sections"]] == ["asked", "published", "machine"]
+        assert "No run is part of this study" in plain(report["sections"][0])
+        peaks = rows_of(report, "Peaks of the speedup.")
+        assert list(peaks) == ["fl5s1", "fl5s2", "fl5s3", "fl5m1", "fl5m2", "fl5m3", "fl5l1", "fl5l2"]
+        assert peaks["fl5m1"][2] == ["infiniband (published)", "64", ""]
+        improvements = rows_of(report, "Improvement at")
+        assert sum(map(len, improvements.values())) == 16  # the means over cases are no case
+        assert improvements["fl5s1"][1] == [
+            *("infiniband (published)", "gigabit_ethernet (published)"),
+            *("8", "+77", "+48"),
+        ]
+        assert list(rows_of(report, "Processes that reach")) == ["fl5m2"]
+
+    def test_it_has_tables_without_rows(self):
+        assert all(table.empty for table in empty_study()[1].values())
+
+    def test_it_is_printed(self, fluent, tmp_path):
+        folder = print_study(tmp_path / "theirs", *empty_study(), fluent)
+        assert (folder / "report.pdf").stat().st_size > 10_000
+        assert "rdma_gigabit_ethernet (published)" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+class TestBesideOurs:
+    @pytest.fixture
+    def study(self):
+        runs, tables, facts = make_study(make_runs())
+        facts["cases"]["elbow"]["published_case"] = "fl5s1"
+        return runs, tables, facts
+
+    @pytest.fixture
+    def report(self, study, fluent):
+        return make_report(*study, [], fluent)
+
+    def test_peaks_stand_in_one_group_and_say_which_is_published(self, study, report):
+        (title, rows), *others = rows_of(report, "Peaks of the speedup.").items()
+        assert title == "Duct elbow, beside fl5s1" and not others
+        names = [one[0] for one in rows]
+        assert names == [
+            "Gigabit Ethernet (emulated)",
+            "TCP loopback",
+            "Shared memory",
+            "gigabit_ethernet (published)",
+            "rdma_gigabit_ethernet (published)",
+            "infiniband (published)",
+        ]
+        peaks = study[1]["peaks"].query(
+            "case == 'elbow' and oversubscription == 1 and interconnect == 'gigabit'"
+        )
+        assert rows[0][1] == str(peaks["peak_processes"].iloc[0])
+        assert rows[5][1] == "16"
+
+    def test_improvements_over_each_sides_own_baseline(self, report):
+        (rows,) = rows_of(report, "Improvement at").values()
+        assert [(one[0], one[1]) for one in rows] == [
+            ("Shared memory", "TCP loopback"),
+            ("TCP loopback", "Gigabit Ethernet (emulated)"),
+            ("Shared memory", "Gigabit Ethernet (emulated)"),
+            ("rdma_gigabit_ethernet (published)", "gigabit_ethernet (published)"),
+            ("infiniband (published)", "gigabit_ethernet (published)"),
+        ]
+        assert rows[4][2:] == ["8", "+77", "+48"]
+
+    def test_cases_without_one_that_stands_for_them_are_named(self, report):
+        section = next(one for one in report["sections"] if one["id"] == "published")
+        text = section["blocks"][0]["text"]
+        assert "Nothing here stands for fl5s2, fl5s3, fl5m1, fl5m2, fl5m3, fl5l1 and fl5l2" in text
+
+    def test_nothing_else_of_the_report_changes(self, study, report):
+        """No published figure enters an estimate, a figure or another section."""
+        alone = make_report(*study, [])
+        others = [one for one in report["sections"] if one["id"] not in ("published", "machine")]
+        assert others == [one for one in alone["sections"] if one["id"] != "machine"]
+
+    def test_without_a_case_that_stands_for_one_all_are_shown(self, fluent):
+        report = make_report(*make_study(make_runs()), [], fluent)
+        assert len(rows_of(report, "Peaks of the speedup.")) == 8
+        assert "No case of this study stands for one of theirs." in plain(report["sections"])

@@ -1,0 +1,157 @@
+"""What the report says of scaling models: the best of each curve, its prediction, and how far it goes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_parts import blocks, part, plain, said
+from synthetic_study import make_runs, make_whole_study
+
+from analysis.figures import draw_figures
+from analysis.figures.models import model_figures
+from analysis.figures.style import looks
+from analysis.labels import Labels
+from analysis.model_sentences import compared_models, counts_needed, model_sentences, too_few_sentence
+from analysis.report import make_report
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+CURVE = {"case": "elbow", "interconnect": "a", "kind": "measured", "oversubscription": 1}
+
+
+def model(name="usl", held_out=1.0, best=True, peak=23.4, **values):
+    row = {
+        **CURVE,
+        "processes_per_node": np.nan,
+        "model": name,
+        "held_out_percent": held_out,
+        "best": best,
+        "fitted_to": 16,
+        "told_to": 64,
+        "peak_processes": peak,
+        "peak_low": peak - 3 if np.isfinite(peak) else peak,
+        "peak_high": np.inf,
+        "limit_speedup": 9.0,
+        "limit_low": 8.0,
+        "limit_high": 10.0,
+    }
+    return row | values
+
+
+def sentences(*rows, facts=None):
+    models = pd.DataFrame(rows)
+    curves = pd.DataFrame(
+        [
+            {**CURVE, "processes_per_node": np.nan, "model": "usl", "processes": 64}
+            | {"speedup": 8.5, "speedup_low": 8.1, "speedup_high": 8.9}
+        ]
+    )
+    return [plain(text) for text in model_sentences(compared_models(models), curves, Labels(facts or {}))]
+
+
+class TestSentences:
+    def test_a_peak_beyond_what_was_run_is_said_to_be(self):
+        (text,) = sentences(model(), model("amdahl", 2.0, best=False))
+        assert text == (
+            "Predicted peak beyond the 16 processes that were run: "
+            "a (at 23.4 [20.4, ∞] processes, limit 9.00 [8.00, 10.00]; USL, held-out error 1.0 %)."
+        )
+
+    def test_a_peak_among_the_counts_that_were_run(self):
+        (text,) = sentences(model(peak=7.5), model("amdahl", 2.0, best=False))
+        assert text.startswith("Predicted peak within the 16 processes that were run: a (at 7.50 [4.50, ∞]")
+
+    def test_without_a_peak_the_prediction_ends_where_the_model_does(self):
+        (text,) = sentences(model(peak=np.inf), model("amdahl", 2.0, best=False))
+        assert text.startswith("No peak is predicted up to 64 processes, as far as a model is told:")
+        assert "speedup 8.50 [8.10, 8.90], limit 9.00" in text
+
+    def test_one_model_alone_is_not_the_best_of_anything(self):
+        models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
+        best = compared_models(models)
+        assert best.empty
+        assert "No curve has the 4 process counts" in plain(too_few_sentence(models, best, Labels({})))
+
+    @pytest.mark.parametrize("scaling", ["strong", "weak"])
+    def test_two_models_take_four_counts(self, scaling):
+        assert counts_needed(scaling) == 4
+
+
+@pytest.fixture(scope="module")
+def study():
+    return make_whole_study(make_runs(6, levels=(1,), counts=COUNTS))
+
+
+@pytest.fixture(scope="module")
+def drawings(study):
+    return draw_figures(*study)
+
+
+@pytest.fixture(scope="module")
+def page(study, drawings):
+    return part(make_report(*study, [drawing.entry() for drawing in drawings]), "models")
+
+
+def words(study):
+    """Return the section without its figures."""
+    return part(make_report(*study, []), "models")
+
+
+class TestReport:
+    def test_the_peak_is_that_of_the_times(self, study, page):
+        # work 4 s and 0.1 s a process over loopback: 4/p + 0.1 p is least at sqrt(40) = 6.3 processes
+        row = study[1]["models"].query("case == 'elbow' and interconnect == 'loopback' and best").iloc[0]
+        assert row["peak_processes"] == pytest.approx(40**0.5, rel=0.05)
+        assert f"TCP loopback (at {row['peak_processes']:.2f} " in said(page)
+
+    def test_a_figure_a_case_with_a_panel_a_curve(self, drawings, page):
+        figures = blocks(page, "figure")
+        assert [figure["case"] for figure in figures] == ["elbow", "cavity"]
+        named = {drawing.name: drawing for drawing in drawings}
+        for figure in figures:
+            panels = [axes for axes in named[figure["name"]].figure.axes if axes.axison]
+            assert len(panels) == 3 and all(axes.get_title(loc="left") for axes in panels)
+        assert "up to 4 times the largest count" in figures[0]["caption"]
+
+    def test_nothing_is_drawn_beyond_the_factor(self, drawings):
+        drawing = next(one for one in drawings if one.topic == "models")
+        for axes in drawing.figure.axes:
+            assert max(line.get_xdata().max() for line in axes.lines) == 4 * max(COUNTS)
+
+    def test_what_is_extrapolated_is_dashed(self, drawings):
+        drawing = next(one for one in drawings if one.topic == "models")
+        for axes in drawing.figure.axes:
+            for line in axes.lines:
+                beyond = line.get_xdata().max() > max(COUNTS)
+                assert line.is_dashed() == beyond
+
+    def test_a_row_a_curve(self, page):
+        (table,) = blocks(page, "table")
+        assert [(group["title"], len(group["rows"])) for group in table["groups"]] == [
+            ("Duct elbow", 3),
+            ("Lid-driven cavity", 3),
+        ]
+
+    def test_three_counts_are_one_sentence_and_no_panel(self):
+        study = make_whole_study(make_runs(6, levels=(1,), counts=(1, 2, 4)))
+        page, labels = words(study), Labels(study[2])
+        assert model_figures(study[1], labels, looks(labels.order(), [])) == []
+        assert [block["type"] for block in page["blocks"]] == ["paragraph"]
+        assert "No curve has the 4 process counts" in said(page)
+
+    def test_curves_with_too_few_counts_are_told(self):
+        runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
+        runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
+        page = words(make_whole_study(runs))
+        assert "1 curve of 3 has not the 4 process counts" in said(page)
+
+    def test_weak_scaling_predicts_the_scaled_speedup(self):
+        runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",), weak=True)
+        page = words(make_whole_study(runs, scaling="weak"))
+        assert "Prediction for 128 processes, as far as a model is told:" in said(page)
+        assert "scaled speedup" in said(page) and "limit" not in said(page).split("\n")[1]
+        (table,) = blocks(page, "table")
+        assert not any("Peak" in " ".join(head["title"]) for head in table["columns"])
+
+    def test_a_study_without_models_has_no_section(self):
+        runs, tables, facts = make_whole_study(make_runs(2, levels=(1,)))
+        tables = {name: table for name, table in tables.items() if not name.startswith("model")}
+        assert words((runs, tables, facts)) is None

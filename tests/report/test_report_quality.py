@@ -1,0 +1,133 @@
+"""What the report says of the measurements: disturbances, outliers, drift, spread and missing blocks."""
+
+import numpy as np
+import pytest
+from report_parts import blocks, part, plain, said
+from synthetic_study import make_facts, make_runs, make_whole_study
+
+from analysis.figures.order import order_figure, ordered_runs
+from analysis.figures.quality import spread_figure
+from analysis.figures.style import looks
+from analysis.labels import Labels
+from analysis.quality_sentences import drift_sentences, precision_sentences, spread_sentences
+from analysis.records import complete_runs
+from analysis.report import make_report
+
+
+def runs_of(interconnect, runs):
+    return (runs["interconnect"] == interconnect) & (runs["processes"] == 2) & (runs["case"] == "elbow")
+
+
+def section(study, drawings=()):
+    return part(make_report(*study, [drawing.entry() for drawing in drawings]), "quality")
+
+
+def spread_of(study):
+    labels = Labels(study[2])
+    return spread_figure(study[1]["variability"], labels, looks(labels.order(), []))
+
+
+def steady(**changes):
+    return make_runs(12, levels=(1,), **changes)
+
+
+class TestOutliers:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def runs():
+        runs = steady()
+        rows = runs.index[runs_of("loopback", runs) & (runs["block"] == 5)]
+        runs.loc[rows, "seconds"] *= 3
+        return runs.assign(foreign_cores=np.where(runs.index.isin(rows), 1.0, 0.0))
+
+    def test_one_is_named_with_its_rule_and_stays(self, runs):
+        study = make_whole_study(runs)
+        text = said(section(study))
+        assert "1 of 168 valid repetitions is an outlier by Tukey's fences on log time" in text
+        assert "Duct elbow, TCP loopback, 2 processes, block 5 (+" in text
+        assert "all stay in the estimates" in text and "Of the outliers, 1 was disturbed." in text
+        assert study[1]["scaling"]["n"].eq(12).all()
+
+    def test_it_is_ringed_in_the_order_of_execution(self, runs):
+        complete = complete_runs(runs)
+        assert ordered_runs(complete)["outlier"].sum() == 1
+        labels = Labels(make_facts(runs))
+        (order,) = order_figure(complete, labels, looks(labels.order(), []))
+        assert "Rings are outliers by Tukey's fences" in order.caption
+        assert sum(", outlier" in mark.text for mark in order.marks.values()) == 1
+
+    def test_too_few_repetitions_for_fences(self):
+        text = said(section(make_whole_study(make_runs(3, levels=(1,)))))
+        assert "Outliers are not flagged: that takes 4 repetitions of a point." in text
+        assert "Drift is not told: that takes 4 blocks of a point." in text
+
+
+class TestDrift:
+    def test_a_point_that_slows_down_is_named(self):
+        runs = steady()
+        rows = runs_of("loopback", runs)
+        runs.loc[rows, "seconds"] *= 1 + 0.05 * runs.loc[rows, "block"]
+        _, tables, facts = make_whole_study(runs)
+        (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
+        assert text.startswith("1 of 14 points drifts from the first block to the last (Kendall's test")
+        assert "Duct elbow, TCP loopback, 2 processes (+" in text
+
+    def test_none_is_said_with_the_largest_change(self):
+        _, tables, facts = make_whole_study(steady())
+        (text,) = drift_sentences(tables["drift"], Labels(facts))
+        assert text.startswith("No drift can be told in") and "the largest change is that of" in text
+
+
+class TestSpread:
+    def test_a_noisy_interconnect_is_told_apart_from_the_baseline(self):
+        runs = steady(cases=("elbow",), counts=(1, 2))
+        noisy = runs["interconnect"] == "loopback"
+        runs.loc[noisy, "seconds"] *= np.where(runs.loc[noisy, "block"] % 2, 1.4, 0.7)
+        _, tables, facts = make_whole_study(runs, baselines=["gigabit", "shared_memory"], compare_kinds=[])
+        first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
+        assert first.startswith("Run-to-run spread of the block times") and "Shared memory 1." in first
+        assert "In 1 of 1 comparison the spread differs from that of the baseline" in second
+        assert "of Shared memory, p" in second
+
+    def test_a_figure_with_a_panel_a_case(self):
+        study = make_whole_study(steady())
+        (drawing,) = spread_of(study)
+        assert [axes.get_title(loc="left") for axes in drawing.figure.axes] == [
+            "Duct elbow",
+            "Lid-driven cavity",
+        ]
+        (figure,) = blocks(section(study, [drawing]), "figure")
+        assert figure["name"] == drawing.name
+
+    def test_one_block_has_neither_spread_nor_figure(self):
+        study = make_whole_study(make_runs(1, levels=(1,)))
+        assert spread_of(study) == []
+        told = said(section(study))
+        assert "Run-to-run variability is not told: that takes two blocks of a point." in told
+
+
+class TestPrecision:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def precision():
+        runs = steady(cases=("elbow",))
+        loopback = runs["interconnect"] == "loopback"
+        runs.loc[loopback, "seconds"] *= np.where(runs.loc[loopback, "block"] % 2, 1.3, 0.8)
+        return make_whole_study(runs)
+
+    def test_blocks_that_are_missing_are_told(self, precision):
+        table = precision[1]["precision"]
+        wide = table[~table["reached"] & (table["half_width_percent"] > 0)]
+        # 12 blocks, and intervals that narrow with the square root of the blocks
+        wanted = np.ceil(12 * (wide["half_width_percent"] / wide["target_percent"]) ** 2).astype(int)
+        assert len(wide) == 2 and set(wide["interconnect"]) == {"loopback", "shared_memory"}
+        (text,) = map(plain, precision_sentences(table))
+        assert f"The others would take about {min(wanted)} to {max(wanted)} blocks where they have 12" in text
+        (printed,) = blocks(section(precision), "table")
+        lines = [line["cells"] for group in printed["groups"] for line in group["rows"]]
+        assert sorted(int(cells[-1]) for cells in lines) == sorted(wanted)
+
+    def test_all_narrow_is_one_sentence(self):
+        _, tables, _ = make_whole_study(steady(cases=("elbow",)))
+        (text,) = map(plain, precision_sentences(tables["precision"].assign(reached=True)))
+        assert text.startswith("No interval of 3 improvements is wider than")

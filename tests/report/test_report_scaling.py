@@ -1,0 +1,121 @@
+"""Weak scaling, rates and placement: figures, tables and sentences say which it is."""
+
+import pandas as pd
+import pytest
+from report_parts import blocks, part, plain, said
+from synthetic_study import make_runs, make_study, make_whole_study
+
+from analysis.figures import draw_figures
+from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
+from analysis.figures.legend import legend_entries
+from analysis.figures.style import COLOURS, MARKERS, Look, placed
+from analysis.labels import Labels
+from analysis.report import make_report
+
+COUNTS = (1, 2, 4, 8)
+
+
+@pytest.fixture(scope="module")
+def weak():
+    return make_whole_study(make_runs(6, levels=(1,), counts=COUNTS, weak=True), scaling="weak")
+
+
+@pytest.fixture(scope="module")
+def weak_report(weak):
+    return make_report(*weak, [])
+
+
+@pytest.fixture(scope="module")
+def placed_study():
+    """The same counts packed on one node, and spread over as many nodes as processes."""
+    packed, spread = (make_runs(6, levels=(1,), cases=("elbow",), serial=serial) for serial in (True, False))
+    packed = packed[packed["processes"] != 2]
+    spread = spread.assign(nodes=spread["processes"], seconds=spread["seconds"] * 1.1)
+    return make_study(pd.concat([packed, spread], ignore_index=True))
+
+
+def heads(table):
+    return [" ".join(head["title"]) for head in table["columns"]]
+
+
+class TestWeakScaling:
+    def test_every_sentence_of_speedup_says_scaled(self, weak_report):
+        case = said(part(weak_report, "case-1"))
+        assert (
+            "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial run" in case
+        )
+        answer = [
+            plain(item) for block in blocks(part(weak_report, "answer"), "list") for item in block["items"]
+        ]
+        assert any(item.startswith("Scaled speedup is highest at 8 processes") for item in answer)
+        assert any(item.startswith("The scaled speedup of ") for item in answer)
+        assert not any("peedup" in item and "caled speedup" not in item for item in answer)
+
+    def test_the_method_defines_it(self, weak_report):
+        assert "Scaling is weak: the size grows with the processes." in said(part(weak_report, "method"))
+        assert "Karp" not in said(part(weak_report, "method"))
+
+    def test_tables_name_it_and_have_no_serial_fraction(self, weak_report):
+        (table,) = blocks(part(weak_report, "case-1"), "table")
+        assert "Scaled speedup" in heads(table) and "Serial fraction" not in heads(table)
+
+    def test_figures_name_it_on_axes_and_in_captions(self, weak):
+        drawn = [one for one in draw_figures(*weak) if one.topic in ("scaling", "overview", "models")]
+        assert {one.topic for one in drawn} == {"scaling", "overview", "models"}
+        for drawing in drawn:
+            assert drawing.figure.axes[0].get_ylabel() == "Scaled speedup"
+            assert "caled speedup" in drawing.caption and "caled speedup" in drawing.alt
+
+    def test_the_ideal_time_is_that_of_the_reference(self, weak):
+        _, tables, facts = weak
+        (panel,) = panels_of(tables["scaling"].query("case == 'elbow'"), [["measured", "emulated"]])
+        ((counts, speedups),) = ideal_of(panel.rows, speedup_of(Labels(facts)))
+        ((_, seconds),) = ideal_of(panel.rows, TIME)
+        assert speedups == pytest.approx(counts) == [1, 2, 4, 8]
+        assert seconds == pytest.approx([4.0] * 4, rel=0.01)
+
+    def test_strong_scaling_says_so_too(self, report):
+        assert "Scaling is strong: the size stays the same." in said(part(report, "method"))
+
+
+class TestRates:
+    def test_a_case_with_work_has_its_rate_beside_the_time(self):
+        runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=4e6, work_unit="cell iterations")
+        (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
+        assert heads(table)[-2:] == ["Runs/day", "Rate (10⁶/s)"]
+        assert "Rate: millions of cell iterations a second." in table["caption"]
+        # about 4 s serially: a million cell iterations a second, 21,600 runs a day
+        serial = [float(plain(cell).replace(" ", "")) for cell in table["groups"][0]["rows"][0]["cells"][-2:]]
+        assert serial == pytest.approx([21_600, 1.0], rel=0.03)
+
+    def test_a_case_without_has_runs_a_day_alone(self, report):
+        (table,) = blocks(part(report, "case-1"), "table")
+        assert heads(table)[-1] == "Runs/day" and "Rate" not in table["caption"]
+
+
+class TestPlacement:
+    def test_legends_tell_placements_apart(self, placed_study):
+        _, tables, facts = placed_study
+        entries = legend_entries(tables["scaling"], Labels(facts))
+        assert len({entry.label for entry in entries}) == len(entries) == 6
+        assert "Shared memory with 4 processes per node" in {entry.label for entry in entries}
+
+    def test_every_doubling_of_the_processes_per_node_looks_otherwise(self):
+        look = Look(COLOURS[0], MARKERS[-1])
+        assert placed(look, None) == placed(look, 1.0) == look
+        assert len({placed(look, 2.0**power).marker for power in range(8)}) == 8
+
+    def test_figures_and_tables_name_them(self, placed_study):
+        drawings = draw_figures(*placed_study)
+        scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
+        texts = {text.get_text() for text in scaling.figure.legends[0].get_texts()}
+        assert {"Shared memory with 1 process per node", "Shared memory with 4 processes per node"} <= texts
+        report = make_report(*placed_study, [])
+        (table,) = blocks(part(report, "case-1"), "table")
+        titles = [group["title"] for group in table["groups"]]
+        assert "Shared memory with 4 processes per node" in titles and len(titles) == len(set(titles)) == 7
+
+    def test_each_placement_has_its_own_last_count(self, placed_study):
+        answer = plain(" ".join(blocks(part(make_report(*placed_study, []), "answer"), "list")[0]["items"]))
+        assert "Shared memory with 1 process per node" in answer
+        assert "Shared memory with 4 processes per node" in answer

@@ -1,0 +1,170 @@
+"""Who is fastest where, and whether the fastest network makes the fastest run."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.importers import read_published
+from analysis.labels import Labels
+from analysis.networks import network_figures, network_sentences
+from analysis.records import complete_runs, read_runs
+from analysis.report import make_report
+from analysis.sentences import fastest_sentences
+from analysis.settings import Settings
+from analysis.tables import make_tables
+from analysis.winners import inside_sentences, spread_sentences, winners
+
+PUBLISHED = Path(__file__).parents[2] / "analysis/published"
+LABELS = Labels({})
+
+
+def plain(sentences):
+    return [one.replace("\u202f", " ").replace("\u00a0", " ") for one in sentences]
+
+
+def scaling(**times):
+    """Scaling table of one case: times of each interconnect by process count, on a node a process."""
+    rows = [
+        {"case": "duct", "interconnect": name, "processes": count, "nodes": count, "seconds": seconds}
+        for name, by_count in times.items()
+        for count, seconds in by_count.items()
+    ]
+    return make_tables(complete_runs(pd.DataFrame(rows)), Settings(study="own"))["scaling"]
+
+
+def figures(**networks):
+    """Network figures: latency in microseconds and bandwidth in Mbit/s."""
+    rows = [
+        {"interconnect": name, "api": None, "latency_us": us, "latency_us_high": None, "peak_Mbps": rate}
+        for name, (us, rate) in networks.items()
+    ]
+    return network_figures({"network_summary": pd.DataFrame(rows).assign(note=None, source="own.csv")})
+
+
+@pytest.fixture(scope="module")
+def gamess():
+    runs = read_runs(PUBLISHED / "gamess.csv")
+    tables = make_tables(runs, Settings(study="gamess", baselines=("gigabit_ethernet",)))
+    return runs, tables, read_published(PUBLISHED)
+
+
+class TestGamess:
+    """Table 1 of the paper, by hand."""
+
+    def test_the_fastest_at_each_node_count_and_level(self, gamess):
+        won = winners(gamess[1]["scaling"], [])
+        found = won.set_index(["oversubscription", "nodes"])[["interconnect", "seconds", "next_interconnect"]]
+        assert {place: tuple(row) for place, row in zip(found.index, found.to_numpy(), strict=True)} == {
+            (1, 1): ("myrinet_mpi", 5651, "infiniband_mpi"),
+            (1, 2): ("infiniband_mpi", 3006, "myrinet_mpi"),
+            (1, 4): ("infiniband_mpi", 1727, "myrinet_mpi"),
+            (2, 1): ("myrinet_mpi", 3277, "myrinet_tcp"),
+            (2, 2): ("myrinet_tcp", 1924, "gigabit_ethernet"),
+            (2, 4): ("myrinet_tcp", 1279, "infiniband_mpi"),
+        }
+        last = won.iloc[-1]
+        assert last["lead_percent"] == pytest.approx(100 * (1319 / 1279 - 1))
+        assert last["spread_percent"] == pytest.approx(100 * (1559 / 1279 - 1))
+        assert won["interconnects"].tolist() == [4, 5, 5, 4, 5, 5]  # Quadrics has no run on one node
+
+    def test_timings_are_similar_unless_the_cpus_are_overloaded(self, gamess):
+        """Slowest over fastest: 3062/3006 to 1852/1727 at level 1, 1559/1279 to 5026/3277 at level 2."""
+        assert plain(spread_sentences(winners(gamess[1]["scaling"], []))) == [
+            "The slowest interconnect takes 1.9 % to 7.2 % longer than the fastest at oversubscription 1 and 22 % to "
+            "53 % longer than the fastest at oversubscription 2."
+        ]
+
+    def test_what_happens_inside_one_node_is_not_the_network(self, gamess):
+        (said,) = plain(inside_sentences(winners(gamess[1]["scaling"], [])))
+        assert said.startswith("Runs of 1 and 2 processes on one node send nothing through the network")
+
+    def test_the_fastest_network_does_not_make_the_fastest_run(self, gamess):
+        rows, published = gamess[1]["scaling"], gamess[2]
+        said = network_sentences(rows, winners(rows, []), network_figures(published), LABELS)
+        assert plain(said) == [
+            "Lowest latency: quadrics_mpi (published), 2 to 3 µs; highest bandwidth: infiniband_mpi (published), "
+            "5900 to 6750 Mbit/s or quadrics_mpi (published), 6370 Mbit/s.",
+            "The fastest run takes 1279 s on 8 processes (4 nodes) at oversubscription 2, over myrinet_tcp "
+            "(published), with 27 to 30 µs and 1880 to 3500 Mbit/s: the fastest network does not make the fastest "
+            "run.",
+            "Of the points that each shares with others, quadrics_mpi (published) is fastest at none of 4 and "
+            "infiniband_mpi (published) is fastest at 2 of 6.",
+        ]
+
+    def test_nodes_are_named_where_they_grow_with_the_processes(self, gamess):
+        (said,) = plain(fastest_sentences(gamess[1]["scaling"], LABELS))
+        assert said.startswith(
+            "Fastest (not all times have an interval): myrinet_mpi (published) at 1 process (1 node)"
+        )
+        assert "myrinet_tcp (published) at 4 and 8 processes (2 and 4 nodes) and oversubscription 2" in said
+
+    def test_the_report_says_so_with_reference_and_without_intervals(self, gamess):
+        runs, tables, published = gamess
+        report = make_report(runs, tables, {"study": {"name": "gamess"}}, [], published)
+        (said,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
+        assert "the fastest network does not make the fastest run" in said
+        assert (
+            "refers to the run of 1 process over gigabit_ethernet (published), 5823 s, since there is no"
+            in said
+        )
+        assert "there are no intervals and no tests" in said
+        section = next(one for one in report["sections"] if one["id"] == "fastest")
+        own, networks = (block for block in section["blocks"] if block["type"] == "table")
+        assert [group["title"] for group in own["groups"]] == [
+            "gamess, oversubscription 1",
+            "gamess, oversubscription 2",
+        ]
+        assert own["groups"][1]["rows"][2]["cells"] == [
+            *("4", "8", "myrinet_tcp (published)", "1279", "infiniband_mpi (published)"),
+            *("+3.1", "+21.9", "5"),
+        ]
+        assert ["gigabit_ethernet (published)", "31 to 90", "900 to 940"] in [
+            line["cells"] for line in networks["groups"][0]["rows"]
+        ]
+
+
+class TestNetworks:
+    def test_names_that_stand_for_several_networks_have_ranges(self, gamess):
+        found = network_figures(gamess[2])
+        assert found.loc["myrinet_mpi"].tolist() == [6, 7, 1880, 3750]
+        assert found.loc["gigabit_ethernet"].tolist() == [31, 90, 900, 940]
+
+    def test_the_fastest_network_may_make_the_fastest_run(self):
+        rows = scaling(swift={2: 4, 4: 2}, slow={2: 5, 4: 3})
+        said = network_sentences(rows, winners(rows, []), figures(swift=(2, 9000), slow=(30, 900)), LABELS)
+        assert plain(said)[1] == (
+            "The fastest run takes 2.00 s on 4 processes (4 nodes), over swift (published), with 2 µs and 9000 Mbit/s."
+        )
+        assert plain(said)[2].endswith("swift (published) is fastest at 2 of 2.")
+
+    def test_one_network_with_both_figures_is_no_comparison(self):
+        rows = scaling(swift={2: 4}, slow={2: 5})
+        known = figures(swift=(2, 9000), slow=(None, 900))
+        assert network_sentences(rows, winners(rows, []), known, LABELS) == []
+        assert network_sentences(rows, winners(rows, []), network_figures({}), LABELS) == []
+
+    def test_published_figures_say_nothing_of_runs_of_our_own(self):
+        rows = scaling(swift={2: 4}, slow={2: 5}).assign(kind="measured")
+        known = figures(swift=(2, 9000), slow=(30, 900))
+        assert network_sentences(rows, winners(rows, []), known, LABELS) == []
+
+
+class TestWinners:
+    def test_kinds_that_may_not_be_compared_do_not_compete(self):
+        rows = scaling(swift={2: 4}, slow={2: 5})
+        rows.loc[rows["interconnect"] == "slow", "kind"] = "emulated"
+        assert winners(rows, []).empty
+        (won,) = winners(rows, [("emulated", "published")]).to_dict("records")
+        assert (won["interconnect"], won["kinds"]) == ("swift", "emulated/published")
+
+    def test_overlapping_intervals_are_counted(self):
+        rows = scaling(swift={2: 4}, near={2: 4.1}, slow={2: 9})
+        assert winners(rows, [])["near"].isna().all()
+        rows["seconds_low"], rows["seconds_high"] = rows["seconds"] - 0.2, rows["seconds"] + 0.2
+        assert winners(rows, [])["near"].tolist() == [1]
+
+    def test_a_study_on_one_node_has_no_word_about_nodes(self):
+        rows = scaling(swift={2: 4, 4: 2}, slow={2: 5, 4: 3}).assign(nodes=1)
+        assert inside_sentences(winners(rows, [])) == []

@@ -1,0 +1,212 @@
+"""A study packed for a repository, with and without the names of hosts and users."""
+
+import gzip
+import hashlib
+import json
+import subprocess
+import zipfile
+
+import pytest
+
+from workflows import archive
+from workflows.anonymous import Names, find_names
+from workflows.archive import archive_study
+from workflows.domain import InputError
+from workflows.plan import ROOT, make_plan
+from workflows.report.html import write_html
+from workflows.report.pdf import write_pdf
+
+HOST, USER = "frodo17", "bagginsb"
+SECRETS = (HOST, USER, "shire")
+STUDY = f"""
+name: small
+title: Runs on {HOST}
+question: Is {HOST} fast?
+cases: [harmonic-smoke]
+cases_folder: {ROOT}/tests/cases
+interconnects: [shared_memory]
+processes: [1, 2]
+blocks: 1
+"""
+REPORT = {
+    "title": f"Runs on {HOST}",
+    "subtitle": "Study small",
+    "study": "small",
+    "cases": [],
+    "interconnects": [],
+    "sections": [
+        {
+            "id": "machine",
+            "heading": "Machine",
+            "case": "",
+            "new_page": False,
+            "blocks": [{"type": "paragraph", "text": f"Host {HOST}.", "case": ""}],
+        }
+    ],
+}
+RECORD = {
+    "machine": {"host": f"{HOST}.shire.org", "kernel": "6.1"},
+    "placement": [{"rank": 0, "host": HOST}, {"rank": 1, "host": "emulated-node1"}],
+    "environment": {"SLURM_JOB_USER": USER, "SLURM_JOB_NODELIST": f"{HOST},sam[01-04]"},
+    "command": [f"/home/{USER}/bin/run", "--on", HOST],
+}
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """A study with one record of two, and everything else that a study comes to."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(STUDY)
+    results = tmp_path / "results/small"
+    records = results / "records/harmonic-smoke/serial/processes-1/oversubscription-1"
+    for folder in (records, results / "tables", results / "figures", results / "prepared/big/processes-1"):
+        folder.mkdir(parents=True)
+    (records / "block-1-attempt-1.json").write_text(json.dumps(RECORD))
+    log = f"0.1 Host : {HOST}\n0.2 user {USER.upper()}\n".encode()
+    (records / "block-1-attempt-1.log.gz").write_bytes(gzip.compress(log))
+    (results / "runs.csv").write_text("case,record\nharmonic-smoke,records/x.json\n")
+    (results / "tables/scaling.csv").write_text("case\n")
+    (results / "figures/index.json").write_text("[]")
+    (results / "prepared/big/processes-1/mesh").write_text("large")
+    (results / "prepared/big/reference.json").write_text("{}")
+    facts = {"machine": RECORD["machine"], "made": "2026-01-02T03:04:05+00:00"}
+    (results / "facts.json").write_text(json.dumps(facts))
+    (results / "report.json").write_text(json.dumps(REPORT))
+    for write, name in ((write_pdf, "report.pdf"), (write_html, "report.html")):
+        write(results / "report.json", results / "figures", results / name)
+    return make_plan(tmp_path / "small.yaml")
+
+
+def contents(file):
+    with zipfile.ZipFile(file) as packed:
+        assert packed.testzip() is None
+        return {name.partition("/")[2]: packed.read(name) for name in packed.namelist()}
+
+
+def texts(files, folder):
+    """Everything that can be read in an archive: logs unpacked, the PDF as its text."""
+    for name, data in files.items():
+        if name.endswith(".pdf"):
+            (folder / "one.pdf").write_bytes(data)
+            shown = subprocess.run(["pdftotext", folder / "one.pdf", "-"], capture_output=True, check=True)
+            info = subprocess.run(["pdfinfo", folder / "one.pdf"], capture_output=True, check=True)
+            yield name, (shown.stdout + info.stdout).decode()
+        else:
+            plain = gzip.decompress(data) if name.endswith(".gz") else data
+            yield name, name + plain.decode(errors="replace")
+
+
+def test_an_archive_holds_what_a_study_is_made_of(plan):
+    archive_study(plan)
+    files = contents(plan.results / "small-archive.zip")
+    assert files["results/runs.csv"] == (plan.results / "runs.csv").read_bytes()
+    assert files["results/report.pdf"] == (plan.results / "report.pdf").read_bytes()
+    assert files["study/config/interconnects/shared_memory.yaml"]
+    assert {"study/config/studies/small.yaml", "study/cases/command/harmonic/case.yaml"} <= files.keys()
+    assert {"environment/uv.lock", "environment/programs.txt", "CITATION.cff", "LICENSE"} <= files.keys()
+    assert "results/prepared/big/reference.json" in files
+    assert "results/prepared/big/processes-1/mesh" not in files
+    assert json.loads(files["environment/versions.json"])["machine"]["kernel"] == "6.1"
+
+
+def test_metadata_name_every_file_with_its_digest(plan):
+    archive_study(plan)
+    files = contents(plan.results / "small-archive.zip")
+    crate = {one["@id"]: one for one in json.loads(files["ro-crate-metadata.json"])["@graph"]}
+    parts = {part["@id"] for part in crate["./"]["hasPart"]}
+    assert parts == files.keys() - {"ro-crate-metadata.json"}
+    assert all(crate[name]["sha256"] == hashlib.sha256(files[name]).hexdigest() for name in parts)
+    zenodo = json.loads(files[".zenodo.json"])
+    assert (zenodo["license"], zenodo["upload_type"], zenodo["version"]) == ("MIT", "dataset", "2026-01-02")
+
+
+def test_creators_are_asked_for_until_the_study_names_them(plan, tmp_path):
+    assert any("add creators:" in line for line in archive_study(plan))
+    (tmp_path / "small.yaml").write_text(STUDY + 'creators: ["Gamgee, Sam"]\n')
+    named = make_plan(tmp_path / "small.yaml")
+    assert not any("add creators:" in line for line in archive_study(named))
+    zenodo = json.loads(contents(plan.results / "small-archive.zip")[".zenodo.json"])
+    assert zenodo["creators"] == [{"name": "Gamgee, Sam"}]
+
+
+def test_an_incomplete_study_says_what_is_missing(plan):
+    (plan.results / "report.pdf").unlink()
+    told = archive_study(plan)
+    assert "missing: results/report.pdf" in told
+    assert "missing: 1 of 2 planned repetitions" in told
+    readme = contents(plan.results / "small-archive.zip")["README.md"].decode()
+    assert "- results/report.pdf" in readme
+
+
+def test_the_same_results_give_the_same_archive(plan):
+    target = plan.results / "small-archive.zip"
+    archive_study(plan)
+    first = target.read_bytes()
+    archive_study(plan)
+    assert target.read_bytes() == first
+
+
+@pytest.mark.parametrize("creators", ["", 'creators: ["Shire, Rosie"]\n'])
+def test_no_name_is_left_in_an_anonymous_archive(plan, tmp_path, creators):
+    (tmp_path / "small.yaml").write_text(STUDY + creators)
+    before = {file: file.read_bytes() for file in plan.results.rglob("*") if file.is_file()}
+    archive_study(make_plan(tmp_path / "small.yaml"), anonymise=True)
+    files = contents(plan.results / "small-archive-anonymous.zip")
+    assert set(files) > {"results/report.pdf", "results/report.html", "results/runs.csv"}
+    for name, text in texts(files, tmp_path):
+        assert not [secret for secret in SECRETS if secret in text.casefold()], name
+    assert "Runs on host-1" in dict(texts(files, tmp_path))["results/report.pdf"]
+    assert json.loads(files[".zenodo.json"])["creators"] == [{"name": "Anonymous"}]
+    assert all(file.read_bytes() == data for file, data in before.items())
+
+
+def test_the_same_name_becomes_the_same_word_everywhere(plan):
+    archive_study(plan, anonymise=True)
+    files = contents(plan.results / "small-archive-anonymous.zip")
+    where = "results/records/harmonic-smoke/serial/processes-1/oversubscription-1/block-1-attempt-1"
+    record = json.loads(files[f"{where}.json"])
+    host = record["machine"]["host"]
+    assert host == record["placement"][0]["host"] == record["command"][2] and host.startswith("host-")
+    assert record["placement"][1]["host"] == "emulated-node1"
+    assert f"Host : {host}" in gzip.decompress(files[f"{where}.log.gz"]).decode()
+
+
+def test_what_cannot_be_searched_is_left_out_and_told(plan):
+    (plan.results / "extra.pdf").write_bytes(b"%PDF-1.7 \xff\xfe")
+    assert "missing: results/extra.pdf: cannot be searched for names" in archive_study(plan, anonymise=True)
+    assert "results/extra.pdf" not in contents(plan.results / "small-archive-anonymous.zip")
+
+
+def test_nothing_half_written_stays(plan, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    archive_study(plan)
+    target = plan.results / "small-archive.zip"
+    whole = target.read_bytes()
+    monkeypatch.setattr(archive.zipfile.ZipFile, "writestr", full)
+    with pytest.raises(OSError, match="No space left"):
+        archive_study(plan)
+    assert target.read_bytes() == whole
+    assert not list(plan.results.glob("*.part"))
+
+
+def test_nothing_to_archive_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(STUDY)
+    with pytest.raises(InputError, match=r"^results/small: nothing to archive; run ./run-study small.yaml"):
+        archive_study(make_plan(tmp_path / "small.yaml"))
+
+
+def test_names_are_whole_words():
+    names = Names({"n1": "host-1", "n1.cluster": "host-1", "ann": "user-1"})
+    assert (
+        names.hide("n1 N1: n1.cluster,n10 pin1 ann_x annex")
+        == "host-1 host-1: host-1,n10 pin1 user-1_x annex"
+    )
+
+
+def test_users_are_found_in_home_folders():
+    names = find_names([], ["run in /home/gollum/work and /Users/shelob", "/data/home/x"])
+    assert {"gollum", "shelob"} <= names.replaced.keys() and "x" not in names.replaced
+    assert "root" not in names.replaced and "localhost" not in names.replaced

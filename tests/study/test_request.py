@@ -1,0 +1,206 @@
+"""What a study asks of the analysis: defaults, what reaches the analysis, and every mistake in one line."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from analysis.request import request_of
+from analysis.rules import Limit
+from analysis.settings import Queue, Settings
+from workflows import inputs
+from workflows.domain import InputError, Interconnect
+from workflows.plan import ROOT, make_plan
+from workflows.request import check_names, request_facts
+from workflows.study import read_study
+
+GOOD = """
+name: mine
+cases: [cavity]
+interconnects: [shared_memory, tcp_loopback]
+processes: [1, 2]
+"""
+MONEY = """
+economics:
+  node: {price: 2500, currency: USD, year: 2004}
+  interconnects:
+    tcp_loopback: {book: ames_2004, item: gigabit_ethernet}
+    shared_memory: {parts: sandia_2004, item: infiniband_4x_24_port}
+  mix: {weights: {cavity: 1}, budgets: [10000]}
+"""
+STUDY = {
+    "study": {
+        "name": "mine",
+        "seed": 3,
+        "scaling": "strong",
+        "baselines": ["tcp_loopback"],
+        "compare_kinds": [["measured", "emulated"]],
+        "compare_sites": [],
+    }
+}
+
+
+def facts(folder: Path, extra: str = "", interconnects=None):
+    file = folder / "mine.yaml"
+    file.write_text(GOOD + extra)
+    study = read_study(file)
+    made = request_facts(study, interconnects or {}, ROOT / "config")
+    return json.loads(json.dumps(made))  # as they reach the analysis
+
+
+@pytest.mark.parametrize(("key", "made"), [("analysis", Settings), ("queue", Queue)])
+def test_the_schema_states_the_defaults_of_the_analysis(key, made):
+    defaults = {one.name: one.default for one in fields(made)}
+    stated = inputs.defaults("study", key)
+    assert {name: tuple(value) if value == [] else value for name, value in stated.items()} == {
+        name: defaults[name] for name in stated
+    }
+
+
+def test_without_a_word_the_analysis_has_its_defaults(tmp_path):
+    request = request_of(STUDY | facts(tmp_path))
+    assert request.settings == Settings(
+        study="mine",
+        seed=3,
+        baselines=("tcp_loopback",),
+        compare_kinds=(("measured", "emulated"),),
+    )
+    assert request.queue == Queue()
+    assert request.rule.name == "doubling_1_5" and request.rule.limits == (Limit(1.5),)
+    assert request.market is None
+
+
+def test_every_key_reaches_the_analysis(tmp_path):
+    extra = """
+analysis: {draws: 500, level: 0.9, target_speedups: [4, 8], reference_interconnect: tcp_loopback,
+           extrapolation: 2, target_percent: 3}
+queue: {jobs: 7, cores: 32, efficiency: 0.5}
+proposal: {rule: notur_hexagon}
+"""
+    request = request_of(STUDY | facts(tmp_path, extra + MONEY))
+    assert (request.settings.draws, request.settings.level, request.settings.extrapolation) == (500, 0.9, 2)
+    assert request.settings.target_speedups == (4, 8) and request.settings.target_percent == 3
+    assert request.settings.reference_interconnect == "tcp_loopback"
+    assert request.queue == Queue(7, 32, 0.5)
+    assert [limit.at_least for limit in request.rule.limits] == [1.5, 1.4, 1.3]
+    market = request.market
+    assert (market.node.price, market.node.currency, market.node.cores) == (2500, "USD", None)
+    assert market.mix.budgets == (10_000,) and market.mix.weights == {"cavity": 1}
+    book, item = market.offers["tcp_loopback"]
+    assert item == "gigabit_ethernet" and set(book["item"]) == {item} and "per" in book
+    assert "part" in market.offers["shared_memory"][0]
+
+
+def test_a_target_for_the_blocks_is_that_of_the_report(tmp_path):
+    extra = "analysis: {target_percent: 3}\nuntil: {interval_percent: 2, max_blocks: 9}\n"
+    assert facts(tmp_path, extra)["settings"]["target_percent"] == 2
+
+
+def test_files_of_ones_own_are_found_beside_the_study(tmp_path):
+    book = (ROOT / "config/prices/ames_2004.csv").read_text().replace("gigabit_ethernet,USD", "mine,USD")
+    (tmp_path / "mine.csv").write_text(book)
+    (tmp_path / "rule.yaml").write_text((ROOT / "config/proposals/efficiency_75.yaml").read_text())
+    extra = MONEY.replace("book: ames_2004, item: gigabit_ethernet", "book: mine.csv, item: mine")
+    made = facts(tmp_path, extra + "proposal: {rule: rule.yaml}\n")
+    assert made["economics"]["offers"]["tcp_loopback"]["item"] == "mine"
+    assert made["proposal"]["name"] == "efficiency_75"
+
+
+def priced(item):
+    price = {"book": "ames_2004", "item": item}
+    return Interconnect("tcp_loopback", "measured", "TCP", {}, None, 1, 2, price=price)
+
+
+def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp_path):
+    node = "economics: {node: {price: 1, currency: USD, year: 2004}}\n"
+    known = {"tcp_loopback": priced("myrinet_single_port")}
+    assert (
+        facts(tmp_path, node, known)["economics"]["offers"]["tcp_loopback"]["item"] == "myrinet_single_port"
+    )
+    assert facts(tmp_path, MONEY, known)["economics"]["offers"]["tcp_loopback"]["item"] == "gigabit_ethernet"
+    with pytest.raises(
+        InputError, match=r"interconnects/tcp_loopback\.yaml: price\.item: no item of .*'mirinet'"
+    ):
+        facts(tmp_path, node, {"tcp_loopback": priced("mirinet")})
+
+
+def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
+    without = "economics: {interconnects: {tcp_loopback: {book: ames_2004, item: gigabit_ethernet}}}\n"
+    assert facts(tmp_path, without)["economics"] is None
+
+
+@pytest.mark.parametrize(
+    ("extra", "line"),
+    [
+        ("analysis: {draws: 10}", "analysis.draws: 10 is too small; at least 100"),
+        ("analysis: {level: 95}", "analysis.level: 95 is too large; at most 0.999"),
+        ("analysis: {drws: 500}", "analysis.drws: unknown key, did you mean 'draws'?"),
+        (
+            "analysis: {reference_interconnect: tcp}",
+            "analysis.reference_interconnect: no interconnect of the study 'tcp'",
+        ),
+        ("queue: {jobs: 0}", "queue.jobs: 0 is too small; at least 1"),
+        ("queue: {efficiency: 75}", "queue.efficiency: 75 is too large; at most 1"),
+        ("proposal: {rule: doubling}", "proposal.rule: no rule 'doubling', did you mean 'doubling_1_5'?"),
+        ("proposal: {rule: mine.yaml}", "proposal.rule: "),
+        (MONEY.replace("cavity: 1", "cavty: 1"), "economics.mix.weights: no case of the study 'cavty'"),
+        (MONEY.replace("cavity: 1", "cavity: 0"), "economics.mix.weights.cavity: 0 is too small; above 0"),
+        (
+            MONEY.replace("tcp_loopback:", "infiniband:"),
+            "economics.interconnects: no interconnect of the study 'infiniband'",
+        ),
+        (
+            MONEY.replace("ames_2004", "ames_2005"),
+            "economics.interconnects.tcp_loopback.book: no price book 'ames_2005', did you mean 'ames_2004'?",
+        ),
+        (MONEY.replace("sandia_2004", "sandia"), "shared_memory.parts: no part list 'sandia'"),
+        (
+            MONEY.replace("item: gigabit_ethernet", "item: gigabit"),
+            "economics.interconnects.tcp_loopback.item: no item of",
+        ),
+        (MONEY.replace("book: ames_2004, ", ""), "tcp_loopback: needs either book or parts"),
+        (MONEY.replace("parts:", "book: ames_2004, parts:"), "shared_memory: needs either book or parts"),
+        (MONEY.replace("ames_2004", "mine.csv"), "tcp_loopback.book: "),
+        (
+            MONEY.replace("USD", "EUR"),
+            "economics.node.currency: EUR, but 'gigabit_ethernet' of",
+        ),
+        (MONEY.replace("price: 2500, ", ""), "economics.node.price: missing (Price of a node)"),
+        (
+            "economics: {node: {price: 1, currency: USD, year: 2004}}",
+            "economics.interconnects: missing; no interconnect has a price",
+        ),
+    ],
+)
+def test_one_line_for_what_is_wrong(tmp_path, extra, line):
+    with pytest.raises(InputError) as error:
+        facts(tmp_path, extra + "\n")
+    assert str(error.value).startswith(str(tmp_path / "mine.yaml"))
+    assert line in str(error.value) and "\n" not in str(error.value)
+
+
+def test_names_of_a_study_that_imports_are_those_of_its_files(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\nimport: [theirs.csv]\nbaselines: [gigabit]\n" + MONEY)
+    study = read_study(file)
+    names = {"gigabit", "tcp_loopback", "shared_memory"}
+    check_names(study, {"cavity"}, names)
+    with pytest.raises(InputError, match="baselines: no interconnect of the study 'gigabit'"):
+        check_names(study, {"cavity"}, names - {"gigabit"})
+    with pytest.raises(InputError, match=r"economics\.mix\.weights: no case of the study 'cavity'"):
+        check_names(study, {"duct"}, names)
+
+
+def test_what_is_asked_of_the_analysis_changes_the_report_and_no_measurement(tmp_path):
+    file = tmp_path / "mine.yaml"
+
+    def plan(extra="", **overrides):
+        file.write_text(GOOD + extra)
+        return make_plan(file, overrides)
+
+    plain = plan()
+    asked = ["analysis: {draws: 500}\n", "queue: {jobs: 9}\n", "proposal: {rule: notur_stallo}\n", MONEY]
+    others = [plan(extra) for extra in asked] + [plan(analysis={"draws": 500})]
+    assert {other.digest for other in others} == {plain.digest}
+    assert len({plain.description, *(other.description for other in others)}) == 1 + len(asked)

@@ -1,0 +1,145 @@
+"""Imports with a site, and the study that `--compare` writes."""
+
+import json
+import os
+
+import pandas as pd
+import pytest
+
+from analysis.records import complete_runs
+from workflows.comparing import write_comparison
+from workflows.domain import InputError
+from workflows.sites import at_site, known_facts
+from workflows.study import read_study
+
+RUNS = "case,interconnect,kind,processes,seconds,valid,reason,record\n" + (
+    "duct,slow,measured,2,8,True,,records/a.json\nduct,slow,measured,4,,False,stopped at 60 s,gone.json\n"
+)
+FACTS = {
+    "study": {"baselines": ["slow"], "compare_kinds": []},
+    "cases": {"duct": {"title": "Duct"}},
+    "interconnects": {"slow": {"title": "Slow one", "kind": "measured"}},
+    "machine": {"host": "n1", "kernel": "6.1"},
+    "made": "2026-01-01",
+    "version": "0.1.0",
+}
+
+
+def results(folder, facts=FACTS):
+    (folder / "records").mkdir(parents=True)
+    (folder / "records/a.json").write_text("{}")
+    (folder / "runs.csv").write_text(RUNS)
+    if facts:
+        (folder / "facts.json").write_text(json.dumps(facts))
+    return folder
+
+
+def study(tmp_path, text):
+    file = tmp_path / "both.yaml"
+    file.write_text(f"name: both\n{text}")
+    return read_study(file)
+
+
+def test_an_import_may_have_a_site(tmp_path):
+    read = study(tmp_path, "import: [a.csv, {file: b.csv, site: after}]\ncompare_sites: [a, after]\n")
+    assert read.imports == (tmp_path / "a.csv", tmp_path / "b.csv")
+    assert read.import_sites == {tmp_path / "b.csv": "after"}
+    assert read.compare_sites == (("a", "after"),)
+
+
+def test_several_pairs_of_sites(tmp_path):
+    read = study(tmp_path, "import: [a.csv]\ncompare_sites: [[a, b], [a, c]]\n")
+    assert read.compare_sites == (("a", "b"), ("a", "c"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import: [{file: a.csv}]\n", "import[0].site: missing"),
+        ("import: [{file: a.csv, site: x, sites: y}]\n", "import[0].sites: unknown key"),
+        ("import: [{file: a.csv, site: ../x}]\n", "import[0].site: '../x' does not match"),
+        ("import: [a.csv, {file: a.csv, site: x}]\n", "import[1]: 'a.csv' is there twice; each only once"),
+        (
+            "import: [a.csv]\ncompare_sites: [a]\n",
+            "compare_sites: ['a'] is not two sites, or a list of pairs",
+        ),
+        ("import: [a.csv]\ncompare_sites: [a, b, c]\n", "compare_sites: ['a', 'b', 'c'] is not two sites"),
+        ("import: [a.csv]\ncompare_sites: [[a, a]]\n", "compare_sites[0]: 'a' is there twice"),
+    ],
+)
+def test_what_is_wrong_with_sites_is_one_line(tmp_path, text, line):
+    with pytest.raises(InputError) as error:
+        study(tmp_path, text)
+    assert str(error.value).startswith(f"{tmp_path}/both.yaml: {line}")
+
+
+def test_runs_of_a_site_keep_what_they_say(tmp_path):
+    folder = results(tmp_path / "before")
+    runs = complete_runs(pd.read_csv(folder / "runs.csv"))
+    placed = at_site(runs, folder / "runs.csv", "before")
+    assert placed["site"].tolist() == ["before"] * 2
+    assert placed["record"].tolist() == [str(folder / "records/a.json"), "gone.json"]
+    same = ["kind", "valid", "reason", "seconds"]
+    pd.testing.assert_frame_equal(placed[same], runs[same])
+
+
+def test_a_file_that_tells_its_sites_gets_no_other(tmp_path):
+    runs = complete_runs(pd.read_csv(results(tmp_path / "x") / "runs.csv").assign(site="inside"))
+    assert at_site(runs, tmp_path / "x/runs.csv", None)["site"].tolist() == ["inside"] * 2
+    with pytest.raises(InputError, match=r"x/runs.csv: site: 'before' is given, but the file tells .*inside"):
+        at_site(runs, tmp_path / "x/runs.csv", "before")
+
+
+def test_titles_and_machines_come_with_an_import(tmp_path):
+    results(tmp_path / "old")
+    results(tmp_path / "new", FACTS | {"cases": {"duct": {"title": "Other"}, "wing": {"title": "Wing"}}})
+    imports = "[{file: old/runs.csv, site: old}, {file: new/runs.csv, site: new}]"
+    known = known_facts(study(tmp_path, f"import: {imports}\n"))
+    assert {name: about["title"] for name, about in known["cases"].items()} == {
+        "duct": "Duct",
+        "wing": "Wing",
+    }
+    assert list(known["sites"]) == ["old", "new"]
+    assert known["sites"]["old"]["machine"] == FACTS["machine"]
+
+
+def test_facts_that_are_none_are_one_line(tmp_path):
+    results(tmp_path / "old", {"cases": []})
+    with pytest.raises(InputError, match=r"old/facts.json: is not what a study wrote"):
+        known_facts(study(tmp_path, "import: [old/runs.csv]\n"))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_command_writes_the_study_that_compares(here):
+    file = write_comparison(results(here / "results/before"), results(here / "results/after"))
+    assert str(file) == "results/compare_before_after/study.yaml"
+    read = read_study(file)
+    assert [os.path.normpath(path) for path in read.imports] == [
+        "results/before/runs.csv",
+        "results/after/runs.csv",
+    ]
+    assert list(read.import_sites.values()) == ["before", "after"]
+    assert (read.compare_sites, read.baselines) == ((("before", "after"),), ("slow",))
+    assert not list(file.parent.glob("*.part"))
+
+
+def test_folders_of_the_same_name_are_told_apart(here):
+    file = write_comparison(results(here / "old/results/laptop"), results(here / "new/results/laptop"))
+    assert read_study(file).compare_sites == (("old-results-laptop", "new-results-laptop"),)
+
+
+def test_a_study_is_not_compared_with_itself(here):
+    folder = results(here / "results/before")
+    with pytest.raises(InputError, match="are the same; name two different results"):
+        write_comparison(folder, folder / "runs.csv")
+
+
+def test_results_that_are_not_there_are_told(here):
+    (here / "empty").mkdir()
+    with pytest.raises(InputError, match=r"^--compare: empty: no results of a study are there \(runs.csv\)"):
+        write_comparison(results(here / "results/before"), here.joinpath("empty").relative_to(here))

@@ -1,0 +1,143 @@
+"""When a study that goes on until a target stops: by hand, and with real runs of a tiny case."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workflows.collect import runs_table
+from workflows.domain import InputError
+from workflows.facts import stopping
+from workflows.measure import measure_study
+from workflows.plan import ROOT, check_cost, make_plan
+from workflows.prepare import prepare, reference_answer
+from workflows.records import record_files, recorded_block
+from workflows.stopping import core_hours, judge
+from workflows.study import Until, read_study
+
+SMOKE = read_study(ROOT / "config/studies/smoke.yaml")
+STUDY = replace(SMOKE, until=Until(5, 10), limits=replace(SMOKE.limits, core_hours=2))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "widths", "hours", "reason"),
+    [
+        (6, [4.9, 5.0], 0.1, "the target was reached"),
+        (6, [4.9, 5.1], 0.1, None),
+        (6, [4.9, np.nan], 0.1, None),
+        (10, [4.9, np.nan], 0.1, "10 blocks are the most that the study allows"),
+        # 1.8 hours for 6 blocks are 0.3 for one: a seventh would make it 2.1.
+        (6, [5.1], 1.8, "another block would have exceeded its 2 core hours"),
+        (9, [5.1], 1.8, None),
+        (6, [4.0], 1.8, "the target was reached"),
+        (6, [], 0.1, "nothing was run that has an interval"),
+    ],
+)
+def test_the_rule_by_hand(blocks, widths, hours, reason):
+    found = judge(STUDY, blocks, pd.Series(widths, dtype=float), hours)
+    assert found.reason == reason
+    assert found.reached == (reason == "the target was reached")
+
+
+def test_core_hours_by_hand():
+    records = [{"cores": 2, "times": {"wall_seconds": 900}}, {"cores": 1, "times": {"wall_seconds": 1800}}]
+    assert core_hours(records) == 1.0
+
+
+STUDY_FILE = f"""
+name: tiny
+cases_folder: {ROOT / "tests/cases"}
+cases: [harmonic-smoke]
+interconnects: [shared_memory, tcp_loopback]
+processes: [2]
+blocks: 2
+until: {{interval_percent: WIDTH, max_blocks: 3}}
+limits: {{idle_seconds: 0, core_hours: HOURS}}
+"""
+
+
+def plan_of(folder, width, hours=2):
+    file = folder / "tiny.yaml"
+    file.write_text(STUDY_FILE.replace("WIDTH", str(width)).replace("HOURS", str(hours)))
+    return make_plan(file)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """A study whose target is out of reach, run to its end: its folder."""
+    folder = tmp_path_factory.mktemp("until")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        plan = plan_of(folder, width=1e-9)
+        case = plan.cases["harmonic-smoke"]
+        for processes in (1, 2):
+            prepare(plan, case.name, processes)
+        answer = reference_answer(case, plan.prepared_folder(case.name, 1), 60)
+        plan.reference_file(case.name).write_text(json.dumps(answer))
+        measure_study(plan, StringIO())
+    return folder
+
+
+@pytest.fixture
+def study_folder(ended, monkeypatch):
+    monkeypatch.chdir(ended)
+    return ended
+
+
+def blocks_recorded(plan):
+    return sorted(recorded_block(path) for path in record_files(plan.results))
+
+
+def test_it_goes_on_to_its_last_block_and_says_why_it_ended(study_folder):
+    plan = plan_of(study_folder, width=1e-9)
+    assert plan.blocks == 3 and blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
+    now = stopping(plan, *runs_table(plan))
+    assert (now.reached, now.reason) == (False, "3 blocks are the most that the study allows")
+    assert now.half_width_percent > 0
+    assert now.core_hours > 0
+
+
+def test_again_it_adds_nothing(study_folder):
+    plan = plan_of(study_folder, width=1e-9)
+    before = {path: path.read_bytes() for path in record_files(plan.results)}
+    measured = measure_study(plan, StringIO())
+    assert {path: path.read_bytes() for path in record_files(plan.results)} == before
+    assert sorted(measured) == sorted(before)
+
+
+def test_a_block_that_was_broken_off_is_completed(study_folder):
+    """As after a kill in the middle of the block that had been added."""
+    plan = plan_of(study_folder, width=1e-9)
+    lost, *kept = [path for path in record_files(plan.results) if recorded_block(path) == 3]
+    content = kept[0].read_bytes()
+    lost.unlink()
+    log = StringIO()
+    measure_study(plan_of(study_folder, width=1e-9), log)
+    assert blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
+    assert kept[0].read_bytes() == content
+    assert log.getvalue().count("block 3") == 1
+
+
+def test_what_a_reached_target_and_a_spent_budget_end(study_folder):
+    for width, hours, reason in (
+        (1e9, 2, "the target was reached"),
+        (1e-9, 1e-9, "another block would have exceeded its 1e-09 core hours"),
+    ):
+        plan = replace(plan_of(study_folder, width, hours), blocks=2)
+        assert stopping(plan, *runs_table(plan)).reason == reason
+
+
+def test_the_estimate_has_two_ends(study_folder):
+    plan = plan_of(study_folder, width=5)
+    assert (plan.cost.runs, plan.highest_cost.runs) == (4, 6)
+    assert "at least 2 blocks, 4 runs, about" in plan.announcement()
+    assert ", at most 3 blocks, 6 runs, about" in plan.announcement()
+    with pytest.raises(InputError, match=r"limits\.core_hours: 1e-09 is too little: 4 runs"):
+        check_cost(plan_of(study_folder, width=5, hours=1e-9))
+
+
+def test_a_target_changes_what_is_to_be_run(study_folder):
+    assert plan_of(study_folder, width=5).digest != plan_of(study_folder, width=6).digest

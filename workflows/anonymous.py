@@ -1,0 +1,101 @@
+"""Names of hosts and users, found in what a study recorded and replaced everywhere alike."""
+
+from __future__ import annotations
+
+import getpass
+import gzip
+import os
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+NOBODY = {"localhost", "root", ""}
+"""Names that tell nothing of anybody."""
+OURS = re.compile(r"emulated-node\d+")
+"""Names that the emulation gives its nodes."""
+HOMES = re.compile(r"(?<![\w./-])/(?:home|users)/([A-Za-z0-9_.-]+)", re.IGNORECASE)
+GZIP = b"\x1f\x8b"
+PNG = b"\x89PNG"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of hosts and users as they stand in files, and what each becomes."""
+
+    replaced: Mapping[str, str]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.replaced, key=lambda name: (-len(name), name))
+        words = "|".join(map(re.escape, longest_first))
+        return re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])", re.IGNORECASE)
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {name.casefold(): new for name, new in self.replaced.items()}
+
+    def hide(self, text: str) -> str:
+        """Replace every name in a text: whole words, without a letter or a digit before or after."""
+        if not self.replaced:
+            return text
+        return self._pattern.sub(lambda found: self._folded[found[0].casefold()], text)
+
+    def hide_in(self, data: bytes) -> bytes | None:
+        """Replace every name in the content of a file; None for one that cannot be looked into.
+
+        What is compressed is unpacked, searched and packed again. A PNG of ours holds pixels alone.
+        """
+        if data.startswith(GZIP):
+            inner = self.hide_in(gzip.decompress(data))
+            return None if inner is None else gzip.compress(inner, mtime=0)
+        if data.startswith(PNG):
+            return data
+        try:
+            return self.hide(data.decode()).encode()
+        except UnicodeDecodeError:
+            return None
+
+
+def find_names(
+    records: Iterable[Mapping[str, Any]], texts: Iterable[str], people: Iterable[str] = ()
+) -> Names:
+    """Find the names of hosts and users of a study.
+
+    Parameters
+    ----------
+    records : iterable of mapping
+        What has ``machine``, ``placement`` or ``environment``: records of repetitions, facts of a study.
+    texts : iterable of str
+        Searched for home folders: who ran the study may be another than who packs it.
+    people : iterable of str
+        Who made the study, as "Family name, Given name".
+
+    Returns
+    -------
+    Names
+        Hosts become ``host-1``, ``host-2``, … in the order of their names; with a domain they become the
+        same as without. Users become ``user-1``, … This process' own host and user are among them.
+    """
+    hosts = {socket.gethostname(), socket.getfqdn()}
+    users = {getpass.getuser(), Path.home().name, os.environ.get("SUDO_USER", "")}
+    for record in records:
+        hosts.add((record.get("machine") or {}).get("host") or "")
+        hosts |= {rank.get("host") or "" for rank in record.get("placement") or ()}
+        environment = record.get("environment") or {}
+        hosts |= {value for name, value in environment.items() if name.endswith("NODELIST")}
+        users |= {value for name, value in environment.items() if name.endswith(("USER", "ACCOUNT"))}
+    users |= {user for text in texts for user in HOMES.findall(text)}
+    users |= {part for name in people for part in (name, name.partition(",")[0])}
+    hosts = {name for name in hosts if not OURS.fullmatch(name) and name.casefold() not in NOBODY}
+    users = {name for name in users if name.casefold() not in NOBODY}
+    numbers = _numbered("host", {name.partition(".")[0] for name in hosts})
+    replaced = numbers | {name: numbers[name.partition(".")[0]] for name in hosts}
+    return Names(replaced | _numbered("user", users - replaced.keys()))
+
+
+def _numbered(what: str, names: set[str]) -> dict[str, str]:
+    return {name: f"{what}-{number}" for number, name in enumerate(sorted(names), 1)}

@@ -1,0 +1,90 @@
+"""Carbon cages of icosahedral symmetry: the dodecahedron of 20 atoms, and 60, 240, 540, ... atoms.
+
+The faces of an icosahedron are divided into n x n triangles each, and the corners of all triangles are cut off
+at a third of their edges. That leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms, three bonds each,
+twelve pentagons and hexagons for the rest. The faces stay flat, so all bonds have one length.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+from workflows.applications.water import Atom, Position
+
+BOND = 1.44
+"""Length of a bond, ångström: the mean of C60's 30 of 1.401 and 60 of 1.458 (Hedberg et al., Science 254, 410
+(1991), electron diffraction of the gas)."""
+
+_GOLDEN = (1 + math.sqrt(5)) / 2
+_ICOSAHEDRON: tuple[Position, ...] = tuple(
+    corner
+    for one in (-1.0, 1.0)
+    for long in (-_GOLDEN, _GOLDEN)
+    for corner in ((0.0, one, long), (one, long, 0.0), (long, 0.0, one))
+)
+"""Corners of an icosahedron with edges of length 2."""
+_EDGE = 2.0
+
+
+def fullerene(atoms: int) -> list[Atom]:
+    """Make a carbon cage around the origin.
+
+    Parameters
+    ----------
+    atoms : int
+        20, or 60 n^2 for a whole number n.
+
+    Returns
+    -------
+    list of (str, float, float, float)
+        Element and position in ångström of each atom.
+
+    Raises
+    ------
+    ValueError
+        There is no such cage here.
+    """
+    faces = [
+        face
+        for face in combinations(_ICOSAHEDRON, 3)
+        if all(math.isclose(math.dist(*edge), _EDGE) for edge in combinations(face, 2))
+    ]
+    divisions = math.isqrt(atoms // 60)
+    if atoms == 20:
+        found = [_between(face, (1, 1, 1)) for face in faces]
+    elif divisions > 0 and atoms == 60 * divisions**2:
+        # A face's own atoms are listed once: those on an edge of the icosahedron belong to two faces.
+        found = list({_key(atom): atom for face in faces for atom in _cut(face, divisions)}.values())
+    else:
+        raise ValueError(f"no cage of {atoms} atoms; there are those of 20, and of 60 n^2")
+    scale = BOND / min(math.dist(found[0], other) for other in found[1:])
+    return [("C", scale * x, scale * y, scale * z) for x, y, z in found]
+
+
+def _cut(face: tuple[Position, ...], divisions: int) -> list[Position]:
+    """Atoms on the edges of the triangles that a face is divided into, at a third from either end."""
+    found = []
+    for a in range(divisions):
+        for b in range(divisions - a):
+            c = divisions - 1 - a - b
+            corners = ((a + 1, b, c), (a, b + 1, c), (a, b, c + 1))
+            for one, other in combinations(corners, 2):
+                for near, far in ((one, other), (other, one)):
+                    weights = tuple(2 * p + q for p, q in zip(near, far, strict=True))
+                    found.append(_between(face, weights))
+    return found
+
+
+def _between(corners: tuple[Position, ...], weights: tuple[int, ...]) -> Position:
+    """Weighted mean of corners."""
+    total = sum(weights)
+    x, y, z = (
+        sum(weight * corner[axis] for weight, corner in zip(weights, corners, strict=True)) / total
+        for axis in range(3)
+    )
+    return x, y, z
+
+
+def _key(position: Position) -> tuple[float, ...]:
+    return tuple(round(value, 6) for value in position)

@@ -1,0 +1,178 @@
+"""LAMMPS: staging and starting a case, and what its output says.
+
+A case's folder is its input: ``input.lmp``, with one ``run``, and whatever files that reads. The parameters
+of the size are LAMMPS variables (``-var``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import tools
+from workflows.domain import Case, InputError, Line, Reading, Work
+
+INPUT = "input.lmp"
+
+Row = dict[str, float | None]
+
+_LOOP = r"^Loop time of (\S+) on (\d+) procs for (\d+) steps with (\d+) atoms"
+_PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
+
+
+def programs(case: Case) -> list[str]:
+    """Programs that must be on the machine."""
+    return ["lmp"]
+
+
+def inputs(case: Case) -> dict[str, bytes]:
+    """Files of the case's folder by relative path.
+
+    Raises
+    ------
+    InputError
+        There is no input.lmp, or it has not exactly one ``run``.
+    """
+    files, where = tools.case_files(case), case.folder / INPUT
+    if INPUT not in files:
+        raise InputError(f"{where}: no such file; a LAMMPS case needs it")
+    runs = len(re.findall(rb"^\s*run\s", files[INPUT], re.M))
+    if runs != 1:
+        raise InputError(f"{where}: {runs} times run; there must be one, the one that is timed")
+    return files
+
+
+def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
+    """Write the input: LAMMPS divides the box among any number of processes by itself."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tools.require_empty(folder)
+    tools.write_files(inputs(case), folder)
+
+
+def stage(case: Case, prepared: Path, folder: Path) -> None:
+    """Fill `folder` with links to the input files."""
+    tools.require_empty(folder)
+    tools.link_contents(prepared, folder)
+
+
+def command(case: Case, processes: int) -> list[str]:
+    """Program and arguments of one rank, started in the staged folder."""
+    variables = [word for name, value in case.parameters.items() for word in ("-var", name, str(value))]
+    return ["lmp", "-in", INPUT, "-log", "none", "-nocite", *variables]
+
+
+def environment(case: Case) -> dict[str, str]:
+    """Environment of every rank."""
+    return case.settings["environment"]
+
+
+def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+    """Read the output of one run.
+
+    The main loop is what LAMMPS calls so, and lasts what LAMMPS says (its own wall clock, six digits). The
+    start-up lasts to the first row of the thermodynamic output, which is printed just before the loop; the
+    output from the line with the loop's time on.
+    """
+    assert case.answer is not None  # the schema requires it
+    limits, steps = case.settings["read"], case.parameters["steps"]
+    rows = _thermodynamics(lines)
+    end = tools.first_match(_LOOP, lines)
+    loop = None if end is None else re.match(_LOOP, lines[end].text)
+    answer = rows[-1][1].get(limits["answer"]) if rows else None
+    problem = (
+        _error(lines)
+        or _incomplete(lines, rows, loop, steps)
+        or _other_processes(loop, processes)
+        or _out_of_range(rows, limits["ranges"])
+        or tools.impossible(answer, case.answer)
+    )
+    return Reading(
+        seconds=tools.number(loop[1]) if loop else None,
+        startup_seconds=rows[0][0] if rows else None,
+        output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
+        answer=answer if loop else None,
+        problem=problem,
+        details={
+            "steps": int(loop[3]) if loop else None,
+            "atoms": int(loop[4]) if loop else None,
+            "loop_seconds": {} if end is None else _parts(lines[end:]),
+        },
+    )
+
+
+def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
+    """Atoms times steps."""
+    amount = (details.get("atoms") or 0) * (details.get("steps") or 0)
+    return Work(amount, "atom steps") if amount else None
+
+
+def untimed(prepared: Path) -> dict[str, float]:
+    """Nothing: LAMMPS needs no preparation that takes time."""
+    return {}
+
+
+def explain(errors: str) -> str | None:
+    """None: LAMMPS says on standard output why it gives up."""
+    return None
+
+
+def version(lines: list[Line]) -> str | None:
+    """Version as the first line has it (``29 Sep 2021 - Update 2``)."""
+    matches = (re.match(r"LAMMPS \((.+)\)", line.text) for line in lines)
+    return next((match[1] for match in matches if match), None)
+
+
+def _thermodynamics(lines: Sequence[Line]) -> list[tuple[float, Row]]:
+    """Rows of the thermodynamic output by column, each with its arrival in seconds."""
+    columns: list[str] = []
+    rows = []
+    for line in lines:
+        words = line.text.split()
+        if words[:1] == ["Step"]:
+            columns = words
+        elif words and len(words) == len(columns) and words[0].isdecimal():
+            rows.append((line.seconds, dict(zip(columns, map(tools.number, words), strict=True))))
+    return rows
+
+
+def _parts(lines: Sequence[Line]) -> dict[str, float]:
+    """Time of each part of the main loop, the mean of all ranks, in seconds."""
+    matches = (re.match(_PART, line.text) for line in lines)
+    found = {match[1]: tools.number(match[2]) for match in matches if match}
+    return {name: seconds for name, seconds in found.items() if seconds is not None}
+
+
+def _error(lines: Sequence[Line]) -> str | None:
+    matches = (re.match(r"ERROR(?: on proc \d+)?: (.+)", line.text) for line in lines)
+    said = next((match[1] for match in matches if match), None)
+    return None if said is None else f"LAMMPS stopped: {re.sub(r' [(][^ ()]+:[0-9]+[)]$', '', said)}"
+
+
+def _incomplete(
+    lines: Sequence[Line], rows: Sequence[tuple[float, Row]], loop: re.Match[str] | None, steps: int
+) -> str | None:
+    done = rows[-1][1]["Step"] if rows else 0
+    if loop is None or done != steps or int(loop[3]) != steps:
+        return f"incomplete: {done:g} of {steps} steps"
+    if tools.first_match(r"^Total wall time: \d+:\d\d:\d\d", lines) is None:
+        return "incomplete: no 'Total wall time' at the end"
+    return None
+
+
+def _other_processes(loop: re.Match[str] | None, processes: int) -> str | None:
+    ran_on = int(loop[2]) if loop else processes
+    return None if ran_on == processes else f"ran on {ran_on} processes, not {processes}"
+
+
+def _out_of_range(rows: Sequence[tuple[float, Row]], ranges: Mapping[str, Sequence[float]]) -> str | None:
+    """Say which column leaves its range first, and when."""
+    for _, row in rows:
+        for name, (low, high) in ranges.items():
+            value = row.get(name)
+            if value is None:
+                return f"diverged: {name} at step {row['Step']:g} is not there or no finite number"
+            if not low <= value <= high:
+                return f"diverged: {name} {value:.6g} at step {row['Step']:g} outside {low:g} to {high:g}"
+    return None

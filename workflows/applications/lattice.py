@@ -1,0 +1,196 @@
+"""Meshes of bent lattices of blocks, written as OpenFOAM's blockMeshDict.
+
+A lattice is a box of blocks, counted along u, v and w, some of them removed, that a function puts in place:
+it maps the lattice's own coordinates (block corners are at whole numbers) to space. Where it bends an edge,
+the edge is written with points in between. Lattices grow together where their corners meet, so a mesh can
+have slits, wedges, rings and bodies with sharp edges.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Point = tuple[float, float, float]
+Corner = tuple[int, int, int]
+
+_POINTS_OF_AN_EDGE = 15
+_DIGITS = 9
+"""Decimals of a coordinate: corners that agree in all of them are one."""
+
+# Corners of a block as blockMesh counts them, and its faces with their normals outward.
+_CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
+_FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
+_EDGES = tuple(
+    (a, b)
+    for a, b in itertools.combinations(range(8), 2)
+    if sum(abs(i - j) for i, j in zip(_CORNERS[a], _CORNERS[b], strict=True)) == 1
+)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A box of blocks that a function puts in place.
+
+    Attributes
+    ----------
+    cells : three sequences of int
+        Cells of each block along u, v and w; their lengths are the numbers of blocks.
+    place : callable
+        Position in space, metres, of (u, v, w); the axes are to be right-handed.
+    patch : callable
+        Name of the boundary patch of an outer face from the (u, v, w) of its centre. The coordinate along the
+        face's normal is a whole number, the two others are halves.
+    removed : callable
+        Whether the block whose lowest corner is (i, j, k) is left out.
+    growth : three sequences of float
+        Last cell's length over the first one's, of each block along u, v and w; 1 where a sequence is empty.
+    zone : str
+        Cell zone of all blocks; none where empty.
+    """
+
+    cells: tuple[Sequence[int], Sequence[int], Sequence[int]]
+    place: Callable[[float, float, float], Point]
+    patch: Callable[[float, float, float], str]
+    removed: Callable[[int, int, int], bool] = lambda i, j, k: False
+    growth: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
+    zone: str = ""
+
+    def blocks(self) -> list[Corner]:
+        """Lowest corners of the blocks that are there."""
+        everywhere = itertools.product(*(range(len(along)) for along in self.cells))
+        return [corner for corner in everywhere if not self.removed(*corner)]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Lattices that grow together where their corners meet, and the types of the patches by name."""
+
+    lattices: Sequence[Lattice]
+    patches: Mapping[str, str]
+
+
+@dataclass
+class _Parts:
+    vertices: dict[Point, int] = field(default_factory=dict)
+    edges: dict[tuple[int, int], tuple[Point, ...]] = field(default_factory=dict)
+    blocks: list[str] = field(default_factory=list)
+    faces: dict[frozenset[int], list[tuple[tuple[int, ...], str]]] = field(default_factory=dict)
+
+
+def cell_count(mesh: Mesh) -> int:
+    """Cells of the mesh."""
+    return sum(
+        math.prod(along[place] for along, place in zip(lattice.cells, corner, strict=True))
+        for lattice in mesh.lattices
+        for corner in lattice.blocks()
+    )
+
+
+def block_mesh_dict(mesh: Mesh) -> str:
+    """Write a mesh as the text of a blockMeshDict, without its FoamFile header.
+
+    Raises
+    ------
+    ValueError
+        A face has a patch that `mesh.patches` does not know, a patch has no face, more than two blocks share
+        a face, or two lattices bend one edge in two ways.
+    """
+    parts = _Parts()
+    for lattice in mesh.lattices:
+        for corner in lattice.blocks():
+            _add_block(parts, lattice, corner)
+    edges = [
+        f"    polyLine {start} {end} ({' '.join(map(_vector, points))})"
+        for (start, end), points in parts.edges.items()
+        if points
+    ]
+    sections = [
+        ("vertices", [f"    {_vector(point)}" for point in parts.vertices]),
+        ("edges", edges),
+        ("blocks", parts.blocks),
+        ("boundary", _boundary(parts, mesh.patches)),
+    ]
+    return "\n".join("\n".join([name, "(", *lines, ");", ""]) for name, lines in sections)
+
+
+def spread(count: int, weights: Sequence[float]) -> list[int]:
+    """Divide `count` cells, at least one each, in proportion to weights; rounded, so the sum may differ."""
+    return [max(1, round(count * weight / sum(weights))) for weight in weights]
+
+
+def between(stations: Sequence[float], place: float) -> float:
+    """Value at a place among stations, 0 being the first one: linear in between, and beyond the ends."""
+    low = min(int(place), len(stations) - 2)
+    return stations[low] + (place - low) * (stations[low + 1] - stations[low])
+
+
+def _add_block(parts: _Parts, lattice: Lattice, corner: Corner) -> None:
+    at = [tuple(float(c + d) for c, d in zip(corner, offset, strict=True)) for offset in _CORNERS]
+    numbers = [parts.vertices.setdefault(_position(lattice, uvw), len(parts.vertices)) for uvw in at]
+    for a, b in _EDGES:
+        if numbers[a] != numbers[b]:
+            _add_edge(parts, lattice, (numbers[a], at[a]), (numbers[b], at[b]))
+    cells = [along[place] for along, place in zip(lattice.cells, corner, strict=True)]
+    growth = [along[place] if along else 1 for along, place in zip(lattice.growth, corner, strict=True)]
+    parts.blocks.append(
+        f"    hex ({_join(numbers)}) {lattice.zone} ({_join(cells)}) simpleGrading ({_join(growth)})"
+    )
+    for face in _FACES:
+        loop = tuple(dict.fromkeys(numbers[place] for place in face))
+        if len(loop) > 2:
+            centre = [sum(at[place][axis] for place in face) / 4 for axis in range(3)]
+            whole = tuple(numbers[place] for place in face)
+            parts.faces.setdefault(frozenset(loop), []).append((whole, lattice.patch(*centre)))
+
+
+def _add_edge(parts: _Parts, lattice: Lattice, one: tuple[int, Point], other: tuple[int, Point]) -> None:
+    (start, first), (end, last) = sorted([one, other])
+    steps = [step / (_POINTS_OF_AN_EDGE + 1) for step in range(_POINTS_OF_AN_EDGE + 2)]
+    points = [
+        _position(lattice, tuple(a + (b - a) * step for a, b in zip(first, last, strict=True)))
+        for step in steps
+    ]
+    chord = math.dist(points[0], points[-1])
+    bent = any(
+        math.dist(points[0], point) + math.dist(point, points[-1]) > chord * (1 + 1e-9) for point in points
+    )
+    inner = tuple(points[1:-1]) if bent else ()
+    known = parts.edges.setdefault((start, end), inner)
+    if len(known) != len(inner) or any(
+        math.dist(a, b) > 1e-6 * chord for a, b in zip(known, inner, strict=True)
+    ):
+        raise ValueError(f"the edge from {_vector(points[0])} to {_vector(points[-1])} is bent in two ways")
+
+
+def _boundary(parts: _Parts, types: Mapping[str, str]) -> list[str]:
+    outer: dict[str, list[tuple[int, ...]]] = {name: [] for name in types}
+    for shared in parts.faces.values():
+        if len(shared) > 2:
+            raise ValueError(f"{len(shared)} blocks share the face {shared[0][0]}")
+        if len(shared) == 1:
+            face, name = shared[0]
+            if name not in outer:
+                raise ValueError(f"no type for the patch {name!r}; known: {', '.join(types)}")
+            outer[name].append(face)
+    if unused := [name for name, faces in outer.items() if not faces]:
+        raise ValueError(f"no face belongs to the patch {unused[0]!r}")
+    return [
+        f"    {name} {{ type {types[name]}; faces ({' '.join(f'({_join(face)})' for face in faces)}); }}"
+        for name, faces in outer.items()
+    ]
+
+
+def _position(lattice: Lattice, uvw: tuple[float, ...]) -> Point:
+    x, y, z = (round(value, _DIGITS) + 0.0 for value in lattice.place(*uvw))  # + 0.0: no minus zero
+    return x, y, z
+
+
+def _vector(point: Point) -> str:
+    return f"({' '.join(f'{value:.{_DIGITS}g}' for value in point)})"
+
+
+def _join(values: Sequence[float]) -> str:
+    return " ".join(f"{value:g}" for value in values)

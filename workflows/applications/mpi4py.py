@@ -1,0 +1,139 @@
+"""Benchmarks of the network in mpi4py: staging and starting a case's program, and reading what it prints.
+
+A case's folder holds its program; the parameters of the size are in ``parameters.json``. What the programs
+share, `workflows.benchmarks`, is copied beside them, so that it is part of a case's digest. A program prints
+JSON, an object a line: ``{"started": {...}}`` when all ranks are up, and at the end ``{"finished": {...}}`` with
+``seconds`` and ``answer``. What else there is in the two is kept in the record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import tools
+from workflows.domain import Case, InputError, Line, Reading, Work
+
+_SHARED = Path(__file__).parents[1] / "benchmarks"
+_PARAMETERS = "parameters.json"
+_ABORTED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*|^mpirun noticed that .*", re.M)
+
+
+def programs(case: Case) -> list[str]:
+    """None but Python, which runs this and has mpi4py."""
+    return []
+
+
+def inputs(case: Case) -> dict[str, bytes]:
+    """Files of the case's folder, the parameters of the size, and the modules that programs share.
+
+    Raises
+    ------
+    InputError
+        The case has no such program, or a file that is written here.
+    """
+    own, program = tools.case_files(case), case.settings["program"]
+    where = case.folder / "case.yaml"
+    if program not in own:
+        raise InputError(f"{where}: settings.program: there is no {program!r} beside it")
+    modules = [_SHARED.parent / "__init__.py", *sorted(_SHARED.glob("*.py"))]
+    shared = {path.relative_to(_SHARED.parents[1]).as_posix(): path.read_bytes() for path in modules}
+    made = shared | {_PARAMETERS: (json.dumps(case.parameters, indent=1) + "\n").encode()}
+    if twice := sorted(own.keys() & made.keys()):
+        raise InputError(f"{case.folder / twice[0]}: not for the case: it is written for every run")
+    return own | made
+
+
+def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
+    """Write the input files; nothing depends on the process count."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tools.require_empty(folder)
+    tools.write_files(inputs(case), folder)
+
+
+def stage(case: Case, prepared: Path, folder: Path) -> None:
+    """Fill `folder` with links to what is prepared."""
+    tools.require_empty(folder)
+    tools.link_contents(prepared, folder)
+
+
+def command(case: Case, processes: int) -> list[str]:
+    """Program of one rank, under mpi4py's runner, which aborts all ranks where one raises an exception."""
+    return [sys.executable, "-m", "mpi4py", case.settings["program"]]
+
+
+def environment(case: Case) -> dict[str, str]:
+    """Environment of every rank.
+
+    Without threads (as ``MPI_Init`` in C), since the library's locks would cost time at each message;
+    compiled modules are not written into prepared folders.
+    """
+    own = {"MPI4PY_RC_THREADS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    return own | case.settings["environment"]
+
+
+def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+    """Read the output of one run.
+
+    Returns
+    -------
+    Reading
+        ``seconds`` and ``answer`` as the program says; `details` holds all the rest.
+    """
+    started = _said("started", lines)
+    finished = _said("finished", lines)
+    if started is None or finished is None:
+        missing = "ready" if started is None else "finished"
+        return Reading(None, started and started[0], None, None, f"incomplete: never {missing}")
+    (startup_seconds, about), (end, told) = started, finished
+    seconds, answer = told.pop("seconds", None), told.pop("answer", None)
+    problem = None
+    if not isinstance(seconds, int | float):
+        problem = f"incomplete: no seconds, but {seconds!r}"
+    elif case.answer and not isinstance(answer, int | float):
+        problem = f"incomplete: no {case.answer.quantity}, but {answer!r}"
+    elif case.answer:
+        problem = tools.impossible(answer, case.answer)
+    return Reading(
+        seconds=seconds if isinstance(seconds, int | float) else None,
+        startup_seconds=startup_seconds,
+        output_seconds=lines[-1].seconds - end,
+        answer=answer if isinstance(answer, int | float) else None,
+        problem=problem,
+        details={"about": about, **told},
+    )
+
+
+def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
+    """None: a benchmark has no work of its own."""
+    return None
+
+
+def explain(errors: str) -> str | None:
+    """Last exception that a rank raised, or what mpirun says of a rank that died."""
+    found = _ABORTED.findall(errors)
+    return found[-1].strip() if found else tools.last_text(errors)
+
+
+def version(lines: list[Line]) -> str | None:
+    """Version of mpi4py."""
+    started = _said("started", lines)
+    return started[1].get("mpi4py") if started else None
+
+
+def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
+    """Find the last line of a kind; gives when it came and what is in it. A cut-off line is none."""
+    start = f'{{"{what}": '
+    for line in reversed(lines):
+        if line.text.startswith(start):
+            try:
+                told = json.loads(line.text)[what]
+            except ValueError:
+                continue
+            if isinstance(told, dict):
+                return line.seconds, told
+    return None

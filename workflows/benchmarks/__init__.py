@@ -1,0 +1,1 @@
+"""What the network benchmarks of cases/mpi4py share. It is copied beside the program of every run."""

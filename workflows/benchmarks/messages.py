@@ -1,0 +1,66 @@
+"""Messages of a benchmark: their sizes, the memory that they are in, and what they must hold."""
+
+from __future__ import annotations
+
+import mmap
+from itertools import takewhile
+
+PERTURBATION = 3
+"""Bytes by which NetPIPE goes below and above each power of two, to show effects of alignment."""
+
+_PERIOD = 251
+"""Length after which the content repeats: a prime, so that a shifted message is a wrong one."""
+
+
+def powers(largest: int, smallest: int = 1) -> list[int]:
+    """Powers of two from `smallest`, itself one, to `largest`, in bytes."""
+    return list(takewhile(lambda size: size <= largest, (smallest << place for place in range(64))))
+
+
+def netpipe_sizes(largest: int, perturbation: int) -> list[int]:
+    """Sizes of a sweep: 0, the powers of two, and from 16 bytes on those just below and above each.
+
+    Parameters
+    ----------
+    largest : int
+        Bytes; nothing above it is sent.
+    perturbation : int
+        Bytes below and above; 0 for the powers alone.
+
+    Returns
+    -------
+    list of int
+        Rising, each once.
+    """
+    near = {
+        size + change
+        for size in powers(largest)
+        for change in (-perturbation, 0, perturbation)
+        if change == 0 or size >= 16
+    }
+    return sorted({0, *(size for size in near if size <= largest)})
+
+
+def pages(size: int) -> mmap.mmap:
+    """Memory of at least `size` bytes in touched pages of 4 KiB.
+
+    The kernel is asked for no huge pages: NumPy asks for them from 4 MiB on, which makes large messages up
+    to three times faster than those of a C program. A page that was never written is a shared page of
+    zeros, which is faster to send than any real one.
+    """
+    memory = mmap.mmap(-1, max(size, mmap.PAGESIZE))
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    memory.write(b"\xff" * len(memory))
+    return memory
+
+
+def content(seed: int, size: int) -> bytes:
+    """What a message of `size` bytes holds; it differs from that of the next 250 seeds in every byte."""
+    start = seed % _PERIOD
+    period = bytes((start + place) % _PERIOD for place in range(_PERIOD))
+    return (period * (size // _PERIOD + 1))[:size]
+
+
+def wrong_bytes(got: bytes, wanted: bytes) -> int:
+    """Count the bytes that differ between two messages of one length."""
+    return 0 if got == wanted else sum(one != other for one, other in zip(got, wanted, strict=True))

@@ -1,0 +1,215 @@
+"""Two processes that exchange messages: in turn, both at once, while they work, and many pairs of them.
+
+Persistent requests keep what Python adds low: at each message only ``Start`` and ``Wait`` are called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations, repeat
+
+from mpi4py import MPI
+
+from workflows.benchmarks.messages import content, netpipe_sizes, pages, powers, wrong_bytes
+from workflows.benchmarks.sweep import Row, Task, Tasks
+
+_LOOPS_PER_SECOND = 5e7
+"""Rough speed of the loop that stands for work; what it really takes is measured."""
+
+
+class Side:
+    """One side of a pair: a message to the partner and one from it, in memory that is used again."""
+
+    def __init__(self, comm: MPI.Comm, largest: int) -> None:
+        self.comm = comm
+        self.sent, self.received = pages(largest), pages(largest)
+
+    def fill(self, size: int) -> Callable[[int], None]:
+        """Give what puts a round's content of this rank into the message to send."""
+
+        def fill(number: int) -> None:
+            self.sent[:size] = content(2 * self.comm.rank + number, size)
+
+        return fill
+
+    def check(self, size: int, partner: int) -> Callable[[int], int]:
+        """Give what counts wrong bytes in the message received."""
+        return lambda number: wrong_bytes(self.received[:size], content(2 * partner + number, size))
+
+    @contextmanager
+    def requests(self, size: int, partner: int) -> Iterator[tuple[MPI.Prequest, MPI.Prequest]]:
+        """Persistent requests to send and to receive `size` bytes."""
+        send = self.comm.Send_init([self.sent, size, MPI.BYTE], partner)
+        receive = self.comm.Recv_init([self.received, size, MPI.BYTE], partner)
+        try:
+            yield send, receive
+        finally:
+            send.Free()
+            receive.Free()
+
+
+def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> Iterator[Task]:
+    """Half a round trip between two ranks by the clock of the first; on one process, to itself."""
+    if first == last:
+        yield from exchange(side, first, size, seconds, {})
+        return
+    rank = side.comm.rank
+    if rank not in (first, last):
+        yield _idle(size, seconds, messages=2, moved=size)
+        return
+    partner = last if rank == first else first
+    with side.requests(size, partner) as (send, receive):
+        one, other = (send, receive) if rank == first else (receive, send)
+        start_one, end_one, start_other, end_other = one.Start, one.Wait, other.Start, other.Wait
+
+        def iterate(count: int) -> None:
+            for _ in repeat(None, count):
+                start_one()
+                end_one()
+                start_other()
+                end_other()
+
+        yield Task(
+            {"bytes": size},
+            iterate,
+            side.fill(size),
+            side.check(size, partner),
+            seconds,
+            times_it=rank == first,
+            messages=2,
+            moved_bytes=size,
+        )
+
+
+def exchange(
+    side: Side, partner: int | None, size: int, seconds: float, labels: Row, loops: int = 0
+) -> Iterator[Task]:
+    """Send to the partner and receive from it at once, doing so many loops of work meanwhile."""
+    moved = 2 * size * labels.get("pairs", 1)
+    together = "pairs" in labels
+    if partner is None:
+        yield _idle(size, seconds, labels, moved=moved, together=together)
+        return
+    with side.requests(size, partner) as (send, receive):
+        start_send, end_send, start, end = send.Start, send.Wait, receive.Start, receive.Wait
+
+        def iterate(count: int) -> None:
+            for _ in repeat(None, count):
+                start()
+                start_send()
+                for _ in repeat(None, loops):
+                    pass
+                end()
+                end_send()
+
+        yield Task(
+            {"bytes": size, **labels},
+            iterate,
+            side.fill(size),
+            side.check(size, partner),
+            seconds,
+            moved_bytes=moved,
+            together=together,
+        )
+
+
+def _idle(
+    size: int,
+    seconds: float,
+    labels: Row | None = None,
+    *,
+    moved: int,
+    messages: int = 1,
+    together: bool = False,
+) -> Task:
+    """The task of a rank that only waits."""
+    return Task(
+        {"bytes": size, **(labels or {})},
+        iterate=lambda count: None,
+        fill=lambda number: None,
+        check=lambda number: 0,
+        seconds=seconds,
+        times_it=False,
+        messages=messages,
+        moved_bytes=moved,
+        together=together,
+    )
+
+
+def pingpong_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float) -> Tasks:
+    """Ping-pong between the first and the last rank over all sizes."""
+    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
+    for size in sizes:
+        yield from ping_pong(side, 0, comm.size - 1, size, seconds / len(sizes))
+
+
+def sendrecv_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float) -> Tasks:
+    """Exchange between the first and the last rank over all sizes."""
+    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
+    partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
+    for size in sizes:
+        yield from exchange(side, partner, size, seconds / len(sizes), {})
+
+
+def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: float) -> Tasks:
+    """Ping-pong of a small and a large message between every two ranks, one pair after the other."""
+    side = Side(comm, max(small_bytes, large_bytes))
+    couples = list(combinations(range(comm.size), 2)) or [(0, 0)]
+    for first, last in couples:
+        for size in (small_bytes, large_bytes):
+            for task in ping_pong(side, first, last, size, seconds / len(couples) / 2):
+                task.labels.update(source=first, target=last)
+                yield task
+
+
+def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
+    """Exchange in 1, 2, 4 ... pairs at once: rank r of the first half with rank r of the second.
+
+    Ranks are numbered node by node, so on two nodes all pairs share the nodes' two adapters.
+    """
+    side, half = Side(comm, largest_bytes), comm.size // 2
+    sizes = [0, *powers(largest_bytes, smallest=8)]
+    counts = sorted({*powers(half), half}) if half else [1]
+    for pairs in counts:
+        partner = (comm.rank + half) % (2 * half) if half and comm.rank < 2 * half else None
+        active = half == 0 or (partner is not None and comm.rank % half < pairs)
+        for size in sizes:
+            labels = {"pairs": pairs}
+            share = seconds / len(sizes) / len(counts)
+            yield from exchange(side, (partner if half else 0) if active else None, size, share, labels)
+
+
+def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
+    """Time an exchange alone, work alone, and work during the exchange, over all sizes.
+
+    With work that takes twice as long as the exchange, what the exchange adds to it is the
+    processor's overhead, and the rest of the exchange's time is available to the application.
+    """
+    side, sizes = Side(comm, largest_bytes), [0, *powers(largest_bytes)]
+    partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
+    for size in sizes:
+        share = seconds / len(sizes) / 5
+        alone: Row = yield from _told(exchange(side, partner, size, share, {"part": "exchange"}))
+        loops = math.ceil(2 * alone["seconds_p50"] * _LOOPS_PER_SECOND)
+        yield _work(comm, size, loops, 2 * share, partner is not None)
+        yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
+
+
+def _told(tasks: Iterator[Task]) -> Tasks:
+    """Pass on the only task of an iterator, and return its row."""
+    (task,) = [next(tasks)]
+    row = yield task
+    tasks.close()
+    return row
+
+
+def _work(comm: MPI.Comm, size: int, loops: int, seconds: float, active: bool) -> Task:
+    def iterate(count: int) -> None:
+        for _ in repeat(None, count):
+            for _ in repeat(None, loops):
+                pass
+
+    idle = _idle(size, seconds, {"part": "work"}, moved=0)
+    return idle if not active else Task(idle.labels, iterate, idle.fill, idle.check, seconds)

@@ -1,0 +1,251 @@
+"""Measuring a benchmark message size by message size, in short batches; `main` is what a program calls.
+
+A program is a generator of tasks that all ranks run alike. What it is sent for a task is the task's row, the
+same on every rank. Whatever is decided while measuring is decided from times that all ranks know, so no rank
+can wait for one that does something else. Every count is bounded by the seconds of its task; a network that
+hangs is ended by the time limit of the run, and an exception on one rank by ``python -m mpi4py``.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mpi4py
+from mpi4py import MPI
+
+PERCENTILES = (5, 25, 50, 75, 95)
+BATCH_SECONDS = 1e-4
+"""A batch is at least one message, and as many as take this long: the clock's own cost is then nothing."""
+
+FEWEST_BATCHES = 3
+MOST_BATCHES = 200
+_WARM_UP_SHARE = 0.1
+_AGREEMENTS = 10
+"""Times that the ranks agree during a task on whether its time is over."""
+
+Row = dict[str, Any]
+Tasks = Generator["Task", Row, None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One message size of a benchmark, as one rank takes part in it.
+
+    Attributes
+    ----------
+    labels : dict
+        What the row is of: ``bytes`` (None where there is no message), and what else tells it from others.
+    iterate : callable
+        Does so many iterations.
+    fill : callable
+        Fills what is sent with the content of round 0 or 1.
+    check : callable
+        Counts the bytes received that are not of that round.
+    seconds : float
+        What the task may take; more only where even `FEWEST_BATCHES` messages do.
+    times_it : bool
+        Whether the time of this rank counts.
+    messages : int
+        Messages one after the other in an iteration: a time is divided by it (2 in a ping-pong).
+    moved_bytes : int or None
+        Bytes that all processes together send in the time of one message; None for a collective.
+    multiple : int
+        Iterations of a batch are a multiple of it.
+    together : bool
+        Whether ranks wait for each other before each batch.
+    """
+
+    labels: Row
+    iterate: Callable[[int], None]
+    fill: Callable[[int], None]
+    check: Callable[[int], int]
+    seconds: float
+    times_it: bool = True
+    messages: int = 1
+    moved_bytes: int | None = None
+    multiple: int = 1
+    together: bool = False
+
+
+@dataclass
+class Progress:
+    """Rows that were measured, and wrong bytes on all ranks."""
+
+    rows: list[Row] = field(default_factory=list)
+    wrong_bytes: int = 0
+
+
+def main(program: Callable[..., Tasks]) -> None:
+    """Run a benchmark with the parameters of the case's size, and print what it gave.
+
+    Rank 0 prints two lines of JSON: ``started`` when all ranks are up, and ``finished`` with the seconds, the
+    answer (wrong bytes), and the rows. Nothing is printed between, as whoever passes it on takes CPU time.
+
+    Parameters
+    ----------
+    program : callable
+        Takes the communicator and the parameters; gives the tasks.
+    """
+    comm = MPI.COMM_WORLD
+    parameters = json.loads(Path("parameters.json").read_text())
+    known = list(inspect.signature(program).parameters)[1:]
+    if set(parameters) != set(known):
+        odd = sorted(set(parameters) ^ set(known))[0]
+        sys.exit(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")
+    comm.Barrier()
+    if comm.rank == 0:
+        print(json.dumps({"started": about()}), flush=True)
+    before = os.times()
+    progress = run(comm, program(comm, **parameters))
+    after = os.times()
+    cpu = {"user_seconds": after.user - before.user, "system_seconds": after.system - before.system}
+    cpu = comm.gather(cpu)
+    if comm.rank == 0:
+        finished = {
+            "seconds": summary([row["seconds_p50"] for row in progress.rows if row["summary"]]),
+            "answer": progress.wrong_bytes,
+            "rows": progress.rows,
+            "cpu": cpu,
+        }
+        print(json.dumps({"finished": finished}), flush=True)
+
+
+def about() -> dict[str, Any]:
+    """What runs: versions, and how the machine treats huge pages."""
+    huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return {
+        "mpi4py": mpi4py.__version__,
+        "python": platform.python_version(),
+        "library": MPI.Get_library_version().split("\n", 1)[0].strip("\0 "),
+        "page_bytes": os.sysconf("SC_PAGE_SIZE"),
+        "transparent_huge_pages": huge.read_text().strip() if huge.exists() else None,
+    }
+
+
+def run(comm: MPI.Comm, tasks: Tasks) -> Progress:
+    """Measure one task after the other."""
+    progress = Progress()
+    row = None
+    gc.disable()
+    while True:
+        try:
+            task = next(tasks) if row is None else tasks.send(row)
+        except StopIteration:
+            return progress
+        row, wrong = measure(comm, task)
+        progress.rows.append(row)
+        progress.wrong_bytes += wrong
+
+
+def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
+    """Warm up, time and check one task; a different content is sent in each of the two.
+
+    Returns
+    -------
+    dict
+        The labels, ``n`` batches of ``iterations`` each, percentiles over the batches of the time of one
+        message (mean over the ranks that time it), the lowest and highest rank's median, the
+        share of a core that the ranks were busy for, and whether the row is part of the summary time.
+    int
+        Wrong bytes on all ranks.
+    """
+    task.fill(0)
+    comm.Barrier()
+    each = _warm_up(comm, task)
+    wrong = task.check(0)
+    iterations = task.multiple * max(1, round(BATCH_SECONDS / each / task.multiple))
+    most = int(min(max(task.seconds / (iterations * each), FEWEST_BATCHES), MOST_BATCHES))
+    task.fill(1)
+    comm.Barrier()
+    times, busy = _batches(comm, task, iterations, most)
+    wrong += task.check(1)
+    of_ranks = [one for one in comm.allgather(times if task.times_it else None) if one]
+    factor = 1 / (iterations * task.messages)
+    batches = [factor * statistics.fmean(batch) for batch in zip(*of_ranks, strict=True)]
+    medians = [factor * statistics.median(times) for times in of_ranks]
+    size = task.labels["bytes"]
+    row = {
+        **task.labels,
+        "summary": not size or size & (size - 1) == 0,
+        "n": len(times),
+        "iterations": iterations,
+        "moved_bytes": task.moved_bytes,
+        **{f"seconds_p{share}": percentile(batches, share) for share in PERCENTILES},
+        "seconds_lowest_rank": min(medians),
+        "seconds_highest_rank": max(medians),
+        "busy_share": comm.allreduce(busy) / comm.size,
+    }
+    return row, comm.allreduce(wrong)
+
+
+def _warm_up(comm: MPI.Comm, task: Task) -> float:
+    """Iterate until the warm-up's time is over; gives the least seconds of one iteration.
+
+    What comes first also waits for connections to be made; its time counts only where there is no other.
+    """
+    limit = min(_WARM_UP_SHARE * task.seconds, 10 * BATCH_SECONDS)
+    iterations, least, spent = task.multiple, math.inf, 0.0
+    while True:
+        start = MPI.Wtime()
+        task.iterate(iterations)
+        seconds = comm.allreduce(MPI.Wtime() - start, MPI.MAX)
+        first, spent, least = spent == 0, spent + seconds, min(least, seconds / iterations)
+        if spent >= (task.seconds if first else limit):
+            return least
+        iterations *= 1 if first else 2
+
+
+def _batches(comm: MPI.Comm, task: Task, iterations: int, most: int) -> tuple[list[float], float]:
+    """Time up to so many batches, fewer where they take longer than the task may.
+
+    Returns
+    -------
+    list of float
+        Seconds of each batch on this rank, as many on every rank.
+    float
+        Share of the time that this rank's core was busy for it.
+    """
+    times: list[float] = []
+    elapsed = busy = 0.0
+    iterate, clock = task.iterate, MPI.Wtime
+    while len(times) < most and (not times or comm.allreduce(elapsed, MPI.MAX) < task.seconds):
+        began, busy_before = clock(), time.process_time()
+        for _ in range(min(max(most // _AGREEMENTS, FEWEST_BATCHES), most - len(times))):
+            if task.together:
+                comm.Barrier()
+            start = clock()
+            iterate(iterations)
+            times.append(clock() - start)
+        elapsed += clock() - began
+        busy += time.process_time() - busy_before
+    return times, busy / elapsed
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Percentile by linear interpolation between the sorted values (NumPy's default)."""
+    ordered = sorted(values)
+    place = share / 100 * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def summary(seconds: list[float]) -> float:
+    """Geometric mean of times.
+
+    The ratio of two such means is the geometric mean of the ratios, so that each message size counts alike
+    in a comparison; in a sum, the largest message would be all that counts.
+    """
+    return math.exp(statistics.fmean(math.log(one) for one in seconds))

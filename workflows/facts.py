@@ -1,0 +1,172 @@
+"""The facts of a study that its report states besides numbers."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from analysis.precision import half_widths
+from analysis.records import complete_runs
+from analysis.request import settings_of
+from analysis.tables import make_tables
+from workflows.design import LeftOut
+from workflows.plan import Plan
+from workflows.records import Record
+from workflows.sites import known_facts
+from workflows.stopping import Stopping, core_hours, judge
+
+VERSION = "0.1.0"
+
+
+def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
+    """What a report states besides numbers: study, cases, interconnects, machine, versions."""
+    study = plan.study
+    machine: dict[str, Any] = {}
+    if records:
+        machine = records[-1]["machine"] | {"mpi": records[-1]["mpi"], "applications": _versions(records)}
+    known = known_facts(study)
+    made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    if study.site:
+        own = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
+        known["sites"][study.site] = own
+    return {
+        "study": _study_facts(plan, runs) | {"until": _until_facts(plan, runs, records)},
+        "cases": {series: _series_facts(plan, series) for series in plan.study.cases}
+        | _others(known["cases"], plan.study.cases),
+        **_request(plan, runs),
+        "interconnects": {
+            name: {"title": one.title, "kind": one.kind, "description": one.description}
+            for name, one in plan.interconnects.items()
+        }
+        | _others(known["interconnects"], plan.interconnects),
+        "sites": known["sites"],
+        "left_out": [asdict(one) for one in [*plan.left_out, *unread]],
+        "machine": machine,
+        "runs": {
+            "planned": len(plan.repetitions) + len(runs) - len(records),
+            "recorded": len(runs),
+            "invalid": int((~runs["valid"]).sum()),
+        },
+        "made": made,
+        "version": VERSION,
+    }
+
+
+def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
+    return {name: about for name, about in known.items() if name not in own}
+
+
+def _study_facts(plan: Plan, runs: pd.DataFrame) -> dict[str, Any]:
+    study = plan.study
+    return {
+        "name": study.name,
+        "title": study.title,
+        "question": study.question,
+        "blocks": plan.blocks,
+        "scaling": study.scaling,
+        "seed": study.seed,
+        "baselines": baselines(plan, runs),
+        "compare_kinds": [list(pair) for pair in study.compare_kinds],
+        "compare_sites": [list(pair) for pair in study.compare_sites],
+        "file": str(study.file),
+    }
+
+
+def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopping:
+    """Apply the stopping rule of a study that goes on until a target, to the figures that its report has.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of a study with a target.
+    runs, records
+        As `workflows.collect.runs_table` gives them.
+    """
+    settings = settings_of(_study_facts(plan, runs), _request(plan, runs)["settings"])
+    widths = pd.Series(dtype=float)
+    if runs["valid"].any():
+        widths = half_widths(make_tables(complete_runs(runs), settings))
+    return judge(plan.study, plan.blocks, widths, core_hours(records))
+
+
+def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, Any] | None:
+    """The target of a study, how far it is from it and why it stopped; None without one."""
+    if plan.study.until is None:
+        return None
+    own = runs.head(len(records))
+    return {
+        **asdict(plan.study.until),
+        "least_blocks": plan.study.blocks,
+        "limit_core_hours": plan.study.limits.core_hours,
+        **asdict(stopping(plan, own, records)),
+    }
+
+
+def _request(plan: Plan, runs: pd.DataFrame) -> dict[str, Any]:
+    """What is asked of the analysis; a reference interconnect that did not run here is left out."""
+    settings = dict(plan.request["settings"])
+    if settings.get("reference_interconnect") not in set(runs["interconnect"].dropna()):
+        settings.pop("reference_interconnect", None)
+    return {**plan.request, "settings": settings}
+
+
+def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
+    """Baselines of a study: those it names, and the first that ran of each kind that has none."""
+    ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
+    order = {name: place for place, name in enumerate(plan.study.interconnects)}
+    pairs = sorted(
+        zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
+    )
+    chosen = {kind: name for name, kind in reversed(pairs)}
+    named = {name: kind for name, kind in pairs if name in plan.study.baselines}
+    return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
+
+
+def _series_facts(plan: Plan, series: str) -> dict[str, Any]:
+    """Facts of a case; in a weak study, those that its sizes share, and each size's own answer."""
+    if not plan.study.sizes:
+        return _case_facts(plan, series)
+    sizes = plan.study.sizes[series]
+    parts = [_case_facts(plan, plan.study.case_at(series, count)) for count in plan.study.processes]
+    told = ", ".join(f"{sizes[count]} on {count}" for count in plan.study.processes)
+    shared = parts[0] | {"size": f"{told} processes", "published_case": None}
+    if shared["answer"]:
+        values = [part["answer"]["reference"] for part in parts]
+        shared["answer"] = {
+            key: value for key, value in shared["answer"].items() if key not in ("reference", "source")
+        }
+        shared["answer"]["references"] = dict(zip(sizes.values(), values, strict=True))
+    return shared
+
+
+def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
+    case, file = plan.cases[name], plan.reference_file(name)
+    reference = json.loads(file.read_text()) if file.exists() else {"value": None, "source": None}
+    return {
+        "title": case.title,
+        "application": case.application,
+        "size": case.size,
+        "description": case.description,
+        "stands_for": case.stands_for,
+        "published_case": case.published_case,
+        "answer": case.answer
+        and {
+            "quantity": case.answer.quantity,
+            "unit": case.answer.unit,
+            "tolerance": case.answer.tolerance,
+            "reference": reference["value"],
+            "source": reference["source"],
+        },
+    }
+
+
+def _versions(records: list[Record]) -> dict[str, str]:
+    found = {(record["application"], record["version"]) for record in records if record["version"]}
+    return {
+        name: ", ".join(sorted(version for other, version in found if other == name)) for name, _ in found
+    }

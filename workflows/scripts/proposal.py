@@ -1,0 +1,39 @@
+"""Print the scaling table for a proposal: a page, and tables to paste."""
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.decision_schemas import conform
+from analysis.labels import Labels
+from analysis.proposal_page import choose, page
+from analysis.proposal_sheets import sheets, to_latex, write_word
+from analysis.records import TableError, read_runs
+from analysis.report import read_tables
+from analysis.request import request_of
+from analysis.sites import told_apart
+from workflows.report.pdf import write_proposal
+
+
+def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> None:
+    """Write the page of the chosen curves as PDF, and all curves for LaTeX and Word."""
+    known = json.loads(Path(facts).read_text(encoding="utf-8"))
+    request = request_of(known)
+    _, found, titled = told_apart(read_runs(runs, may_be_empty=True), read_tables(Path(tables)), known)
+    labels, level = Labels(titled), request.settings.level
+    table = found.get("proposal", conform("proposal", pd.DataFrame()))
+    choice = choose(table, request.rule, labels, known["proposal_interconnect"], level)
+    write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), Path(pdf))
+    every = sheets(table, request.rule, labels, level)
+    Path(tex).write_text(to_latex(every), encoding="utf-8")
+    write_word(every, docx, labels.title)
+
+
+if "snakemake" in globals():
+    inputs, outputs = snakemake.input, snakemake.output
+    try:
+        main(inputs.runs, inputs.tables, inputs.facts, outputs.pdf, outputs.tex, outputs.docx)
+    except TableError as error:
+        sys.exit(f"nodeworth: {error}")
