@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 from workflows import inputs
 from workflows.applications import application
-from workflows.domain import Answer, Case, InputError
+from workflows.domain import Answer, Case, InputError, Option
 
 
 def load_case(name: str, cases: Path, where: str | None = None) -> Case:
@@ -18,8 +20,9 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     Parameters
     ----------
     name : str
-        ``elbow_segregated`` at its own size, ``elbow_segregated-4k`` at another one. A case that is
-        named with its own size is the same case as without, and gets the name without.
+        ``elbow_segregated`` at its own size, ``elbow_segregated-4k`` at another one; an option of the
+        case comes last (``water_ccsd-w4-polling``, ``water_ccsd-polling``). A case that is named with
+        its own size is the same case as without, and gets the name without.
     cases : Path
         Folder of the cases.
     where : str, optional
@@ -28,16 +31,17 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     Raises
     ------
     InputError
-        Unknown case or size, or a wrong case.yaml: one line with what is known or allowed.
+        Unknown case, size or option, or a wrong case.yaml: one line with what is known or allowed.
     """
-    case_name, dash, wanted = name.partition("-")
+    case_name, *wanted = name.split("-")
     file = find(case_name, cases, where)
     document = read_case_file(file)
     sizes = document["sizes"]
     own = inputs.choose(document["size"], sizes, "size", f"{file}: size")
-    size = inputs.choose(wanted, sizes, "size", where or f"case {name}") if dash else own
+    option = wanted.pop() if wanted and wanted[-1] in document.get("options", {}) else None
+    size = inputs.choose("-".join(wanted), sizes, "size", where or f"case {name}") if wanted else own
     return Case(
-        name=case_name if size == own else f"{case_name}-{size}",
+        name="-".join(part for part in (case_name, None if size == own else size, option) if part),
         application=document["application"],
         size=size,
         title=document["title"],
@@ -50,7 +54,43 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         description=document["description"],
         stands_for=document["stands_for"],
         published_case=sizes[size].get("published_case"),
+        option=_option(option, document["options"][option]) if option else None,
     )
+
+
+def size_at_scale(case: Case, scale: float, where: str) -> str:
+    """Choose the size of a case that is nearest to a share of its own one, by ratio.
+
+    How large a size is, is in its name: a number, with ``k`` for thousand and a letter before it where it
+    counts something else than cells (``3600k``, ``w12``). A size of another name (``smoke``) is not chosen.
+
+    Parameters
+    ----------
+    case : Case
+        At its own size.
+    scale : float
+        Above 0.
+    where : str
+        File and key that hold its name, for messages.
+
+    Raises
+    ------
+    InputError
+        The case's own size is not named by a number.
+    """
+    sizes = read_case_file(case.folder / "case.yaml")["sizes"]
+    known = {size: amount for size in sizes if (amount := _amount(size))}
+    if case.size not in known:
+        raise InputError(
+            f"{where}: {case.name!r} cannot be scaled: its size {case.size!r} is no number as 32k or w12"
+        )
+    wanted = scale * known[case.size]
+    return min(known, key=lambda size: abs(math.log(known[size] / wanted)))
+
+
+def _amount(size: str) -> float | None:
+    match = re.fullmatch(r"[a-z]?(\d+(?:\.\d+)?)(k?)", size)
+    return float(match[1]) * (1000 if match[2] else 1) if match else None
 
 
 def find(name: str, cases: Path, where: str | None = None) -> Path:
@@ -94,6 +134,8 @@ def read_case_file(file: Path) -> dict[str, Any]:
     low, high = document.get("answer", {}).get("possible", (0, 1))
     if not low < high:
         raise InputError(f"{file}: answer.possible: {low:g} is not below {high:g}")
+    if both := sorted(document.get("options", {}).keys() & document["sizes"].keys()):
+        raise InputError(f"{file}: options.{both[0]}: a size has that name")
     return document
 
 
@@ -109,6 +151,10 @@ def _answer(answer: dict[str, Any] | None, size: dict[str, Any]) -> Answer | Non
     )
 
 
+def _option(name: str, option: dict[str, Any]) -> Option:
+    return Option(name, option["servers_per_process"], option["environment"])
+
+
 def _settings(document: dict[str, Any]) -> dict[str, Any]:
     """Complete the application's settings with the defaults that their schema states."""
     schema = f"case_{document['application']}"
@@ -119,12 +165,14 @@ def _settings(document: dict[str, Any]) -> dict[str, Any]:
 def digest(case: Case) -> str:
     """SHA-256 (hexadecimal) of everything about a case that changes its runs.
 
-    That is its input files as they are written for this size, its parameters and its settings. How the
+    That is its input files as they are written for this size, its parameters, settings and option. How the
     output is read and judged (``settings.read``, ``answer``), descriptions and planning numbers are left
     out: they change what a record means and not what was run.
     """
     settings = {key: value for key, value in case.settings.items() if key != "read"}
     head = {"application": case.application, "parameters": case.parameters, "settings": settings}
+    if case.option:
+        head["option"] = [case.option.servers_per_process, case.option.environment]
     total = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name, content in sorted(application(case.application).inputs(case).items()):
         total.update(f"\n{name} {len(content)}\n".encode())

@@ -105,6 +105,8 @@ def _section(name: str, document: dict[str, Any], rows: Rows) -> str:
             f"\n**Answer:** {answer['quantity']} in {answer['unit']}, right within {answer['tolerance']:g} "
             f"of the golden answer. {_wrapped(answer['reason'])}"
         )
+    for option, facts in document.get("options", {}).items():
+        parts.append(f"\n**Option `{option}`:** {_wrapped(facts['description'])}")
     heads = ("size", "parameters", "golden answer", "how it was made", "off, serial", "off, 2 ranks")
     parts.append("\n" + _table(heads, [_size_row(name, size, sizes[size], rows) for size in ordered]))
     heads = ("size", "cells", "iterations", "s/iteration", "on 2 ranks", "run, s", "memory, MB", "mesh, s")

@@ -70,7 +70,7 @@ def points(
         usable = [interconnects[one] for one in study.interconnects if one in interconnects]
         placements = study.processes_per_node or (None,)
         for level, interconnect, per_node in product(study.oversubscription, usable, placements):
-            point = _point(name, interconnect, processes, level, per_node)
+            point = _point(cases[name], interconnect, processes, level, per_node)
             reason = _impossible(point, cases[name], interconnect, study)
             if not reason and excluded(point, study):
                 reason = "excluded by the study"
@@ -100,16 +100,24 @@ def _counts(point: Point) -> tuple[int, int, int | None]:
     return point.processes, point.oversubscription, point.processes_per_node
 
 
-def _point(case: str, interconnect: Interconnect, processes: int, level: int, per_node: int | None) -> Point:
-    cores = -(-processes // level)
-    nodes = -(-processes // per_node) if per_node else -(-cores // interconnect.cores_per_node)
-    return Point(case, interconnect.name, processes, level, nodes, cores, per_node)
+def _point(case: Case, interconnect: Interconnect, processes: int, level: int, per_node: int | None) -> Point:
+    servers = case.option.servers_per_process if case.option else 0
+    cores = -(-processes * (1 + servers) // level)
+    on_a_node = per_node or max(1, interconnect.cores_per_node * level // (1 + servers))
+    nodes = -(-processes // on_a_node)
+    return Point(case.name, interconnect.name, processes, level, nodes, cores, per_node, servers)
 
 
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
-    if point.processes % point.oversubscription:
-        return "the processes do not divide by the oversubscription level"
+    each, level = 1 + point.servers_per_process, point.oversubscription
+    what = "processes and their servers" if each > 1 else "processes"
+    if point.running % level:
+        return f"the {what} do not divide by the oversubscription level"
+    if each % level and level % each:
+        return f"a process and its servers, {each}, cannot be spread evenly at the oversubscription level"
+    if each > interconnect.cores_per_node * level:
+        return f"a node has too few cores for a process and its servers ({interconnect.cores_per_node})"
     if point.cores > have:
         return f"needs more cores than there are ({have})"
     if case.divisible is not None and case.divisible % point.processes:
@@ -126,14 +134,15 @@ def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -
     per_node, level = point.processes_per_node, point.oversubscription
     if point.processes % per_node:
         return f"the processes do not fill nodes of {per_node}"
-    if per_node % level:
+    running = per_node * (1 + point.servers_per_process)
+    if running % level:
         return f"{per_node} processes a node do not divide by the oversubscription level"
     if interconnect.kind == "emulated":
         spread = point.processes > fewest_per_node
         return None if spread else "would not leave one node in any of the study's placements"
     if point.nodes > interconnect.nodes:
         return f"{interconnect.name} has {interconnect.nodes} node here"
-    if per_node > interconnect.cores_per_node * level:
+    if running > interconnect.cores_per_node * level:
         return f"nodes of {interconnect.name} have {interconnect.cores_per_node} cores"
     return None
 

@@ -42,6 +42,24 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Option:
+    """A way to run a case in parallel that changes neither its input nor its answer.
+
+    Attributes
+    ----------
+    name : str
+    servers_per_process : int
+        Data servers (threads or processes) that run beside each process and do not compute.
+    environment : dict
+        Environment variables of every rank.
+    """
+
+    name: str
+    servers_per_process: int
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Case:
     """An application with an input and a size.
 
@@ -70,6 +88,8 @@ class Case:
         What it computes, and which case of a known study it stands for.
     published_case : str or None
         The case that it stands for at this size, by its name in tables of published figures.
+    option : Option or None
+        How its parallel runs are made, if not simply started. A serial run has no option.
     """
 
     name: str
@@ -85,6 +105,7 @@ class Case:
     description: str = ""
     stands_for: str = ""
     published_case: str | None = None
+    option: Option | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +129,8 @@ class Interconnect:
         What it is, in a sentence or two.
     price : dict or None
         Where its price is found: ``book`` or ``parts``, and ``item``.
+    link_mbps : float or None
+        Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not told.
     """
 
     name: str
@@ -119,13 +142,14 @@ class Interconnect:
     cores_per_node: int
     description: str = ""
     price: dict[str, str] | None = None
+    link_mbps: float | None = None
 
 
 @dataclass(frozen=True)
 class Point:
     """case × interconnect × processes × oversubscription (× processes a node, where a study varies it).
 
-    ``interconnect`` is None for a serial run. ``cores = processes / oversubscription``.
+    ``interconnect`` is None for a serial run. ``cores = running / oversubscription``.
     ``processes_per_node`` is None where the study does not vary placement: ``nodes`` then is as the
     interconnect gives.
     """
@@ -137,6 +161,22 @@ class Point:
     nodes: int
     cores: int
     processes_per_node: int | None = None
+    servers_per_process: int = 0
+
+    @property
+    def running(self) -> int:
+        """Everything that runs: the processes, which compute, and the data servers beside them."""
+        return self.processes * (1 + self.servers_per_process)
+
+    @property
+    def cores_per_process(self) -> int:
+        """Cores that a process has for itself and its servers; 1 where it shares one with others."""
+        return max(1, (1 + self.servers_per_process) // self.oversubscription)
+
+    @property
+    def processes_per_core(self) -> int:
+        """Processes, each with its servers, that share a core; 1 where each has a core or more."""
+        return max(1, self.oversubscription // (1 + self.servers_per_process))
 
     @property
     def companion(self) -> str | None:
@@ -175,6 +215,8 @@ class Reading:
         Whatever else is worth keeping (iterations, residuals, application's own times). Two keys mean the
         same for every application that can tell: ``loop_seconds``, the time of each part of the main loop by
         name, and ``solver_iterations``, the iterations of the linear solver in a time step by field.
+    one_sided : bool
+        Whether its ranks reached into each other's memory by MPI's one-sided calls.
     """
 
     seconds: float | None
@@ -183,6 +225,7 @@ class Reading:
     answer: float | None
     problem: str | None
     details: dict[str, Any] = field(default_factory=dict)
+    one_sided: bool = False
 
 
 @dataclass(frozen=True)

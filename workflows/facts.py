@@ -40,7 +40,12 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         | _others(known["cases"], plan.study.cases),
         **_request(plan, runs),
         "interconnects": {
-            name: {"title": one.title, "kind": one.kind, "description": one.description}
+            name: {
+                "title": one.title,
+                "kind": one.kind,
+                "description": one.description,
+                "link_mbps": one.link_mbps,
+            }
             for name, one in plan.interconnects.items()
         }
         | _others(known["interconnects"], plan.interconnects),
@@ -131,6 +136,8 @@ def _series_facts(plan: Plan, series: str) -> dict[str, Any]:
     """Facts of a case; in a weak study, those that its sizes share, and each size's own answer."""
     if not plan.study.sizes:
         return _case_facts(plan, series)
+    if plan.own_cases:
+        return _scaled_facts(plan, series)
     sizes = plan.study.sizes[series]
     parts = [_case_facts(plan, plan.study.case_at(series, count)) for count in plan.study.processes]
     told = ", ".join(f"{sizes[count]} on {count}" for count in plan.study.processes)
@@ -142,6 +149,16 @@ def _series_facts(plan: Plan, series: str) -> dict[str, Any]:
         }
         shared["answer"]["references"] = dict(zip(sizes.values(), values, strict=True))
     return shared
+
+
+def _scaled_facts(plan: Plan, series: str) -> dict[str, Any]:
+    """Facts of a case at the size that the scale chose; it stands for what its own size stands for."""
+    own = plan.own_cases[series]
+    facts = _case_facts(plan, plan.study.case_at(series, plan.study.processes[0]))
+    if facts["size"] == own.size:
+        return facts
+    told = f"{facts['size']}, at scale {plan.study.scale:g} of {own.size}"
+    return facts | {"size": told, "published_case": own.published_case, "other_size": True}
 
 
 def _case_facts(plan: Plan, name: str) -> dict[str, Any]:

@@ -54,6 +54,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         cores_per_node=place["cores_per_node"],
         description=data["description"],
         price=data.get("price"),
+        link_mbps=emulate["rate_mbps"] if emulate else data.get("link_mbps"),
     )
 
 
@@ -64,7 +65,7 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
     kind, emulate = data["kind"], data.get("emulate")
     if kind == "emulated" and not emulate:
         return "emulate: missing, since kind is emulated"
-    for key, its_kind in (("emulate", "emulated"), ("place", "measured")):
+    for key, its_kind in (("emulate", "emulated"), ("place", "measured"), ("link_mbps", "measured")):
         if key in data and kind != its_kind:
             return f"{key}: does not belong here, since kind is {kind}"
     fixed = sorted(EMULATED_MCA.keys() & data["launch"]["mca"].keys())

@@ -17,6 +17,7 @@ from workflows.emulation import INTERFACE, Node
 
 PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
 SERIAL_MCA = {"btl": "self,vader"}
+ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.one_sided`
 
 # Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
 _FOLDER_PARAMETERS = (
@@ -46,11 +47,14 @@ class Launch:
         The whole environment.
     placement : Path
         Folder in which every rank says where it runs; see `read_placement`.
+    messages : Path
+        Folder with what Open MPI says in each rank; see `workflows.one_sided.read_windows`.
     """
 
     argv: list[str]
     env: dict[str, str]
     placement: Path
+    messages: Path
 
 
 def mpirun(
@@ -76,22 +80,24 @@ def mpirun(
         What the application adds to the environment.
     scratch : Path
         Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
-        folder ``placement`` is made there.
+        folders ``placement`` and ``messages`` are made there.
 
     Returns
     -------
     Launch
     """
-    placement = scratch / "placement"
+    placement, messages = scratch / "placement", scratch / "messages"
     placement.mkdir()
+    messages.mkdir()
     here = list(nodes[: point.nodes])
     hosts = [node.name for node in here] or ["localhost"]
     launch = interconnect.launch if interconnect else {"mca": SERIAL_MCA}
     mca = {
         "pml": "ob1",
-        "mpi_yield_when_idle": int(point.processes > point.cores),
+        "mpi_yield_when_idle": int(point.running > point.cores),
         "odls_base_num_threads": 0,  # a rank dies with the thread that started it: not a passing one
         **dict.fromkeys(_FOLDER_PARAMETERS, scratch),
+        **ATTEST_MCA,
         **(EMULATED_MCA if here else {}),
         **launch.get("mca", {}),
     }
@@ -101,7 +107,8 @@ def mpirun(
         *("mpirun", "-n", str(point.processes), "--host", ",".join(slots), "--bind-to", "none"),
         *(word for name, value in mca.items() for word in ("--mca", name, str(value))),
         *(word for name in exported for word in ("-x", name)),
-        *(str(PROGRAMS / "rank"), str(placement), str(point.oversubscription), *command),
+        *(str(PROGRAMS / "rank"), str(placement), str(messages)),
+        *(str(point.processes_per_core), str(point.cores_per_process), *command),
     ]
     env = {
         **os.environ,
@@ -114,18 +121,20 @@ def mpirun(
         env["NODEWORTH_NODES"] = " ".join(map(Node.entry, here))
         env["PATH"] = f"{PROGRAMS}:{env['PATH']}"  # mpirun splits an agent's path at blanks
         argv = here[0].enter(argv)
-    return Launch(argv, env, placement)
+    return Launch(argv, env, placement, messages)
 
 
 def cores_of_nodes(point: Point) -> list[int]:
-    """Cores used on each node: as even as can be, the first nodes with one more."""
-    even, more = divmod(point.cores, point.nodes)
-    return [even + (place < more) for place in range(point.nodes)]
+    """Cores used on each node: as even as can be, the first nodes with those of one process more."""
+    each = point.cores_per_process
+    even, more = divmod(point.cores // each, point.nodes)
+    return [(even + (place < more)) * each for place in range(point.nodes)]
 
 
 def ranks_of_nodes(point: Point) -> list[int]:
     """Ranks on each node, which are numbered through node by node."""
-    ranks = [cores * point.oversubscription for cores in cores_of_nodes(point)]
+    each = 1 + point.servers_per_process
+    ranks = [cores * point.oversubscription // each for cores in cores_of_nodes(point)]
     ranks[-1] -= sum(ranks) - point.processes  # fewer where the processes do not divide
     return ranks
 
@@ -179,14 +188,22 @@ def check_placement(
     for rank, host in zip(placement, wanted, strict=True):
         if rank["host"] != host:
             return f"rank {rank['rank']} ran on {rank['host']}, not on {host}"
-        if not rank["cores"].isdigit():
-            return f"rank {rank['rank']} could use cores {rank['cores']}, not only one"
+        if len(_listed(rank["cores"])) != point.cores_per_process:
+            wanted_cores = "one" if point.cores_per_process == 1 else str(point.cores_per_process)
+            return f"rank {rank['rank']} could use cores {rank['cores']}, not only {wanted_cores}"
     for number, (host, cores) in enumerate(zip(hosts, cores_of_nodes(point), strict=True)):
-        load = Counter(int(rank["cores"]) for rank in placement if rank["host"] == host)
-        if len(load) != cores or max(load.values()) > point.oversubscription:
+        here = (rank["cores"] for rank in placement if rank["host"] == host)
+        load = Counter(core for listed in here for core in _listed(listed))
+        if len(load) != cores or max(load.values()) > point.processes_per_core:
             ran = ", ".join(f"{count} on core {core}" for core, count in sorted(load.items()))
-            return f"{host}: {ran}, not {point.oversubscription} on each of {cores} cores"
+            return f"{host}: {ran}, not {point.processes_per_core} on each of {cores} cores"
         if nodes and (host != nodes[number].name or not set(load) <= set(nodes[number].cores)):
             node = nodes[number]
             return f"{host} with cores {sorted(load)} is not {node.name} with cores {list(node.cores)}"
     return None
+
+
+def _listed(cores: str) -> list[int]:
+    """Cores of the kernel's list (``0-1,4``)."""
+    spans = [span.partition("-") for span in cores.split(",")]
+    return [core for first, _, last in spans for core in range(int(first), int(last or first) + 1)]

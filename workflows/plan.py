@@ -7,7 +7,7 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class Plan:
     ----------
     study : Study
     cases : dict of str to Case
-        In a weak study, every case at every size, by the name with the size.
+        In a study with sizes, every case at every size, by the name with the size.
     interconnects : dict of str to Interconnect
         All that the study names, whether they can be run here or not.
     points : tuple of Point
@@ -44,6 +44,8 @@ class Plan:
         Blocks of every point: those that the study names, and those it has added until now.
     request : mapping
         What the study asks of the analysis: see `workflows.request.request_facts`.
+    own_cases : dict of str to Case
+        In a study with a scale, every case at its own size.
     """
 
     study: Study
@@ -53,6 +55,7 @@ class Plan:
     left_out: tuple[LeftOut, ...]
     blocks: int
     request: Mapping[str, Any]
+    own_cases: dict[str, Case] = field(default_factory=dict)
 
     @property
     def results(self) -> Path:
@@ -175,10 +178,15 @@ class Plan:
         lines = [
             f"{study.name}: {len(self.points)} points, {least} in all; {recorded} recorded in {self.results}"
         ]
+        if self.own_cases:
+            lines.append(f"sizes at scale {study.scale:g}: {', '.join(map(self._told_size, study.cases))}")
         used = {point.interconnect for point in self.points}
         if emulated := [name for name, one in self.interconnects.items() if one.emulate and name in used]:
             lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
         return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in self.left_out)])
+
+    def _told_size(self, series: str) -> str:
+        return f"{self.study.case_at(series, self.study.processes[0])} of {self.own_cases[series].size}"
 
 
 def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
@@ -200,7 +208,11 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     folder = study.cases_folder or ROOT / "cases"
-    wanted_cases = _weak_cases(study, folder) if study.sizes else _strong_cases(study, folder)
+    own_cases: dict[str, Case] = {}
+    if study.scale:
+        own_cases = _named_cases(study, folder)
+        study = replace(study, sizes=_sizes_at_scale(study, own_cases))
+    wanted_cases = _sized_cases(study, folder) if study.sizes else _named_cases(study, folder)
     wanted_interconnects = {
         name: interconnects.load_interconnect(
             name, ROOT / "config/interconnects", f"{file}: interconnects[{place}]"
@@ -225,10 +237,21 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         reasons = "; ".join(f"{one.what}: {one.reason}" for one in left_out)
         raise InputError(f"{file}: nothing of this study can be run here: {reasons}")
     blocks = max(study.blocks, _highest_block(study)) if study.until else study.blocks
-    return Plan(study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out), blocks, request)
+    return Plan(
+        study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out), blocks, request, own_cases
+    )
 
 
-def _strong_cases(study: Study, folder: Path) -> dict[str, Case]:
+def _sizes_at_scale(study: Study, own_cases: Mapping[str, Case]) -> dict[str, dict[int, str]]:
+    """Size of each case that the study's scale chooses, the same at all process counts."""
+    chosen = {
+        name: cases.size_at_scale(own_cases[name], study.scale, f"{study.file}: cases[{place}]")
+        for place, name in enumerate(study.cases)
+    }
+    return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
+
+
+def _named_cases(study: Study, folder: Path) -> dict[str, Case]:
     found = {}
     for place, name in enumerate(study.cases):
         where = f"{study.file}: cases[{place}]"
@@ -238,7 +261,7 @@ def _strong_cases(study: Study, folder: Path) -> dict[str, Case]:
     return found
 
 
-def _weak_cases(study: Study, folder: Path) -> dict[str, Case]:
+def _sized_cases(study: Study, folder: Path) -> dict[str, Case]:
     """Each case at the sizes of all counts, under names that always hold the size."""
     names = {study.case_at(name, count): name for name in study.cases for count in study.processes}
     return {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,6 +39,31 @@ def mpi_version() -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return shown.stdout.partition("\n")[0].strip() or None
+
+
+@functools.cache
+def mpi_library(program: str) -> str | None:
+    """File of the MPI library that a program is bound to, its version in the name.
+
+    Parameters
+    ----------
+    program : str
+        Name of a program on the ``PATH``, or its path.
+
+    Returns
+    -------
+    str or None
+        None where it is no program here, or is bound to none by itself (a script, for example).
+    """
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        shown = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", shown.stdout)
+    return str(Path(match[1]).resolve()) if match else None
 
 
 def relevant_environment(environment: dict[str, str]) -> dict[str, str]:

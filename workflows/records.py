@@ -102,7 +102,8 @@ def read_all(results: Path) -> Iterator[tuple[Path, Record]]:
 def point_of(record: Record) -> Point:
     """Give the point of a record."""
     names = ("case", "interconnect", "processes", "oversubscription", "nodes", "cores")
-    return Point(*(record[name] for name in names), record.get("processes_per_node"))
+    servers = record.get("servers", 0) // record["processes"]
+    return Point(*(record[name] for name in names), record.get("processes_per_node"), servers)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from workflows.emulation import Node
 from workflows.execution import Execution, execute
 from workflows.launch import Launch, check_placement, mpirun, read_placement
 from workflows.leftovers import PREFIX, owner
+from workflows.one_sided import check_components, read_windows
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -35,6 +36,8 @@ class Run:
         What the output says.
     placement : list of dict
         Host and cores of every rank, as the ranks saw them.
+    one_sided_windows : dict of str to int
+        Windows by the component of Open MPI that carried them: see `workflows.one_sided`.
     problem : str or None
         Why it does not count, the answer apart; None for a sound run.
     """
@@ -43,6 +46,7 @@ class Run:
     execution: Execution
     reading: Reading
     placement: list[dict[str, Any]]
+    one_sided_windows: dict[str, int]
     problem: str | None
 
 
@@ -79,21 +83,26 @@ def run(
         folder = scratch / "run"
         folder.mkdir()
         app.stage(case, prepared.resolve(), folder)
+        option = case.option.environment if case.option and point.processes > 1 else {}
         launch = mpirun(
             point,
             interconnect,
             nodes,
             app.command(case, point.processes),
-            ONE_THREAD | app.environment(case),
+            ONE_THREAD | app.environment(case) | option,
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
+        windows, said = read_windows(launch.messages)
+        execution = replace(execution, errors=said + execution.errors)
         reading = app.read(case, point.processes, execution.lines)
         placement = read_placement(launch.placement)
-    problem = problem_of(app, execution, reading, time_limit_seconds) or check_placement(
-        placement, point, nodes
+    problem = (
+        problem_of(app, execution, reading, time_limit_seconds)
+        or check_placement(placement, point, nodes)
+        or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
     )
-    return Run(launch, execution, reading, placement, problem)
+    return Run(launch, execution, reading, placement, windows, problem)
 
 
 def scratch_place() -> Path:

@@ -33,7 +33,8 @@ class Until:
 class Study:
     """What is asked: the keys of workflows/schemas/study.yaml, which describes each.
 
-    ``sizes`` is empty unless scaling is weak: by case, the size at each process count.
+    ``sizes`` is empty unless scaling is weak or there is a scale: by case, the size at each process count.
+    Those of a scale are found with the cases: see `workflows.plan.make_plan`.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Study:
     processes_per_node: tuple[int, ...]
     scaling: str
     sizes: Mapping[str, Mapping[int, str]]
+    scale: float | None
     exclude: tuple[Mapping[str, Any], ...]
     blocks: int
     until: Until | None
@@ -66,11 +68,11 @@ class Study:
     file: Path
 
     def case_at(self, name: str, processes: int) -> str:
-        """Name of the case that runs on a process count: in a weak study, at the size of that count."""
+        """Name of the case that runs on a process count: in a study with sizes, at the size of that count."""
         return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
 
     def series(self, case: str) -> str:
-        """Name that results have: in a weak study, that of the case without its size."""
+        """Name that results have: in a study with sizes, that of the case without its size."""
         return case.partition("-")[0] if self.sizes else case
 
 
@@ -112,6 +114,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         processes_per_node=tuple(sorted(data["processes_per_node"])),
         scaling=data["scaling"],
         sizes=_sizes(data, file),
+        scale=_scale(data, file),
         exclude=tuple(data["exclude"]),
         blocks=data["blocks"],
         until=_until(data, file),
@@ -177,6 +180,18 @@ def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
     return {name: dict(zip(counts, given, strict=True)) for name, given in sizes.items()}
 
 
+def _scale(data: Mapping[str, Any], file: Path) -> float | None:
+    """Share of each case's own size at which it is run; None where cases have the sizes they name."""
+    if "scale" not in data:
+        return None
+    if data["scaling"] == "weak":
+        raise InputError(f"{file}: scale: does not belong here, since scaling is weak; sizes says the sizes")
+    for place, name in enumerate(data.get("cases", ())):
+        if "-" in name:
+            raise InputError(f"{file}: cases[{place}]: {name!r}: without a size, since scale chooses it")
+    return data["scale"]
+
+
 def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
     """Check that the work of a weak study grows with its processes.
 
@@ -191,7 +206,7 @@ def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
     InputError
         For a size that takes no longer than that of a smaller count.
     """
-    for name, sizes in study.sizes.items():
+    for name, sizes in study.sizes.items() if study.scaling == "weak" else ():
         for fewer, more in pairwise(study.processes):
             small, large = (serial_seconds[study.case_at(name, count)] for count in (fewer, more))
             if not small < large:

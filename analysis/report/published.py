@@ -40,7 +40,7 @@ def published_figures(content: Content) -> Section | None:
     cases = list(dict.fromkeys(case for one in tables.values() for case in one["case"]))
     cases = [case for case in cases if case != published_sentences.AVERAGE]
     beside = [case for case in cases if case in stand_ins]
-    blocks: list[Block] = [paragraph(_introduction(content, cases, beside))]
+    blocks: list[Block] = [paragraph(_introduction(content, cases, stand_ins))]
     if said := _sentences(tables, content):
         blocks.append(bullets(said, "What was published"))
     shown = beside or cases
@@ -94,11 +94,12 @@ def _stand_ins(content: Content) -> dict[str, list[str]]:
     return found
 
 
-def _introduction(content: Content, cases: Sequence[str], beside: Sequence[str]) -> str:
+def _introduction(content: Content, cases: Sequence[str], stand_ins: Mapping[str, Sequence[str]]) -> str:
     text = (
         "These figures were published without the times behind them. They have neither repetitions nor "
         "intervals and enter no estimate, no curve and no test."
     )
+    beside = [case for case in cases if case in stand_ins]
     if not beside:
         return f"{text} No case of this study stands for one of theirs." if content.cases else text
     text += (
@@ -106,6 +107,9 @@ def _introduction(content: Content, cases: Sequence[str], beside: Sequence[str])
         "another machine over other interconnects, even where a name is the same. Node equivalents of this "
         "study are those of its baseline's highest speedup."
     )
+    known = content.facts["cases"]
+    if other := [case for case in beside if any(known[own].get("other_size") for own in stand_ins[case])]:
+        text += f" What stands for {listed(other)} is of another size: see the table of cases."
     others = [case for case in cases if case not in beside]
     return f"{text} Nothing here stands for {listed(others)}: see published/." if others else text
 

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from workflows.applications import nwchem
 from workflows.domain import InputError, Line
+from workflows.execution import Execution
+from workflows.prepare import compare_answer
+from workflows.running import problem_of
 
 LOGS = Path(__file__).parents[1] / "logs/nwchem"
 BY_HAND = """\
@@ -93,7 +96,12 @@ class TestReadByHand:
 class TestReadRealLogs:
     @pytest.mark.parametrize(
         ("name", "log", "processes"),
-        [("water_scf-smoke", "scf_serial", 1), ("water_ccsd-smoke", "ccsd_parallel", 2)],
+        [
+            ("water_scf-smoke", "scf_serial", 1),
+            ("water_dft-smoke", "dft_serial", 1),
+            ("water_mp2-smoke", "mp2_parallel", 2),
+            ("water_ccsd-smoke", "ccsd_parallel", 2),
+        ],
     )
     def test_good_runs(self, case, real_log, name, log, processes):
         smoke, lines = case(name), real_log("nwchem", log)
@@ -101,8 +109,61 @@ class TestReadRealLogs:
         assert reading.problem is None
         assert reading.answer == pytest.approx(smoke.answer.golden, rel=smoke.answer.tolerance)
         assert reading.seconds == pytest.approx(reading.details["printed_seconds"], abs=0.1)
-        assert reading.startup_seconds + reading.seconds + reading.output_seconds == lines[-1].seconds
+        assert reading.startup_seconds + reading.seconds + reading.output_seconds == pytest.approx(
+            lines[-1].seconds
+        )
         assert reading.details["global_array_calls"]["get"] > 1000
+        assert reading.one_sided
+
+    def test_plane_waves_use_no_global_arrays(self, case, real_log):
+        smoke = case("water_pspw-smoke")
+        reading = nwchem.read(smoke, 2, real_log("nwchem", "pspw_parallel"))
+        assert reading.problem is None
+        assert reading.answer == pytest.approx(smoke.answer.golden, rel=smoke.answer.tolerance)
+        assert not any(reading.details["global_array_calls"].values())
+        assert not reading.one_sided
+
+    @pytest.mark.parametrize(
+        ("name", "log", "processes", "iterations"),
+        [
+            ("water_dft-smoke", "dft_serial", 1, {"DFT": 7}),
+            ("water_mp2-smoke", "mp2_parallel", 2, {"Hartree-Fock": 5, "MP2": 0}),
+            (
+                "water_ccsd-smoke",
+                "ccsd_parallel",
+                2,
+                {"Hartree-Fock": 6, "four-index transformation": 0, "coupled cluster": 9},
+            ),
+            # 60 steps at half of the cutoff, then 30 at all of it.
+            ("water_pspw-smoke", "pspw_parallel", 2, {"plane waves, set-up": 0, "plane waves": 90}),
+        ],
+    )
+    def test_the_parts_of_a_task_fill_it(self, case, real_log, name, log, processes, iterations):
+        reading = nwchem.read(case(name), processes, real_log("nwchem", log))
+        details = reading.details
+        assert list(details["loop_seconds"]) == list(iterations)
+        assert sum(details["loop_seconds"].values()) == pytest.approx(reading.seconds)
+        assert details["iterations_of_parts"] == {part: n for part, n in iterations.items() if n}
+        assert details["iteration_seconds"].keys() == details["iterations_of_parts"].keys()
+        for part, seconds in details["iteration_seconds"].items():
+            assert 0 < seconds * (iterations[part] - 1) < details["loop_seconds"][part]
+
+    def test_what_goes_to_other_processes_is_told_apart(self, case, real_log):
+        reading = nwchem.read(case("water_ccsd-smoke"), 2, real_log("nwchem", "ccsd_parallel"))
+        total, remote = (reading.details[f"global_array_{which}"] for which in ("bytes", "remote_bytes"))
+        assert (total["get"], remote["get"]) == (8.48e6, 1.58e6)
+        serial = nwchem.read(case("water_scf-smoke"), 1, real_log("nwchem", "scf_serial"))
+        assert not any(serial.details["global_array_remote_bytes"].values())
+
+    def test_a_sound_run_with_another_energy_is_wrong(self, case, real_log):
+        scf = case("water_scf-smoke")
+        reading = nwchem.read(scf, 1, real_log("nwchem", "scf_other_basis"))
+        assert reading.problem is None
+        told, wrong = compare_answer(scf, reading.answer, {"value": scf.answer.golden, "source": "golden"})
+        assert told["relative_difference"] == pytest.approx(3.0e-4, rel=0.01)
+        assert wrong == (
+            "energy -75.97484109 differs from the golden answer -75.99751929 by 0.0003, allowed 2e-08"
+        )
 
     def test_coupled_cluster_has_its_own_energy_and_not_that_of_an_earlier_step(self, case, real_log):
         reading = nwchem.read(case("water_ccsd-smoke"), 2, real_log("nwchem", "ccsd_parallel"))
@@ -114,6 +175,7 @@ class TestReadRealLogs:
             ("ccsd_killed", 2, "incomplete: no 'Total times' after the task"),
             ("ccsd_not_converged", 1, "NWChem stopped: ccsd energy failed"),
             ("scf_not_converged", 1, "NWChem stopped: scf energy failed"),
+            ("dft_not_converged", 1, "NWChem stopped: dft energy failed"),
             ("basis_unknown", 1, "NWChem stopped: bas_tag_lib: failed opening basis file"),
             ("out_of_memory", 1, "NWChem stopped: guess_dens: ma_push failed"),
             ("ccsd_restarted", 2, "not a fresh start: status is restart, not startup"),
@@ -123,6 +185,28 @@ class TestReadRealLogs:
     )
     def test_bad_runs(self, case, real_log, log, processes, problem):
         assert nwchem.read(case("water_ccsd-smoke"), processes, real_log("nwchem", log)).problem == problem
+
+    def test_plane_waves_that_did_not_converge_end_in_order_and_do_not_count(self, case, real_log):
+        lines = real_log("nwchem", "pspw_not_converged")
+        assert any("Total times" in line.text for line in lines)
+        assert nwchem.read(case("water_pspw-smoke"), 1, lines).problem == "not converged"
+
+    def test_running_out_of_memory_is_told_with_its_exit_status(self, case, real_log):
+        lines = real_log("nwchem", "out_of_memory")
+        ended = Execution(
+            lines=list(lines),
+            errors=(LOGS / "out_of_memory.err").read_text(),
+            cut=False,
+            exit_status=60,
+            signal=None,
+            timed_out=False,
+            wall_seconds=1.0,
+            user_seconds=1.0,
+            system_seconds=0.0,
+            started="2026-01-01T00:00:00+00:00",
+        )
+        reading = nwchem.read(case("water_ccsd-smoke"), 1, lines)
+        assert problem_of(nwchem, ended, reading, 60) == "exit status 60: guess_dens: ma_push failed"
 
     def test_an_energy_printed_before_a_failure_is_none(self, case, real_log):
         lines = real_log("nwchem", "ccsd_not_converged")
@@ -138,6 +222,8 @@ class TestReadRealLogs:
     def test_the_reason_is_also_in_standard_error(self):
         assert nwchem.explain((LOGS / "out_of_memory.err").read_text()) == "guess_dens: ma_push failed"
         assert nwchem.explain("[0] ARMCI Warning: Freed 1 leaked allocations") is None
+        threads = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE in this release."
+        assert "pt2pt cannot be used with data servers" in nwchem.explain(threads)
 
     @given(data=st.data())
     def test_a_log_cut_anywhere_before_its_end_never_counts(self, case, real_log, data):
@@ -174,6 +260,18 @@ class TestInputs:
 
         assert atoms("water_scf-smoke") == ["O", "H", "H"]
         assert atoms("water_scf") == ["O", "H", "H"] * 5
+
+    def test_a_size_can_have_its_own_memory_and_geometry(self, case, scf):
+        benzene = nwchem.inputs(case("fullerene-smoke"))["input.nw"].decode()
+        assert "\nC 1.397000 0.000000 0.000000\n" in benzene
+        more = dataclasses.replace(scf, parameters=scf.parameters | {"memory_limit_MB": 1200})
+        assert "memory total 1200 mb\n" in nwchem.inputs(more)["input.nw"].decode()
+
+    def test_a_cage_that_cannot_be_made_is_one_line(self, case):
+        cage = case("fullerene-c20")
+        odd = dataclasses.replace(cage, parameters=cage.parameters | {"atoms": 70})
+        with pytest.raises(InputError, match=r"c20.parameters.atoms: no cage of 70 atoms; there are those"):
+            nwchem.inputs(odd)
 
     @pytest.fixture
     def own(self, scf, tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,8 @@ def mca(argv: list[str]) -> dict[str, str]:
 def test_a_serial_run_has_one_rank_and_no_interconnect(tmp_path):
     launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     assert launch.argv[:5] == ["mpirun", "-n", "1", "--host", "localhost:1"]
-    assert launch.argv[-5:] == [str(PROGRAMS / "rank"), str(tmp_path / "placement"), "1", "solve", "-fast"]
+    folders = [str(tmp_path / "placement"), str(tmp_path / "messages")]
+    assert launch.argv[-7:] == [str(PROGRAMS / "rank"), *folders, "1", "1", "solve", "-fast"]
     assert (mca(launch.argv)["pml"], mca(launch.argv)["btl"]) == ("ob1", "self,vader")
     assert (words(launch.argv, "-x"), launch.env["A"]) == (["A"], "1")
 
@@ -139,15 +141,19 @@ def test_ranks_of_one_node_must_share_its_cores_evenly():
     )
 
 
-def start_rank(folder: Path, rank: int, ranks: int, level: int, *command: str) -> subprocess.CompletedProcess:
+def start_rank(
+    folder: Path, rank: int, ranks: int, per_core: int, *command: str, cores: int = 1
+) -> subprocess.CompletedProcess:
+    placement, messages = folder / "placement", folder / "messages"
+    placement.mkdir(exist_ok=True)
+    messages.mkdir(exist_ok=True)
     env = os.environ | {
         "OMPI_COMM_WORLD_RANK": str(rank),
         "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
         "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks),
     }
-    return subprocess.run(
-        [PROGRAMS / "rank", folder, str(level), *command], env=env, capture_output=True, text=True, timeout=20
-    )
+    argv = [PROGRAMS / "rank", placement, messages, str(per_core), str(cores), *command]
+    return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=20)
 
 
 def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
@@ -156,11 +162,46 @@ def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
     for rank in range(ranks):
         done = start_rank(tmp_path, rank, ranks, 2, "grep", "Cpus_allowed_list", "/proc/self/status")
         assert done.stdout.split()[1] == str(cores[rank % len(cores)])
-    placement = read_placement(tmp_path)
+    placement = read_placement(tmp_path / "placement")
     assert [one["rank"] for one in placement] == list(range(ranks))
     assert [one["cores"] for one in placement] == [str(core) for core in cores] * 2
     assert {one["host"] for one in placement} == {os.uname().nodename}
     assert check_placement(placement, Point("case", "shared", ranks, 2, 1, len(cores)), ()) is None
+
+
+def test_a_rank_with_a_server_gets_two_cores_where_there_are_enough(tmp_path):
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    done = start_rank(tmp_path, 0, 1, 1, "grep", "Cpus_allowed_list", "/proc/self/status", cores=2)
+    assert done.stdout.split()[1] in (f"{first}-{second}", f"{first},{second}")
+    placement = read_placement(tmp_path / "placement")
+    with_server = Point("case", "shared", 1, 1, 1, 2, servers_per_process=1)
+    assert check_placement(placement, with_server, ()) is None
+    assert check_placement(placement, Point("case", "shared", 1, 1, 1, 1), ()).endswith("not only one")
+
+
+def test_what_open_mpi_says_in_a_rank_does_not_pass_through_mpirun(tmp_path):
+    done = start_rank(tmp_path, 3, 4, 4, "sh", "-c", 'echo said >&"$OPAL_OUTPUT_STDERR_FD"; echo error >&2')
+    assert done.stderr == "error\n"
+    assert (tmp_path / "messages/3").read_text() == "said\n"
+
+
+@pytest.mark.parametrize(
+    ("processes", "level", "nodes", "cores", "on_nodes", "yields"),
+    [
+        (3, 1, 2, 6, ([4, 2], [2, 1]), "0"),  # a core for each process and each server
+        (3, 2, 2, 3, ([2, 1], [2, 1]), "1"),  # a process and its server share a core
+        (4, 4, 2, 2, ([1, 1], [2, 2]), "1"),  # two of each share one
+    ],
+)
+def test_servers_are_counted_when_cores_are_dealt_out(
+    tmp_path, processes, level, nodes, cores, on_nodes, yields
+):
+    point = Point("case", "gigabit", processes, level, nodes, cores, servers_per_process=1)
+    assert (cores_of_nodes(point), ranks_of_nodes(point)) == on_nodes
+    measured = replace(GIGABIT, kind="measured", emulate=None)
+    argv = mpirun(replace(point, nodes=1), measured, (), ["solve"], {}, tmp_path).argv
+    assert mca(argv)["mpi_yield_when_idle"] == yields
+    assert argv[2] == str(processes)
 
 
 def test_a_rank_hands_on_arguments_and_exit_status(tmp_path):

@@ -304,6 +304,7 @@ class TestOrder:
     def test_repetitions_are_ordered_by_their_start_and_compared_with_the_median_of_their_point(self):
         runs = pd.DataFrame(
             {
+                "site": None,
                 "case": "duct",
                 "interconnect": "swift",
                 "kind": "measured",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.design import expected_cost, points, repetitions
-from workflows.domain import Answer, Case, Interconnect, Point
+from workflows.domain import Answer, Case, Interconnect, Option, Point
 from workflows.plan import ROOT
 from workflows.study import read_study
 
@@ -226,3 +226,40 @@ def test_expected_cost_by_hand():
     cost = expected_cost(two, 3, {"duct": case()}, overhead_seconds=0.5, parallel_loss=2)
     assert (cost.runs, cost.seconds) == (6, 3 * (4.5 + 4.5))
     assert cost.core_hours == 3 * (4.5 + 2 * 4.5) / 3600
+
+
+SERVED = Option("server", 1, {})
+
+
+def test_servers_count_in_the_oversubscription_and_not_in_the_processes():
+    served = case(option=SERVED)
+    four = {"shared_memory": interconnect("shared_memory", cores=4)}
+    wanted = study(interconnects=("shared_memory",), processes=(1, 2, 4))
+    found, left_out = points(wanted, {"duct": served}, four)
+    assert found == [
+        Point("duct", None, 1, 1, nodes=1, cores=1),  # a serial run has nobody to serve
+        Point("duct", "shared_memory", 2, 1, nodes=1, cores=4, servers_per_process=1),
+        Point("duct", "shared_memory", 2, 2, nodes=1, cores=2, servers_per_process=1),
+        Point("duct", "shared_memory", 4, 2, nodes=1, cores=4, servers_per_process=1),
+    ]
+    assert [(one.running, one.cores_per_process, one.processes_per_core) for one in found[1:]] == [
+        (4, 2, 1),
+        (4, 1, 1),
+        (8, 1, 1),
+    ]
+    assert [one.reason for one in left_out] == ["needs more cores than there are (4)"]
+
+
+def test_a_process_and_its_server_stay_on_one_node():
+    wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(1, 2, 3))
+    nodes = {"gigabit": interconnect("gigabit", "emulated", nodes=8, cores=1)}
+    found, left_out = points(wanted, {"duct": case(option=SERVED)}, nodes)
+    assert found == [Point("duct", "gigabit", 2, 2, nodes=2, cores=2, servers_per_process=1)]
+    assert {one.reason for one in left_out} == {
+        "a node has too few cores for a process and its servers (1)",
+        "the processes and their servers do not divide by the oversubscription level",
+    }
+    three = study(interconnects=("gigabit",), processes=(3,), oversubscription=(3,))
+    assert [one.reason for one in points(three, {"duct": case(option=SERVED)}, nodes)[1]] == [
+        "a process and its servers, 2, cannot be spread evenly at the oversubscription level"
+    ]

@@ -1,13 +1,14 @@
 """Benchmarks of the network in mpi4py: staging and starting a case's program, and reading what it prints.
 
-A case's folder holds its program; the parameters of the size are in ``parameters.json``. What the programs
-share, `workflows.benchmarks`, is copied beside them, so that it is part of a case's digest. A program prints
-JSON, an object a line: ``{"started": {...}}`` when all ranks are up, and at the end ``{"finished": {...}}`` with
-``seconds`` and ``answer``. What else there is in the two is kept in the record.
+A case's folder holds its program; the parameters of the size are in ``parameters.json``. The modules of ours
+that it imports are copied beside it, so that they, and no others, are part of the case's digest. A program
+prints JSON, an object a line: ``{"started": {...}}`` when all ranks are up, and at the end
+``{"finished": {...}}`` with ``seconds`` and ``answer``. What else there is in the two is kept in the record.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -18,7 +19,12 @@ from typing import Any
 from workflows.applications import tools
 from workflows.domain import Case, InputError, Line, Reading, Work
 
-_SHARED = Path(__file__).parents[1] / "benchmarks"
+RANKS = {"MPI4PY_RC_THREADS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+"""Environment of all programs: without threads, as ``MPI_Init`` in C, since the locks of a library with
+threads cost time at each message; compiled modules are not written into prepared folders."""
+
+_ROOT = Path(__file__).resolve().parents[2]
+_OURS = "workflows"
 _PARAMETERS = "parameters.json"
 _ABORTED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*|^mpirun noticed that .*", re.M)
 
@@ -29,20 +35,24 @@ def programs(case: Case) -> list[str]:
 
 
 def inputs(case: Case) -> dict[str, bytes]:
-    """Files of the case's folder, the parameters of the size, and the modules that programs share.
+    """Files of the case's folder, the parameters of the size, and the modules that the program imports.
 
     Raises
     ------
     InputError
-        The case has no such program, or a file that is written here.
+        The case has no such program, one that is no Python, or a file that is written here.
     """
     own, program = tools.case_files(case), case.settings["program"]
     where = case.folder / "case.yaml"
     if program not in own:
         raise InputError(f"{where}: settings.program: there is no {program!r} beside it")
-    modules = [_SHARED.parent / "__init__.py", *sorted(_SHARED.glob("*.py"))]
-    shared = {path.relative_to(_SHARED.parents[1]).as_posix(): path.read_bytes() for path in modules}
-    made = shared | {_PARAMETERS: (json.dumps(case.parameters, indent=1) + "\n").encode()}
+    try:
+        modules = _modules(own[program], _ROOT)
+    except SyntaxError as error:
+        raise InputError(f"{case.folder / program}: line {error.lineno}: {error.msg}") from None
+    made = modules | {
+        _PARAMETERS: (json.dumps(case.parameters, indent=1) + "\n").encode(),
+    }
     if twice := sorted(own.keys() & made.keys()):
         raise InputError(f"{case.folder / twice[0]}: not for the case: it is written for every run")
     return own | made
@@ -67,13 +77,8 @@ def command(case: Case, processes: int) -> list[str]:
 
 
 def environment(case: Case) -> dict[str, str]:
-    """Environment of every rank.
-
-    Without threads (as ``MPI_Init`` in C), since the library's locks would cost time at each message;
-    compiled modules are not written into prepared folders.
-    """
-    own = {"MPI4PY_RC_THREADS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    return own | case.settings["environment"]
+    """Environment of every rank."""
+    return RANKS | case.settings["environment"]
 
 
 def read(case: Case, processes: int, lines: list[Line]) -> Reading:
@@ -113,6 +118,11 @@ def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
     return None
 
 
+def untimed(prepared: Path) -> dict[str, float]:
+    """Nothing: a benchmark is prepared by copying its files."""
+    return {}
+
+
 def explain(errors: str) -> str | None:
     """Last exception that a rank raised, or what mpirun says of a rank that died."""
     found = _ABORTED.findall(errors)
@@ -123,6 +133,33 @@ def version(lines: list[Line]) -> str | None:
     """Version of mpi4py."""
     started = _said("started", lines)
     return started[1].get("mpi4py") if started else None
+
+
+def _modules(program: bytes, root: Path) -> dict[str, bytes]:
+    """Sources of our modules that a program imports, also through others, by their path from `root`."""
+    found: dict[str, bytes] = {}
+    waiting = [program]
+    while waiting:
+        for name in _imported(waiting.pop()):
+            path = root / name.replace(".", "/")
+            for file in (path.with_suffix(".py"), path / "__init__.py"):
+                relative = file.relative_to(root).as_posix()
+                if file.is_file() and relative not in found:
+                    found[relative] = file.read_bytes()
+                    waiting.append(found[relative])
+    return found
+
+
+def _imported(source: bytes) -> set[str]:
+    """Names of our modules that a source may import, with the packages that they are in."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    ours = [name.split(".") for name in names if name.split(".")[0] == _OURS]
+    return {".".join(parts[:length]) for parts in ours for length in range(1, len(parts) + 1)}
 
 
 def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:

@@ -30,8 +30,9 @@ geometry units angstroms noautosym nocenter noautoz noprint
 {geometry}
 end
 """
-_GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms", fullerene)}
+GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms", fullerene)}
 """Geometries that are made here: the parameter of the size that each takes, and the function."""
+_NO_THREADS = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE"
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
 
 
@@ -95,7 +96,9 @@ def untimed(prepared: Path) -> dict[str, float]:
 
 
 def explain(errors: str) -> str | None:
-    """Reason that the library under the Global Arrays repeats on standard error."""
+    """Reason that Open MPI, or the library under the Global Arrays, gives on standard error."""
+    if _NO_THREADS in errors:
+        return "Open MPI's component pt2pt cannot be used with data servers (MPI_THREAD_MULTIPLE)"
     match = re.search(r"ARMCI Error: \d+:(.+?):?$", errors, re.M)
     return match[1] if match else None
 
@@ -106,10 +109,10 @@ def version(lines: list[Line]) -> str | None:
 
 
 def _geometry(case: Case) -> str:
-    name = case.settings["geometry"]
-    if name not in _GENERATORS:
+    name = case.parameters.get("geometry", case.settings["geometry"])
+    if name not in GENERATORS:
         return "\n".join(_text(case.folder / name).splitlines()[2:])
-    parameter, generator = _GENERATORS[name]
+    parameter, generator = GENERATORS[name]
     where = f"{case.folder / 'case.yaml'}: sizes.{case.size}.parameters.{parameter}"
     if parameter not in case.parameters:
         raise InputError(f"{where}: missing")

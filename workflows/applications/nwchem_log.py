@@ -8,10 +8,24 @@ from collections.abc import Sequence
 from workflows.applications.tools import first_match, impossible, last_number, number
 from workflows.domain import Answer, Line, Reading
 
-_TASK_BEGIN = r"^ +NWChem (?!Input\b).*\bModule *$"
+_TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
 _IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +[\d.]+s"
 _REUSED = r"(Loading old vectors from job|Restarting from old vector in)"
+_PARTS = {
+    "Hartree-Fock": r"^ +NWChem SCF Module",
+    "DFT": r"^ +NWChem DFT Module",
+    "MP2": r"^ +NWChem MP2 .*Module",
+    "four-index transformation": r"^ +Four-Index Transformation *$",
+    "coupled cluster": r"^ +the segmented parallel ccsd program",
+    "plane waves, set-up": r"^ +\* +NWPW PSPW Calculation",
+    "plane waves": r"^ +=+ .* iteration =+ *$",
+}
+"""Parts of a task by the line with which each begins; it lasts until another one begins."""
+_ROW = r"^ *(?:d= *\d+,ls=[\d.]+,diis)? *(\d+)(?: +-?\d*\.\d+(?:[DE][-+]\d+)?){3,} *$"
+"""A row of the tables in which each theory shows its iterations: number, energy, how it changed, ..."""
+_NOT_CONVERGED = r"^ *\*\*\* arr?ived at the Maximum iteration"
+"""Plane waves end in order without having converged, the other theories fail. NWChem writes it with one r."""
 _CLOCK_SECONDS = 0.3
 _CLOCK_SHARE = 0.05
 
@@ -34,17 +48,28 @@ def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answ
         Whose ``Total <theory> energy`` is the answer.
     answer : Answer
         What the run must print.
+
+    Returns
+    -------
+    Reading
+        With ``details``: ``loop_seconds``, the time of each part of the task (`_PARTS`), which add up to
+        ``seconds``; ``iterations_of_parts`` and ``iteration_seconds``, their iterations and the mean time of
+        one, the first left out, by part; ``global_array_calls``, ``global_array_bytes`` and
+        ``global_array_remote_bytes`` (to other processes) of rank 0 by operation; NWChem's own times.
     """
     begin = first_match(_TASK_BEGIN, lines)
     end = first_match(_TASK_END, lines)
     in_order = first_match(_IN_ORDER, lines) is not None
     seconds = lines[end].seconds - lines[begin].seconds if begin is not None and end is not None else None
     cpu, wall = _task_times(lines[end].text) if end is not None else (None, None)
-    energy = last_number(rf"^ *Total {re.escape(theory)} energy *[:=] *(\S+)", lines) if in_order else None
+    task = lines[begin : end + 1] if begin is not None and end is not None else []
+    communication = _communication(lines)
+    energy = last_number(rf"^ *Total {re.escape(theory)} energy *[:=]? *(\S+)", lines) if in_order else None
     problem = (
         _error(lines)
         or _start(lines, processes)
         or (None if in_order and seconds is not None else "incomplete: no 'Total times' after the task")
+        or ("not converged" if first_match(_NOT_CONVERGED, lines) is not None else None)
         or _clock(seconds, wall)
         or impossible(energy, answer)
     )
@@ -54,7 +79,8 @@ def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answ
         output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
         answer=energy,
         problem=problem,
-        details={"cpu_seconds_of_rank_0": cpu, "printed_seconds": wall, **_communication(lines)},
+        details={"cpu_seconds_of_rank_0": cpu, "printed_seconds": wall, **_parts(task), **communication},
+        one_sided=_reached_into_memory(communication),
     )
 
 
@@ -110,10 +136,43 @@ def _communication(lines: Sequence[Line]) -> dict[str, dict[str, float | None]]:
         return {}
     operations = lines[heading].text.split()
     rows = dict(line.text.split(":", 1) for line in lines[heading + 1 : heading + 5] if ":" in line.text)
-    calls = map(number, rows.get("calls", "").split())
     # Creating and destroying an array has no column of bytes.
-    sizes = map(number, rows.get("bytes total", "").split())
+    columns = {"calls": operations, "bytes total": operations[2:], "bytes remote": operations[2:]}
+    tables = [
+        dict(zip(names, map(number, rows.get(row, "").split()), strict=False))
+        for row, names in columns.items()
+    ]
+    keys = ("global_array_calls", "global_array_bytes", "global_array_remote_bytes")
+    return dict(zip(keys, tables, strict=True))
+
+
+def _reached_into_memory(communication: dict[str, dict[str, float | None]]) -> bool:
+    calls = communication.get("global_array_calls", {})
+    return any(calls.get(operation) for operation in ("get", "put", "acc", "read&inc"))
+
+
+def _parts(task: Sequence[Line]) -> dict[str, dict[str, float]]:
+    """Time, iterations and time of an iteration of each part of a task, from the arrival of its lines."""
+    seconds: dict[str, float] = {}
+    iterations: dict[str, int] = {}
+    timed: dict[str, tuple[float, int]] = {}
+    part, before, row = None, None, None
+    for line in task:
+        if part is not None and before is not None:
+            seconds[part] = seconds.get(part, 0.0) + line.seconds - before
+        before = line.seconds
+        if begun := next((name for name, mark in _PARTS.items() if re.search(mark, line.text)), None):
+            part, row = begun, None
+        elif part is not None and (match := re.match(_ROW, line.text)):
+            count = int(match[1])
+            done = count - row[0] if row and count > row[0] else count
+            iterations[part] = iterations.get(part, 0) + done
+            if row and count > row[0]:
+                spent, of = timed.get(part, (0.0, 0))
+                timed[part] = (spent + line.seconds - row[1], of + done)
+            row = (count, line.seconds)
     return {
-        "global_array_calls": dict(zip(operations, calls, strict=False)),
-        "global_array_bytes": dict(zip(operations[2:], sizes, strict=False)),
+        "loop_seconds": seconds,
+        "iterations_of_parts": iterations,
+        "iteration_seconds": {part: spent / of for part, (spent, of) in timed.items()},
     }

@@ -1,1 +1,1 @@
-"""What the network benchmarks of cases/mpi4py share. It is copied beside the program of every run."""
+"""What the network benchmarks of cases/mpi4py share; it is copied beside the program of a run."""

@@ -6,7 +6,7 @@ Persistent requests keep what Python adds low: at each message only ``Start`` an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import combinations, repeat
 
@@ -50,7 +50,7 @@ class Side:
             receive.Free()
 
 
-def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> Iterator[Task]:
+def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> Tasks:
     """Half a round trip between two ranks by the clock of the first; on one process, to itself."""
     if first == last:
         yield from exchange(side, first, size, seconds, {})
@@ -85,13 +85,15 @@ def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> I
 
 def exchange(
     side: Side, partner: int | None, size: int, seconds: float, labels: Row, loops: int = 0
-) -> Iterator[Task]:
-    """Send to the partner and receive from it at once, doing so many loops of work meanwhile."""
+) -> Generator[Task, Row, Row]:
+    """Send to the partner and receive from it at once, doing so many loops of work meanwhile.
+
+    Returns the task's row.
+    """
     moved = 2 * size * labels.get("pairs", 1)
     together = "pairs" in labels
     if partner is None:
-        yield _idle(size, seconds, labels, moved=moved, together=together)
-        return
+        return (yield _idle(size, seconds, labels, moved=moved, together=together))
     with side.requests(size, partner) as (send, receive):
         start_send, end_send, start, end = send.Start, send.Wait, receive.Start, receive.Wait
 
@@ -104,14 +106,16 @@ def exchange(
                 end()
                 end_send()
 
-        yield Task(
-            {"bytes": size, **labels},
-            iterate,
-            side.fill(size),
-            side.check(size, partner),
-            seconds,
-            moved_bytes=moved,
-            together=together,
+        return (
+            yield Task(
+                {"bytes": size, **labels},
+                iterate,
+                side.fill(size),
+                side.check(size, partner),
+                seconds,
+                moved_bytes=moved,
+                together=together,
+            )
         )
 
 
@@ -173,12 +177,14 @@ def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     sizes = [0, *powers(largest_bytes, smallest=8)]
     counts = sorted({*powers(half), half}) if half else [1]
     for pairs in counts:
-        partner = (comm.rank + half) % (2 * half) if half and comm.rank < 2 * half else None
-        active = half == 0 or (partner is not None and comm.rank % half < pairs)
+        if half == 0:
+            partner = 0
+        else:
+            takes_part = comm.rank < 2 * half and comm.rank % half < pairs
+            partner = (comm.rank + half) % (2 * half) if takes_part else None
         for size in sizes:
-            labels = {"pairs": pairs}
             share = seconds / len(sizes) / len(counts)
-            yield from exchange(side, (partner if half else 0) if active else None, size, share, labels)
+            yield from exchange(side, partner, size, share, {"pairs": pairs})
 
 
 def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
@@ -191,18 +197,10 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
     for size in sizes:
         share = seconds / len(sizes) / 5
-        alone: Row = yield from _told(exchange(side, partner, size, share, {"part": "exchange"}))
+        alone = yield from exchange(side, partner, size, share, {"part": "exchange"})
         loops = math.ceil(2 * alone["seconds_p50"] * _LOOPS_PER_SECOND)
         yield _work(comm, size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
-
-
-def _told(tasks: Iterator[Task]) -> Tasks:
-    """Pass on the only task of an iterator, and return its row."""
-    (task,) = [next(tasks)]
-    row = yield task
-    tasks.close()
-    return row
 
 
 def _work(comm: MPI.Comm, size: int, loops: int, seconds: float, active: bool) -> Task:

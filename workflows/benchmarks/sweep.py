@@ -15,7 +15,6 @@ import math
 import os
 import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -97,13 +96,18 @@ def main(program: Callable[..., Tasks]) -> None:
     ----------
     program : callable
         Takes the communicator and the parameters; gives the tasks.
+
+    Raises
+    ------
+    ValueError
+        The size has a parameter that the benchmark does not take, or lacks one.
     """
     comm = MPI.COMM_WORLD
     parameters = json.loads(Path("parameters.json").read_text())
     known = list(inspect.signature(program).parameters)[1:]
     if set(parameters) != set(known):
         odd = sorted(set(parameters) ^ set(known))[0]
-        sys.exit(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")
+        raise ValueError(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")
     comm.Barrier()
     if comm.rank == 0:
         print(json.dumps({"started": about()}), flush=True)

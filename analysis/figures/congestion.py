@@ -1,0 +1,175 @@
+"""The congestion matrix: what the links and switches of a tree carry, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.patches import Rectangle
+
+from analysis.congestion.topology import Tree
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, file_stem
+
+SHADES = LinearSegmentedColormap.from_list("load", [style.PAPER, style.COLOURS[0]])
+DARK = 0.55
+"""Shares above it have white numbers."""
+NUMBERED_LINKS = 64
+"""Links side by side at most that have their numbers written in."""
+MOST_COLUMNS = 1024
+"""Links side by side at most that are drawn one by one; of more, the most loaded of neighbours is."""
+STRIPS = {"above": 1.1, "switch": 0.8, "below": 1.1}
+"""Height of the parts of a row, from its top."""
+GAP = 0.6
+UNIT_INCHES = 0.16
+TITLE_INCHES = 0.3
+FOOT_INCHES = 0.55
+
+
+def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: str) -> Drawing:
+    """Draw congestion matrices of one tree beneath each other.
+
+    Parameters
+    ----------
+    tree : Tree
+    matrices : mapping of str to DataFrame
+        By the title of the panel, as `analysis.congestion.loads.congestion_matrix` gives them.
+    about : str
+        The tree and the routing in a few words, for the caption and the file's name.
+
+    Returns
+    -------
+    Drawing
+    """
+    rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
+    rows = [row for row in rows if row != (tree.levels, "above")]
+    places, height = _places(rows)
+    with mpl.rc_context(style.RC):
+        inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
+        figure = canvas(inches)
+        caption = _caption(tree, about)
+        drawing = Drawing(file_stem("congestion", about, taken=set()), "congestion", figure, caption, caption)
+        grid = figure.subplots(len(matrices), 1, squeeze=False)[:, 0]
+        for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
+            for row in rows:
+                _draw_strip(axes, drawing, tree, matrix, row, places[row])
+            _set_axes(axes, title, tree, matrix, places, height)
+        shades = mpl.cm.ScalarMappable(Normalize(0, 100), SHADES)
+        bar = figure.colorbar(shades, ax=list(grid), location="bottom", aspect=60, shrink=0.6, pad=0.01)
+        bar.set_label("Route load (% of the most loaded link, or switch)")
+        bar.outline.set_linewidth(style.RC["axes.linewidth"])
+    return drawing
+
+
+def _places(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:
+    """Top edge of every strip, downwards, and the height of all."""
+    places: dict[tuple[int, str], float] = {}
+    top = 0.0
+    for row in rows:
+        places[row] = top
+        top += STRIPS[row[1]] + (GAP if row[1] == "below" else 0)
+    return places, top - GAP
+
+
+def _draw_strip(
+    axes: Axes, drawing: Drawing, tree: Tree, matrix: pd.DataFrame, row: tuple[int, str], top: float
+) -> None:
+    level, side = row
+    part = matrix[(matrix["level"] == level) & (matrix["side"] == side)].sort_values(["switch", "port"])
+    bottom = top + STRIPS[side]
+    shares = part["share"].to_numpy(float)
+    axes.imshow(
+        _thinned(shares)[None, :],
+        cmap=SHADES,
+        norm=Normalize(0, 1),
+        extent=(0, 1, bottom, top),
+        aspect="auto",
+        interpolation="nearest",
+    )
+    width = 1 / len(part)
+    if _numbered(tree):
+        for place, share in enumerate(shares):
+            axes.text(
+                (place + 0.5) * width,
+                (top + bottom) / 2,
+                f"{100 * share:.0f}",
+                rotation=0 if side == "switch" else 90,
+                fontsize=6 if side == "switch" else 5.2,
+                color=style.PAPER if share > DARK else style.INK,
+                ha="center",
+                va="center",
+            )
+    if side == "switch":
+        _outline(axes, drawing, tree, part, top)
+
+
+def _outline(axes: Axes, drawing: Drawing, tree: Tree, part: pd.DataFrame, top: float) -> None:
+    """Frame around every switch of a level with its links, or around all where there are too many."""
+    level = int(part["level"].iloc[0])
+    above = 0 if level == tree.levels else STRIPS["above"]
+    height = above + STRIPS["switch"] + STRIPS["below"]
+    frames = part.to_dict("records") if _numbered(tree) else [None]
+    for place, switch in enumerate(frames):
+        frame = Rectangle(
+            (place / len(frames), top - above),
+            1 / len(frames),
+            height,
+            facecolor="none",
+            edgecolor=style.INK,
+            linewidth=0.6,
+            clip_on=False,
+        )
+        axes.add_patch(frame)
+        if switch is not None:
+            load = f"route load {switch['load']:.3g}, {100 * switch['share']:.0f} % of the most loaded switch"
+            drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {load}")
+
+
+def _set_axes(
+    axes: Axes,
+    title: str,
+    tree: Tree,
+    matrix: pd.DataFrame,
+    places: Mapping[tuple[int, str], float],
+    height: float,
+) -> None:
+    names = {"above": "from above", "below": "from below"}
+    ticks = [top + STRIPS[side] / 2 for (_, side), top in places.items()]
+    told = [names.get(side, f"level {level}, switch") for level, side in places]
+    axes.set_yticks(ticks, told)
+    axes.set_xticks([])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(height, 0)
+    links = matrix[matrix["side"] != "switch"]
+    axes.set_title(f"{title}: most loaded link into a switch {links['load'].max():.3g} × its bandwidth")
+
+
+def _numbered(tree: Tree) -> bool:
+    return max(tree.nodes, tree.down[-1] * tree.switches()[-1]) <= NUMBERED_LINKS
+
+
+def _thinned(shares: np.ndarray) -> np.ndarray:
+    """At most `MOST_COLUMNS` values, each the highest of as many neighbours."""
+    width = -(-len(shares) // MOST_COLUMNS)
+    filled = np.pad(shares, (0, -len(shares) % width), mode="edge")
+    return filled.reshape(-1, width).max(axis=1)
+
+
+def _caption(tree: Tree, about: str) -> str:
+    sentences = [
+        f"Route load of {about}, {tree.nodes} nodes: the bytes that routes bring to each link and switch; "
+        "no waiting time was measured. A row is a level of switches, a block a switch: above, the links that "
+        "come from the level over it, beneath, those from the level or the nodes under it, each in percent "
+        "of the most loaded of them; in the middle their sum, in percent of the most loaded switch. The "
+        "links on from the first level to the nodes are not shown."
+    ]
+    if tree.nodes > MOST_COLUMNS:
+        sentences.append("Of neighbouring links that share a column the most loaded is drawn.")
+    return " ".join(sentences)

@@ -1,0 +1,150 @@
+"""The table of network curves from the records of runs, and what is made of it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.network_curves import NETWORK, availability, network_table, pair_matrix, read_network
+from analysis.network_tables import link_rates, make_network_tables
+from analysis.records import TableError
+
+TIMES = {"seconds_p5": 0.9, "seconds_p25": 0.95, "seconds_p50": 1.0, "seconds_p75": 1.1, "seconds_p95": 2.0,
+         "seconds_lowest_rank": 1.0, "seconds_highest_rank": 1.0}  # fmt: skip
+
+
+def row(size, seconds, moved=None, **labels):
+    times = {name: seconds * share for name, share in TIMES.items()}
+    return {"bytes": size, "n": 10, "moved_bytes": moved, "busy_share": 1.0, **times, **labels}
+
+
+def runs_of(*points):
+    columns = ("case", "interconnect", "kind", "processes")
+    rows = [dict(zip(columns, point, strict=True)) for point in points]
+    return pd.DataFrame(rows).assign(oversubscription=1, nodes=1, site=None)
+
+
+def ping_pong(latency, rate, sizes=(0, 1, 1024, 1 << 20)):
+    return {"rows": [row(size, 1e-6 * (latency + size / rate), size) for size in sizes]}
+
+
+TWO = runs_of(("pingpong", "slow", "measured", 2), ("pingpong", "fast", "measured", 2))
+
+
+def test_medians_over_runs_by_hand():
+    runs = runs_of(*[("pingpong", "slow", "measured", 2)] * 3)
+    table = network_table(runs, [{"rows": [row(8, seconds, 8)]} for seconds in (2e-6, 4e-6, 10e-6)])
+    (one,) = table.to_dict("records")
+    assert (one["latency_us"], one["bandwidth_MBps"]) == pytest.approx((4.0, 2.0))
+    assert (one["latency_us_p5"], one["latency_us_p95"]) == pytest.approx((3.6, 8.0))
+    assert (one["latency_us_lowest_run"], one["latency_us_highest_run"]) == pytest.approx((2.0, 10.0))
+    assert (one["n"], one["runs"], one["benchmark"]) == (30, 3, "pingpong")
+
+
+def test_other_sizes_of_a_case_are_the_same_benchmark():
+    table = network_table(runs_of(("pingpong-smoke", "slow", "measured", 2)), [ping_pong(1, 1)])
+    assert set(table["benchmark"]) == {"pingpong"} and set(table["case"]) == {"pingpong-smoke"}
+
+
+def test_an_exchange_counts_both_directions_and_a_collective_has_no_bandwidth():
+    runs = runs_of(("sendrecv", "slow", "measured", 2), ("barrier", "slow", "measured", 2))
+    table = network_table(runs, [{"rows": [row(100, 1e-6, 200)]}, {"rows": [row(None, 1e-6)]}])
+    table = table.set_index("benchmark")
+    assert table.loc["sendrecv", "bandwidth_MBps"] == pytest.approx(200)
+    assert pd.isna(table.loc["barrier", "bytes"]) and pd.isna(table.loc["barrier", "bandwidth_MBps"])
+
+
+def test_sizes_rise_whatever_the_order_in_the_records():
+    told = ping_pong(1, 100)
+    table = network_table(TWO, [{"rows": told["rows"][::-1]}, told])
+    assert list(table["bytes"]) == [0, 1, 1024, 1 << 20] * 2
+
+
+def test_without_a_curve_the_table_is_empty_and_has_its_columns():
+    for runs, details in ((TWO.head(0), []), (TWO, [{}, {"rows": []}])):
+        table = network_table(runs, details)
+        assert len(table) == 0 and list(table) == list(NETWORK.columns)
+        assert make_network_tables(table, {}) == {}
+
+
+def test_headlines_and_crossings_of_two_interconnects():
+    details = [ping_pong(2.0, 100.0), ping_pong(10.0, 1000.0)]
+    tables = make_network_tables(network_table(TWO, details), {"slow": 125.0})
+    heads = tables["network_headlines"].set_index("interconnect")
+    assert heads.loc["slow", "latency_us"] == pytest.approx(2.0)
+    assert heads.loc["slow", "percent_of_link"] == pytest.approx(80, rel=0.01)
+    assert pd.isna(heads.loc["fast", "percent_of_link"])
+    (crossing,) = tables["network_crossings"].to_dict("records")
+    assert (crossing["interconnect"], crossing["other_interconnect"]) == ("fast", "slow")
+    assert crossing["from_bytes"] == 1024
+
+
+def test_perturbed_sizes_make_no_protocol_switch():
+    sizes = (0, 1, 2, 4, 13, 16, 19, 29, 32, 35)
+    told = ping_pong(1.0, 100.0, sizes)
+    for one in told["rows"]:
+        if one["bytes"] in (19, 35):  # not a multiple of 4: slow
+            one["seconds_p50"] *= 3
+    heads = make_network_tables(network_table(TWO.head(1), [told]), {})["network_headlines"]
+    assert heads["switches"].isna().all()
+
+
+def test_kinds_share_no_crossing():
+    runs = TWO.assign(kind=["measured", "emulated"])
+    tables = make_network_tables(network_table(runs, [ping_pong(2.0, 100.0), ping_pong(10.0, 1000.0)]), {})
+    assert "network_crossings" not in tables and len(tables["network_headlines"]) == 2
+
+
+def test_links_are_told_in_bits_and_may_be_unknown():
+    facts = {"interconnects": {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}}
+    assert link_rates(facts) == {"a": 125}
+
+
+def test_the_matrix_of_pairs_is_symmetric():
+    pairs = {(0, 1): 1e-6, (0, 2): 2e-6, (1, 2): 9e-6}
+    rows = [row(8, seconds, 8, source=one, target=other) for (one, other), seconds in pairs.items()]
+    table = network_table(runs_of(("pair_matrix", "slow", "measured", 3)), [{"rows": rows}])
+    square = pair_matrix(table, "latency_us").to_numpy(float)
+    np.testing.assert_allclose(square, [[np.nan, 1, 2], [1, np.nan, 9], [2, 9, np.nan]])
+
+
+def test_availability_by_hand():
+    # The exchange takes 10 µs, work 20 µs, both 24 µs: the processor spends 4 of the 10 µs.
+    parts = {"exchange": 10e-6, "work": 20e-6, "exchange_and_work": 24e-6}
+    rows = [row(8, seconds, 16, part=part) for part, seconds in parts.items()]
+    found = availability(network_table(runs_of(("availability", "slow", "measured", 2)), [{"rows": rows}]))
+    (one,) = found.to_dict("records")
+    assert (one["exchange_us"], one["overhead_us"], one["availability"]) == pytest.approx((10, 4, 0.6))
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Runs table of one run and its record in a folder."""
+    record = {"started": "2026-01-01T00:00:00", "details": ping_pong(1.0, 10.0)}
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/one.json").write_text(json.dumps(record))
+    runs = TWO.head(1).assign(
+        application="mpi4py", valid=True, record="records/one.json", started=record["started"]
+    )
+    return runs, tmp_path
+
+
+def test_records_are_found_by_the_runs_table(recorded):
+    runs, folder = recorded
+    assert len(read_network(runs, folder)) == 4
+    assert len(read_network(runs.assign(record=str(folder / "records/one.json")), "elsewhere")) == 4
+
+
+def test_invalid_and_other_runs_and_foreign_records_have_no_curve(recorded):
+    runs, folder = recorded
+    for other in ({"valid": False}, {"application": "openfoam"}, {"record": None}, {"record": "records/two.json"},
+                  {"started": "2025-12-31T00:00:00"}):  # fmt: skip
+        assert len(read_network(runs.assign(**other), folder)) == 0, other
+
+
+def test_a_damaged_record_is_told_in_one_line(recorded):
+    runs, folder = recorded
+    (folder / "records/one.json").write_text("{")
+    with pytest.raises(TableError, match=r"one.json: cannot be read as a record: .*"):
+        read_network(runs, folder)

@@ -1,0 +1,91 @@
+"""Which component of Open MPI carried one-sided messages, by what the ranks themselves said."""
+
+from dataclasses import replace
+
+import pytest
+
+from workflows.applications import nwchem
+from workflows.cases import load_case
+from workflows.domain import Interconnect, Point
+from workflows.interconnects import load_interconnect
+from workflows.one_sided import check_components, read_windows
+from workflows.plan import ROOT
+from workflows.running import run
+
+
+def interconnect(**mca: str) -> Interconnect:
+    return Interconnect("one", "measured", "One", {"mpi": "openmpi", "mca": mca}, None, 1, 2)
+
+
+def test_windows_are_counted_by_component_and_the_rest_is_kept(tmp_path):
+    (tmp_path / "0").write_text(
+        "[vm:05331] pt2pt component destroying window with id 3\n"
+        "[vm:05331] something else is wrong\n"
+        "[vm:05331] pt2pt component destroying window with id 4\n"
+    )
+    (tmp_path / "1").write_text("[vm:05332] rdma component destroying window with id 3\n")
+    assert read_windows(tmp_path) == ({"pt2pt": 2, "rdma": 1}, "[vm:05331] something else is wrong\n")
+
+
+@pytest.mark.parametrize(
+    ("mca", "windows", "one_sided", "problem"),
+    [
+        ({"btl": "self,tcp", "osc": "pt2pt"}, {"pt2pt": 8}, True, None),
+        ({"btl": "self,tcp", "osc": "pt2pt"}, {}, False, None),
+        (
+            {"btl": "self,tcp", "osc": "pt2pt"},
+            {"pt2pt": 8, "rdma": 1},
+            True,
+            "one-sided messages were carried by pt2pt, rdma, not by pt2pt as the interconnect asks",
+        ),
+        (
+            {"btl": "self,tcp", "osc": "pt2pt"},
+            {},
+            True,
+            "nothing tells that pt2pt carried the one-sided messages, as the interconnect asks",
+        ),
+        (
+            {"btl": "self,tcp"},
+            {"rdma": 8},
+            True,
+            "one-sided messages were carried by rdma, which inside a node goes through shared memory and not "
+            "by btl self,tcp; add osc: pt2pt to the interconnect",
+        ),
+        (
+            {"btl": "self,tcp"},
+            {},
+            True,
+            "one-sided messages were carried by a component that does not tell, which inside a node goes through "
+            "shared memory and not by btl self,tcp; add osc: pt2pt to the interconnect",
+        ),
+        ({"btl": "self,tcp"}, {}, False, None),
+        ({"btl": "self,tcp"}, {"pt2pt": 8}, True, None),
+        ({"btl": "self,vader"}, {"rdma": 8}, True, None),
+        ({"pml": "ucx", "osc": "ucx"}, {}, True, None),  # that component prints nothing
+    ],
+)
+def test_another_component_than_the_interconnect_asks_for_is_noticed(mca, windows, one_sided, problem):
+    assert check_components(windows, one_sided, interconnect(**mca)) == problem
+
+
+def test_a_serial_run_is_asked_nothing():
+    assert check_components({"rdma": 8}, True, None) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "components", "problem"),
+    [
+        ({}, {"pt2pt"}, None),
+        ({"osc": None}, set(), "by a component that does not tell"),  # sm, past TCP
+    ],
+)
+def test_a_real_run_over_tcp(tmp_path, changes, components, problem):
+    case = load_case("water_scf-smoke", ROOT / "cases")
+    tcp = load_interconnect("tcp_loopback", ROOT / "config/interconnects")
+    mca = {name: value for name, value in (tcp.launch["mca"] | changes).items() if value}
+    tcp = replace(tcp, launch=tcp.launch | {"mca": mca})
+    nwchem.prepare(case, 2, tmp_path, None)
+    done = run(case, Point(case.name, tcp.name, 2, 2, 1, 1), tmp_path, tcp, (), time_limit_seconds=120)
+    assert set(done.one_sided_windows) == components
+    assert problem in done.problem if problem else done.problem is None

@@ -1,0 +1,107 @@
+"""What a report says and draws of where the time goes."""
+
+import pandas as pd
+import pytest
+from report_parts import blocks, part, plain, said
+
+from analysis.figures import draw_figures
+from analysis.figures.parts_of_time import MOST, REMAINING
+from analysis.records import complete_runs
+from analysis.report import make_report
+from analysis.settings import Settings
+from analysis.tables import make_tables
+from analysis.time_parts import make_part_tables
+
+LOOP = {1: {"U": 4.0, "p": 3.0, "other": 1.0}, 2: {"U": 2.0, "p": 2.6, "other": 0.4}}
+ITERATIONS = {1: {"U": 3.0, "p": 10.0}, 2: {"U": 3.0, "p": 13.0}}
+
+
+def study(loop=LOOP, iterations=ITERATIONS, interconnects=("gigabit", "infiniband")):
+    """Runs and tables of a case on 1 and 2 processes."""
+    rows = []
+    for name, processes in [(None, 1), *((name, 2) for name in interconnects)]:
+        slower = 2.0 if name == "gigabit" else 1.0
+        own = {part: slower * seconds for part, seconds in loop.get(processes, {}).items()}
+        seconds = sum(own.values()) or 5.0
+        for block in (1, 2):
+            row = {"case": "duct", "interconnect": name, "processes": processes, "block": block}
+            row |= {"kind": "measured", "seconds": seconds, "startup_seconds": 0.5, "output_seconds": 0.25}
+            row |= {"wall_seconds": seconds + 1, "prepare_seconds.mesh": 2.0}
+            row |= {f"loop_seconds.{part}": value for part, value in own.items()}
+            row |= {f"solver_iterations.{field}": value for field, value in iterations[processes].items()}
+            rows.append(row)
+    runs = complete_runs(pd.DataFrame(rows))
+    tables = make_tables(runs, Settings(draws=200))
+    tables |= {name: table for name, table in make_part_tables(runs).items() if len(table)}
+    return runs, tables, {"study": {"name": "own", "blocks": 2, "seed": 1}}
+
+
+@pytest.fixture(scope="module")
+def section():
+    runs, tables, facts = study()
+    entries = [drawing.entry() for drawing in draw_figures(runs, tables, facts)]
+    return part(make_report(runs, tables, facts, entries), "parts")
+
+
+def test_sentences(section):
+    told = said(section)
+    # U 4 of 8 s serially; p 3 of 8 s, and 2.6 of 5 s, the same over both interconnects.
+    assert "U takes 50 % of the main loop on 1 process" in told
+    assert "p grows from 38 % to 52 %" in told
+    assert (
+        "on 2 processes the linear solver takes 1.30 times the iterations for p, compared with 1 process."
+        in told
+    )
+    assert "part of no time here: mesh at most 2.00 s" in told
+    # Outside of the main loop is 1 s of 9, 6 and 11 s.
+    assert "are 9.1 % to 17 % of the runs" in told
+
+
+def test_tables(section):
+    parts, solver = blocks(section, "table")
+    rows = [[plain(cell) for cell in row["cells"]] for row in parts["groups"][0]["rows"]]
+    assert [row[1] for row in rows] == ["1", "2", "2"]
+    assert rows[0][2:] == ["2.000", "–", "0.500", "8.000", "0.250", "0.250", "U 50 %, p 38 %, other 12 %"]
+    cells = [[plain(cell) for cell in row["cells"]] for row in solver["groups"][0]["rows"]]
+    assert cells == [["U", "3.00", "3.00"], ["p", "10.0", "13.0"]]
+
+
+def test_iterations_that_stay_are_said_to_stay():
+    runs, tables, facts = study(iterations={1: {"p": 10.0}, 2: {"p": 10.2}})
+    told = said(part(make_report(runs, tables, facts, []), "parts"))
+    assert "takes as many iterations on 2 processes as on 1 process, within 5 %" in told
+
+
+def test_without_parts_there_is_no_section():
+    runs, tables, facts = study()
+    without = {name: table for name, table in tables.items() if name not in ("parts", "solver_iterations")}
+    assert part(make_report(runs, without, facts, []), "parts") is None
+
+
+def bars(drawing):
+    """Widths of the bars of each row, from the bottom of the axes' order."""
+    (axes,) = drawing.figure.axes
+    rows = {}
+    for bar in axes.patches:
+        rows.setdefault(round(bar.get_y() + bar.get_height() / 2), []).append(bar.get_width())
+    return rows
+
+
+def test_bars_add_up_to_the_main_loop():
+    (drawing,) = [one for one in draw_figures(*study()) if one.topic == "parts"]
+    assert {row: pytest.approx(sum(widths)) for row, widths in bars(drawing).items()} == {
+        0: 8.0,
+        1: 10.0,
+        2: 5.0,
+    }
+    assert any("p: 2.60 s, 52 % of the main loop" in plain(mark.text) for mark in drawing.marks.values())
+
+
+def test_many_small_parts_share_a_colour():
+    loop = {count: {f"part{place}": 10.0 / place for place in range(1, 12)} for count in (1, 2)}
+    (drawing,) = [one for one in draw_figures(*study(loop)) if one.topic == "parts"]
+    (legend,) = drawing.figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert len(names) == MOST and names[-1] == REMAINING
+    total = sum(loop[1].values())
+    assert {row: sum(widths) for row, widths in bars(drawing).items()}[0] == pytest.approx(total)

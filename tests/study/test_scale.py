@@ -1,0 +1,105 @@
+"""Studies that choose the sizes of their cases by a scale."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.cases import load_case, size_at_scale
+from workflows.domain import InputError
+from workflows.plan import make_plan
+
+CASES = Path(__file__).parents[2] / "cases"
+STUDY = """
+name: scaled
+cases: [elbow_segregated, sedan]
+interconnects: [shared_memory]
+processes: [1, 2]
+limits: {core_hours: 100}
+"""
+
+
+@pytest.fixture
+def plan_of(tmp_path):
+    def make(text, **overrides):
+        (tmp_path / "scaled.yaml").write_text(text)
+        return make_plan(tmp_path / "scaled.yaml", overrides)
+
+    return make
+
+
+def write_case(folder, own, sizes):
+    """Write a case called odd with some sizes."""
+    case = folder / "cases/command/odd"
+    case.mkdir(parents=True)
+    listed = ", ".join(f"{size}: {{parameters: {{}}, serial_seconds: 1, memory_MB: 1}}" for size in sizes)
+    (case / "case.yaml").write_text(
+        f"application: command\ntitle: Odd\ndescription: Odd.\nstands_for: Nothing.\nsize: {own}\n"
+        f"sizes: {{{listed}}}\nsettings: {{program: [echo]}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "size"),
+    [
+        ("elbow_segregated", 1, "32k"),
+        ("elbow_segregated", 0.1, "4k"),  # of 4,000 and 32,000 cells, for 3,200
+        ("elbow_segregated", 0.36, "32k"),  # 11,520 lies above the geometric mean of the two, 11,314
+        ("elbow_segregated", 0.35, "4k"),
+        ("sedan", 0.1, "366k"),
+        ("sedan", 1e-6, "80k"),  # never smoke
+    ],
+)
+def test_the_nearest_size_by_ratio(name, scale, size):
+    assert size_at_scale(load_case(name, CASES), scale, "here") == size
+
+
+def test_sizes_that_count_something_else(tmp_path):
+    write_case(tmp_path, "w6", ["smoke", "w3", "w6", "w12"])
+    assert size_at_scale(load_case("odd", tmp_path / "cases"), 2, "here") == "w12"
+
+
+@given(st.floats(1e-9, 1e9))
+def test_a_larger_scale_never_gives_a_smaller_size(scale):
+    sizes = ["80k", "366k", "3600k"]
+    sedan = load_case("sedan", CASES)
+    chosen = [sizes.index(size_at_scale(sedan, factor * scale, "here")) for factor in (1, 3)]
+    assert chosen == sorted(chosen)
+
+
+def test_the_plan_runs_the_chosen_sizes_and_says_so(plan_of):
+    plan = plan_of(f"{STUDY}scale: 0.1\n")
+    assert {point.case for point in plan.points} == {"elbow_segregated-4k", "sedan-366k"}
+    assert "sizes at scale 0.1: elbow_segregated-4k of 32k, sedan-366k of 3600k" in plan.announcement()
+    assert plan.study.series("sedan-366k") == "sedan"
+
+
+def test_results_of_another_scale_are_other_records(plan_of):
+    tenth, whole = plan_of(f"{STUDY}scale: 0.1\n"), plan_of(f"{STUDY}scale: 0.1\n", scale=1)
+    assert {point.case for point in whole.points} == {"elbow_segregated-32k", "sedan-3600k"}
+    assert not any(tenth.asks_for(point) for point in whole.points)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (STUDY + "scale: 0\n", r"scale: 0 is too small; above 0"),
+        (
+            STUDY.replace("sedan", "sedan-80k") + "scale: 0.1\n",
+            r"cases\[1\]: 'sedan-80k': without a size, since scale chooses it",
+        ),
+        (
+            STUDY + "scale: 0.1\nscaling: weak\nsizes: {elbow_segregated: [4k, 32k], sedan: [80k, 366k]}\n",
+            r"scale: does not belong here, since scaling is weak",
+        ),
+        (
+            "name: odd\ncases_folder: cases\ncases: [odd]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nscale: 1\n",
+            r"cases\[0\]: 'odd' cannot be scaled: its size 'usual' is no number as 32k or w12",
+        ),
+    ],
+)
+def test_a_scale_that_cannot_be_is_one_line(plan_of, tmp_path, text, message):
+    write_case(tmp_path, "usual", ["usual"])
+    with pytest.raises(InputError, match=message):
+        plan_of(text)

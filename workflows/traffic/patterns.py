@@ -1,0 +1,236 @@
+"""Patterns of traffic: which processes send to which.
+
+The definitions are those of Petrini, Frachtenberg, Hoisie, Coll, Performance evaluation of the Quadrics
+interconnection network, Cluster Computing 6 (2003), sections 4.3 to 4.7. A node there is a process here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflows.domain import InputError
+from workflows.traffic.options import ApplicationMapping, Destinations, IoMapping, one_of
+
+Processes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Processes that send messages, and those they send to.
+
+    Attributes
+    ----------
+    name : str
+        ``compute`` or ``io``.
+    clients : array (clients,)
+        Processes that issue messages, each once.
+    targets : array
+        Where they go. With `fixed`, the target of each client, (clients,). Else any client may choose any
+        of them but itself for every message.
+    fixed : bool
+    """
+
+    name: str
+    clients: Processes
+    targets: Processes
+    fixed: bool
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern and the choices that patterns with I/O nodes leave open.
+
+    Attributes
+    ----------
+    name : str
+        One of `PATTERNS`.
+    io_nodes : int or None
+        Number of hot spots; None for one in eight processes, which is what the source has.
+    destinations : str
+        ``random``: a client draws the I/O node of every message; ``deterministic``: it keeps to one.
+        The I/O job of ``combined`` has the same choice; the source's is random.
+    io_mapping : str
+        ``clustered``: the I/O nodes are the last processes; ``distributed``: one at the start of every
+        stretch of equal length. For ``combined`` clustered I/O nodes are under one of the jobs:
+        ``clustered_io`` has the compute job on the lower half, ``clustered_compute`` on the upper.
+    application_mapping : str
+        ``shared``: I/O nodes are clients too; ``dedicated``: they are not.
+    """
+
+    name: str
+    io_nodes: int | None = None
+    destinations: Destinations = "random"
+    io_mapping: IoMapping = "clustered"
+    application_mapping: ApplicationMapping = "shared"
+
+    def __post_init__(self) -> None:
+        one_of("pattern", self.name, PATTERNS)
+        one_of("destinations", self.destinations, get_args(Destinations))
+        one_of("application_mapping", self.application_mapping, get_args(ApplicationMapping))
+        combined = ("clustered_io", "clustered_compute", "distributed")
+        allowed = combined if self.name == "combined" else ("clustered", "distributed")
+        if self.name in WITH_IO_NODES:
+            one_of(f"io_mapping of {self.name}", self.io_mapping, allowed)
+
+
+def jobs_of(pattern: Pattern, processes: int) -> tuple[Job, ...]:
+    """Jobs of a pattern: one, or for ``combined`` the compute job and the I/O job.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    processes : int
+
+    Returns
+    -------
+    tuple of Job
+        A process whose only target would be itself is no client.
+
+    Raises
+    ------
+    InputError
+        Where the pattern does not exist for so many processes or I/O nodes.
+    """
+    if processes < 2:
+        raise InputError(f"processes: {processes}: a pattern of traffic needs 2 or more")
+    everyone = np.arange(processes)
+    match pattern.name:
+        case "uniform":
+            return (Job("compute", everyone, everyone, fixed=False),)
+        case "hot_spot":
+            return (_without_idle(Job("io", everyone[1:], np.zeros(processes - 1, np.int64), fixed=True)),)
+        case "multiple_hot_spots":
+            hot = io_nodes(pattern, processes)
+            clients = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
+            return (_io_job(pattern, clients, hot),)
+        case "combined":
+            return _combined(pattern, processes)
+        case name:
+            return (_without_idle(Job("compute", everyone, permutation(name, processes), fixed=True)),)
+
+
+def io_nodes(pattern: Pattern, processes: int) -> Processes:
+    """Processes that act as I/O nodes, in ascending order.
+
+    Clustered ones are the last; distributed ones stand processes / count apart, the first at 0.
+
+    Raises
+    ------
+    InputError
+        Where there are as many I/O nodes as processes, or none.
+    """
+    count = max(1, processes // 8) if pattern.io_nodes is None else pattern.io_nodes
+    if not 1 <= count < processes:
+        raise InputError(f"io_nodes: {count}: must be from 1 to {processes - 1} of {processes} processes")
+    if pattern.io_mapping == "distributed":
+        return np.arange(count) * processes // count
+    return np.arange(processes - count, processes)
+
+
+def permutation(name: str, processes: int) -> Processes:
+    """Destination of every process under a permutation.
+
+    Parameters
+    ----------
+    name : str
+        One of `PERMUTATIONS`.
+    processes : int
+        A power of two; for ``neighbor`` any even number.
+
+    Returns
+    -------
+    array (processes,)
+        A permutation of 0 ... processes − 1. All but ``shuffle``, and ``transpose`` of an odd power of two,
+        are their own inverses.
+
+    Raises
+    ------
+    InputError
+    """
+    one_of("permutation", name, tuple(PERMUTATIONS))
+    bits = processes.bit_length() - 1
+    if name == "neighbor":
+        if processes < 2 or processes % 2:
+            raise InputError(f"processes: {processes}: neighbor needs an even number")
+    elif processes < 2 or processes != 1 << bits:
+        raise InputError(f"processes: {processes}: {name} needs a power of two")
+    return PERMUTATIONS[name](np.arange(processes), bits)
+
+
+def _bit_reversal(process: Processes, bits: int) -> Processes:
+    moved = [(process >> bit & 1) << (bits - 1 - bit) for bit in range(bits)]
+    return np.sum(moved, axis=0)
+
+
+def _butterfly(process: Processes, bits: int) -> Processes:
+    differ = (process ^ (process >> (bits - 1))) & 1
+    return process ^ (differ | (differ << (bits - 1))) if bits > 1 else process
+
+
+def _complement(process: Processes, bits: int) -> Processes:
+    return process ^ ((1 << bits) - 1)
+
+
+def _rotated(process: Processes, bits: int, left: int) -> Processes:
+    return ((process << left) | (process >> (bits - left))) & ((1 << bits) - 1)
+
+
+def _transpose(process: Processes, bits: int) -> Processes:
+    """Swap the halves of the address; of an odd number of bits the lower half has one bit less."""
+    return _rotated(process, bits, bits - bits // 2)
+
+
+def _shuffle(process: Processes, bits: int) -> Processes:
+    return _rotated(process, bits, 1)
+
+
+def _neighbor(process: Processes, bits: int) -> Processes:
+    return process ^ 1
+
+
+PERMUTATIONS: dict[str, Callable[[Processes, int], Processes]] = {
+    "bit_reversal": _bit_reversal,
+    "butterfly": _butterfly,
+    "complement": _complement,
+    "transpose": _transpose,
+    "shuffle": _shuffle,
+    "neighbor": _neighbor,
+}
+WITH_IO_NODES = ("multiple_hot_spots", "combined")
+PATTERNS = ("uniform", *PERMUTATIONS, "hot_spot", *WITH_IO_NODES)
+
+
+def _combined(pattern: Pattern, processes: int) -> tuple[Job, Job]:
+    """Two jobs of equal size side by side, on all processes or on those that are no I/O nodes."""
+    hot = io_nodes(pattern, processes)
+    everyone = np.arange(processes)
+    taken = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
+    half = len(taken) // 2
+    if half < 2:
+        raise InputError(f"processes: {processes}: combined leaves {half} to a job, which needs 2 or more")
+    lower, upper = taken[:half], taken[half : 2 * half]
+    compute, io = (upper, lower) if pattern.io_mapping == "clustered_compute" else (lower, upper)
+    return Job("compute", compute, compute, fixed=False), _io_job(pattern, io, hot)
+
+
+def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> Job:
+    """Clients of I/O nodes; a deterministic client that would be its own server takes the next one."""
+    if pattern.destinations == "random":
+        return _without_idle(Job("io", clients, hot, fixed=False))
+    place = np.arange(len(clients)) % len(hot)
+    place = np.where(hot[place] == clients, (place + 1) % len(hot), place)
+    return _without_idle(Job("io", clients, hot[place], fixed=True))
+
+
+def _without_idle(job: Job) -> Job:
+    """Leave out the clients that have nobody but themselves to send to."""
+    if job.fixed:
+        sends = job.clients != job.targets
+        return Job(job.name, job.clients[sends], job.targets[sends], fixed=True)
+    sends = (job.clients != job.targets[0]) if len(job.targets) == 1 else np.full(len(job.clients), True)
+    return Job(job.name, job.clients[sends], job.targets, fixed=False)
