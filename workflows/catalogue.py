@@ -10,7 +10,7 @@ process count:
 - ``prepare_seconds``: mesh and check, or decomposition; ``prepare_memory_MB``: of the largest program
 - ``iterations``; ``seconds``: of the main loop, the first iteration left out; ``iteration_seconds``
 - ``memory_MB``: peak resident memory of the largest rank
-- ``answer``: value of the case's quantity
+- ``answer``: value of the case's quantity; ``machine``: where it was measured
 
 A row without ``seconds`` was prepared and not run; an application without a mesh has no cells.
 """
@@ -38,8 +38,8 @@ _INTRODUCTION = """\
 A study names a case, `rotor`, or one of its other sizes, `rotor-smoke`. Smoke sizes run in seconds and
 are what the tests run. [Add a case](add-a-case.md) says how to make one.
 
-Times and memory are of one machine ({machine}), serial and on two ranks
-that talk through shared memory; they are for planning. An iteration of an unsteady case is a time step; the first
+Times and memory are for planning, serial and on two ranks that talk through shared memory
+({machines}). An iteration of an unsteady case is a time step; the first
 one is left out of all times. Memory is the peak of the largest rank. "Off" is how far the answer of the timed
 run is from the golden one, relative to it.
 """
@@ -48,7 +48,7 @@ Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
 """What was measured, by case, size and process count."""
 
 
-def page(cases: Path, measured: pd.DataFrame, machine: str) -> str:
+def page(cases: Path, measured: pd.DataFrame) -> str:
     """Write the page.
 
     Parameters
@@ -57,8 +57,6 @@ def page(cases: Path, measured: pd.DataFrame, machine: str) -> str:
         Folder of the cases.
     measured : pandas.DataFrame
         See `read_measured`.
-    machine : str
-        Where it was measured, in a few words.
 
     Returns
     -------
@@ -78,7 +76,8 @@ def page(cases: Path, measured: pd.DataFrame, machine: str) -> str:
     sections = [_section(name, documents[name], rows) for name in order]
     overview = [_overview(name, documents[name], rows) for name in order]
     heads = ("case", "stands for", "application", "cells", "iterations", "serial", "memory")
-    return "\n".join([_INTRODUCTION.format(machine=machine), _table(heads, overview), *sections])
+    machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
+    return "\n".join([_INTRODUCTION.format(machines=machines), _table(heads, overview), *sections])
 
 
 def read_measured(file: Path = MEASURED) -> pd.DataFrame:
@@ -108,9 +107,9 @@ def _section(name: str, document: dict[str, Any], rows: Rows) -> str:
     for option, facts in document.get("options", {}).items():
         parts.append(f"\n**Option `{option}`:** {_wrapped(facts['description'])}")
     heads = ("size", "parameters", "golden answer", "how it was made", "off, serial", "off, 2 ranks")
-    parts.append("\n" + _table(heads, [_size_row(name, size, sizes[size], rows) for size in ordered]))
+    parts.append("\n" + _full_columns(heads, [_size_row(name, size, sizes[size], rows) for size in ordered]))
     heads = ("size", "cells", "iterations", "s/iteration", "on 2 ranks", "run, s", "memory, MB", "mesh, s")
-    parts.append(_table(heads, [_cost_row(name, size, rows) for size in ordered]))
+    parts.append(_full_columns(heads, [_cost_row(name, size, rows) for size in ordered]))
     cut = [
         row
         for size in ordered
@@ -140,7 +139,7 @@ def _overview(name: str, document: dict[str, Any], rows: Rows) -> Sequence[str]:
 def _size_row(name: str, size: str, facts: dict[str, Any], rows: Rows) -> Sequence[str]:
     golden = facts.get("golden")
     off = [
-        None if golden is None or answer is None else abs(answer / golden - 1)
+        None if golden is None or answer is None else abs(answer - golden) / (abs(golden) or 1)
         for answer in (rows.get((name, size, count), {}).get("answer") for count in (1, 2))
     ]
     return (
@@ -175,6 +174,14 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
+def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Table without the columns that are empty; nothing, where only the first one is not."""
+    kept = [place for place in range(len(heads)) if any(row[place] != _MISSING for row in rows)]
+    if len(kept) < 2:
+        return ""
+    return _table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+
+
 def _anchor(title: str, name: str) -> str:
     """Anchor that GitHub gives to a case's heading."""
     kept = [letter for letter in f"{title}: {name}".lower() if letter.isalnum() or letter in " -_"]
@@ -197,8 +204,7 @@ def _count(value: float | None) -> str:
 
 def main() -> None:
     """Write docs/cases.md."""
-    machine = (ROOT / "docs/cases-machine.txt").read_text().strip()
-    PAGE.write_text(page(ROOT / "cases", read_measured(), machine))
+    PAGE.write_text(page(ROOT / "cases", read_measured()))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,8 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
         return f"a process and its servers, {each}, cannot be spread evenly at the oversubscription level"
     if each > interconnect.cores_per_node * level:
         return f"a node has too few cores for a process and its servers ({interconnect.cores_per_node})"
+    if _threads(case) and interconnect.launch.get("mca", {}).get("osc") == "pt2pt":
+        return "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
     if point.cores > have:
         return f"needs more cores than there are ({have})"
     if case.divisible is not None and case.divisible % point.processes:
@@ -127,6 +129,11 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
     if interconnect.kind == "emulated" and point.nodes == 1:
         return "would not leave one node, so nothing of the emulated interconnect would be used"
     return None
+
+
+def _threads(case: Case) -> bool:
+    """Whether the ranks of a case ask MPI to let several threads of one rank call it at once."""
+    return case.option is not None and case.option.environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
 
 
 def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -> str | None:

@@ -118,6 +118,7 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
     answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
     reason = done.problem or wrong_answer
     path = records.record_path(plan.results, repetition, attempt)
+    app = application(case.application)
     record = {
         "study": plan.study.name,
         "case": case.name,
@@ -163,9 +164,9 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
         "placement": done.placement,
         "command": done.launch.argv,
         "environment": provenance.relevant_environment(done.launch.env),
-        "version": application(case.application).version(done.execution.lines),
+        "version": app.version(done.execution.lines),
         "mpi": provenance.mpi_version(),
-        "mpi_library": provenance.mpi_library(application(case.application).command(case, point.processes)[0]),
+        "mpi_library": provenance.mpi_library(app.command(case, point.processes)[0]),
         "one_sided_windows": done.one_sided_windows,
         "machine": provenance.machine(),
         "inputs": plan.inputs(point),

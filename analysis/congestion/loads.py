@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -13,6 +16,16 @@ FLOWS = ("source", "destination", "load")
 """Columns of traffic: bytes go from node `source` to node `destination`, at `load` link bandwidths."""
 MATRIX = ("level", "switch", "side", "port", "load", "share")
 """Columns of `congestion_matrix`."""
+BOUNDS = (
+    "topology",
+    "pattern",
+    "routing",
+    "highest_link_load",
+    "highest_switch_load",
+    "accepted_bound",
+    "free_of_conflict",
+)
+"""Columns of `pattern_bounds`."""
 ROUNDING = 1e-9
 """Relative error of a sum of loads that counts as none."""
 
@@ -51,7 +64,7 @@ def _checked(flows: pd.DataFrame, nodes: int) -> list[np.ndarray]:
     for name in FLOWS[:2]:
         if not pd.api.types.is_integer_dtype(flows[name]):
             raise TableError("must be whole numbers", "flows", column=name)
-        outside = (flows[name] < 0) | (flows[name] >= nodes)
+        outside = ~flows[name].between(0, nodes - 1).fillna(False)
         if outside.any():
             row = int(np.argmax(outside))
             message = f"{flows[name].iloc[row]}: must be a node from 0 to {nodes - 1}"
@@ -62,7 +75,8 @@ def _checked(flows: pd.DataFrame, nodes: int) -> list[np.ndarray]:
         raise TableError(
             f"{flows['load'].iloc[row]}: must be 0 or more", "flows", f"row {row + 1}", "load", row
         )
-    return [flows[name].to_numpy() for name in FLOWS]
+    dtypes = (np.int64, np.int64, np.float64)
+    return [flows[name].to_numpy(dtype) for name, dtype in zip(FLOWS, dtypes, strict=True)]
 
 
 def switch_loads(links: pd.DataFrame) -> pd.DataFrame:
@@ -109,6 +123,30 @@ def free_of_conflict(links: pd.DataFrame) -> bool:
         As `link_loads` gives it.
     """
     return bool(links["load"].max() <= 1 + ROUNDING)
+
+
+def pattern_bounds(topologies: Mapping[str, Topology], patterns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What several topologies can carry of several patterns.
+
+    Parameters
+    ----------
+    topologies : mapping of str to Tree or Torus
+    patterns : mapping of str to DataFrame
+        Flows, as `link_loads` takes them.
+
+    Returns
+    -------
+    DataFrame
+        `BOUNDS`, one row a topology, pattern and routing. Loads are in link bandwidths; `accepted_bound` and
+        `free_of_conflict` are those of the functions of these names.
+    """
+    rows = []
+    for topology, pattern, routing in itertools.product(topologies, patterns, ROUTINGS):
+        links = link_loads(topologies[topology], patterns[pattern], routing)
+        highest, busiest = links["load"].max(), switch_loads(links)["load"].max()
+        bound, free = accepted_bound(links), free_of_conflict(links)
+        rows.append((topology, pattern, routing, highest, busiest, bound, free))
+    return pd.DataFrame(rows, columns=list(BOUNDS))
 
 
 def congestion_matrix(tree: Tree, links: pd.DataFrame) -> pd.DataFrame:

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.congestion.loads import (
+    BOUNDS,
     accepted_bound,
     congestion_matrix,
     free_of_conflict,
     link_loads,
+    pattern_bounds,
     switch_loads,
 )
 from analysis.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
@@ -29,7 +31,6 @@ ROUTINGS = st.sampled_from(["deterministic", "spread"])
 
 
 def flows_to(destination, load=1.0):
-    destination = np.asarray(destination)
     return pd.DataFrame({"source": np.arange(len(destination)), "destination": destination, "load": load})
 
 
@@ -203,7 +204,7 @@ def walked_in_tree(tree, source, destination, load, spread):
         ways = onward[place]
         if above_destination(*place):
             chosen = [to for to in ways if to[0] < place[0] and above_destination(*to)]
-            chosen = [min(chosen, key=lambda to: (to[0] > 0 and (to[1] - place[1]) % tree.paths(to[0]), to))]
+            assert len(chosen) == 1
         else:
             up = sorted(to for to in ways if to[0] > place[0])
             port = destination // tree.paths(place[0]) % len(up)
@@ -328,11 +329,22 @@ def test_a_matrix_of_nothing_is_nought():
     assert (matrix["share"] == 0).all()
 
 
+def test_bounds_of_several_patterns_stand_in_one_table():
+    flows = {name: flows_of(name, 64) for name in ("complement", "shuffle")}
+    table = pattern_bounds({"tree": k_ary_n_tree(4, 3), "half": fat_tree((16, 4), 2)}, flows)
+    assert list(table.columns) == list(BOUNDS) and len(table) == 8
+    found = table.set_index(["topology", "pattern", "routing"])
+    assert found.loc[("tree", "shuffle", "deterministic"), "accepted_bound"] == 0.5
+    assert found.loc[("tree", "shuffle", "spread"), "free_of_conflict"]
+    assert found.loc[("half", "complement", "spread"), "highest_link_load"] == 2
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: link_loads(star(2), flows_to([1, 0]), "random"), "routing random: must be one of deterministic, spread"),
         (lambda: link_loads(star(2), flows_to([1, 2]), "spread"), "flows: row 2, column 'destination': 2: must be a node from 0 to 1"),
+        (lambda: link_loads(star(2), flows_to(pd.array([1, None], "Int64")), "spread"), "row 2, column 'destination': <NA>: must be a node"),
         (lambda: link_loads(star(2), flows_to([1.0, 0.0]), "spread"), "flows: column 'destination': must be whole numbers"),
         (lambda: link_loads(star(2), flows_to([1, 0], [1, np.nan]), "spread"), "flows: row 2, column 'load': nan: must be 0 or more"),
         (lambda: link_loads(star(2), flows_to([1, 0])[["source", "load"]], "spread"), "flows: column 'destination': is missing"),

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.applications import nwchem
-from workflows.domain import InputError, Line
+from workflows.domain import InputError, Line, Point
 from workflows.execution import Execution
+from workflows.interconnects import load_interconnect
+from workflows.plan import ROOT
 from workflows.prepare import compare_answer
-from workflows.running import problem_of
+from workflows.running import problem_of, run
 
 LOGS = Path(__file__).parents[1] / "logs/nwchem"
 BY_HAND = """\
@@ -326,3 +328,18 @@ class TestInputs:
             nwchem.environment(dataclasses.replace(scf, settings=scf.settings | {"environment": asked}))
             == asked
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["server_polling", "server_sleeping"])
+def test_a_real_run_with_data_servers(case, tmp_path, option):
+    served = case(f"water_ccsd-smoke-{option}")
+    nwchem.prepare(served, 2, tmp_path, None)
+    shared_memory = load_interconnect("shared_memory", ROOT / "config/interconnects")
+    # Four that run, on one core.
+    point = Point(served.name, shared_memory.name, 2, 4, nodes=1, cores=1, servers_per_process=1)
+    done = run(served, point, tmp_path, shared_memory, (), time_limit_seconds=120)
+    assert done.problem is None
+    assert done.reading.answer == pytest.approx(served.answer.golden, rel=served.answer.tolerance)
+    assert done.launch.env["ARMCI_PROGRESS_THREAD"] == "1"
+    assert set(done.one_sided_windows) == {"rdma"}

@@ -126,6 +126,9 @@ class TestReadRealLogs:
             ("elbow_segregated-smoke", "elbow_parallel", 2),
             ("cavity-smoke", "cavity_serial", 1),
             ("cavity-smoke", "cavity_parallel", 4),
+            ("elbow_coupled-smoke", "elbow_coupled_parallel", 2),
+            ("rotor-smoke", "rotor_serial", 1),
+            ("fighter-smoke", "fighter_parallel", 2),
         ],
     )
     def test_good_runs(self, case, real_log, name, log, processes):
@@ -152,6 +155,9 @@ class TestReadRealLogs:
             ("elbow_segregated-smoke", "elbow_diverged", 1, "diverged: continuity error 7.79e+30 above 0.01"),
             ("elbow_segregated-smoke", "elbow_nan", 1, "diverged: continuity error is not there"),
             ("cavity-smoke", "cavity_fast_lid", 1, "diverged: Courant number 26 above 1"),
+            ("sedan-smoke", "sedan_diverged", 1, "diverged: continuity error 6.05e+30 above 0.1"),
+            ("fighter-smoke", "fighter_long_steps", 1, "diverged: Courant number 0.928 above 0.5"),
+            ("rotor-smoke", "rotor_hot", 1, "diverged: min(T) 49.25 outside 150 to 500"),
             ("cavity-smoke", "cavity_parallel", 2, "ran on 4 processes, not 2"),
             ("cavity-smoke", "elbow_serial", 1, "incomplete: 60 of 20 iterations"),
         ],
@@ -161,6 +167,26 @@ class TestReadRealLogs:
         assert reading.problem.startswith(problem)
         if problem.startswith("incomplete"):
             assert reading.seconds is None
+
+    def test_a_coupled_solver_counts_the_iterations_of_each_component(self, case, real_log):
+        lines = real_log("openfoam", "elbow_coupled_parallel")
+        details = openfoam.read(case("elbow_coupled-smoke"), 2, lines).details
+        assert {"Ux", "Uy", "Uz", "p"} < set(details["linear_iterations"])
+        printed = [line.text for line in lines if "Solving for Ux" in line.text]
+        counts = [int(text.partition("No Iterations (")[2].partition(" ")[0]) for text in printed]
+        assert details["linear_iterations"]["Ux"] == sum(counts) > 0
+
+    def test_an_explicit_solver_has_a_courant_number_and_no_continuity_error(self, case, real_log):
+        details = openfoam.read(case("fighter-smoke"), 2, real_log("openfoam", "fighter_parallel")).details
+        assert details["continuity_error"] is None
+        assert details["largest_courant"] == pytest.approx(0.232, abs=0.001)
+
+    def test_a_range_that_is_not_printed_is_no_proof(self, case, real_log):
+        rotor = case("rotor-smoke")
+        read = rotor.settings["read"] | {"ranges": {"T": [150, 500], "rho": [0, 10]}}
+        rotor = dataclasses.replace(rotor, settings=rotor.settings | {"read": read})
+        problem = openfoam.read(rotor, 1, real_log("openfoam", "rotor_serial")).problem
+        assert problem == "diverged: min(rho) is not there or no finite number"
 
     def test_a_diverged_run_that_exits_0_still_has_its_absurd_answer(self, case, real_log):
         reading = openfoam.read(case("elbow_segregated-smoke"), 1, real_log("openfoam", "elbow_diverged"))

@@ -9,23 +9,23 @@ further counts say how the mesh is cut, without a run. Run it on a machine that 
 """
 
 import argparse
+import contextlib
 import json
-import multiprocessing
-import resource
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workflows import catalogue, inputs  # noqa: E402
+from workflows import catalogue, inputs, provenance  # noqa: E402
 from workflows.applications import application  # noqa: E402
 from workflows.cases import case_files, load_case  # noqa: E402
 from workflows.domain import Case, Point, Reading  # noqa: E402
@@ -33,6 +33,7 @@ from workflows.interconnects import load_interconnect  # noqa: E402
 from workflows.running import run  # noqa: E402
 
 TIME_LIMIT_SECONDS = 7200
+WATCH_SECONDS = 0.01
 
 
 def main() -> None:
@@ -59,31 +60,30 @@ def every_size() -> list[str]:
 
 def measure(case: Case, processes: list[int], decompose: list[int], folder: Path) -> None:
     """Measure a case at each process count and write the rows."""
-    base = folder / "1"
-    _, mesh_memory = in_own_process(prepare, case, 1, base, None)
+    app, base = application(case.application), folder / "1"
+    with largest_program() as mesh_memory:
+        app.prepare(case, 1, base, None)
     for count in sorted({*processes, *decompose}):
         prepared, memory = folder / str(count), mesh_memory
         if count > 1:
-            _, memory = in_own_process(prepare, case, count, prepared, base)
-        row = {"prepare_memory_MB": memory} | preparation(prepared)
+            with largest_program() as memory:
+                app.prepare(case, count, prepared, base)
+        row = {"prepare_memory_MB": memory[0] or None} | preparation(prepared)
         if count in processes:
-            reading, memory = in_own_process(run_once, case, count, prepared)
+            with largest_program() as memory:
+                reading = run_once(case, count, prepared)
             iterations = reading.details.get("iterations")
             row |= {
                 "iterations": iterations,
                 "seconds": reading.seconds,
                 "iteration_seconds": reading.seconds / (iterations - 1) if iterations else None,
-                "memory_MB": memory,
+                "memory_MB": memory[0] or None,
                 "answer": reading.answer,
             }
-        write_row({"case": case.name.partition("-")[0], "size": case.size, "processes": count} | row)
+        key = {"case": case.name.partition("-")[0], "size": case.size, "processes": count}
+        write_row(key | row | {"machine": machine()})
         if count > 1:
             shutil.rmtree(prepared)
-
-
-def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
-    """Prepare a case."""
-    application(case.application).prepare(case, processes, folder, base)
 
 
 def run_once(case: Case, processes: int, prepared: Path) -> Reading:
@@ -116,26 +116,49 @@ def preparation(prepared: Path) -> dict[str, Any]:
     }
 
 
-def in_own_process(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Call a function in a process of its own; returns what it does, and the memory in MB of the largest
-    program that it started."""
-    fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=fresh) as pool:
-        result = pool.submit(function, *arguments).result()
-        return result, pool.submit(largest_child).result()
+@contextlib.contextmanager
+def largest_program() -> Iterator[list[float]]:
+    """Watch every program that is started in the block.
 
+    Gives a list of one: the largest resident memory of any of them, MB. A copy of this process that has
+    not become its program yet is left out.
+    """
+    me, largest, done = psutil.Process(), [0.0], threading.Event()
+    own = me.cmdline()
 
-def largest_child() -> float:
-    """Peak resident memory of the largest program that this process started and waited for, MB."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
+    def watch() -> None:
+        while not done.wait(WATCH_SECONDS):
+            for program in me.children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+                    memory = program.memory_info().rss / 1e6
+                    if program.cmdline() != own:
+                        largest[0] = max(largest[0], memory)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield largest
+    finally:
+        done.set()
+        watcher.join()
 
 
 def write_row(row: dict[str, Any]) -> None:
     """Put a row into docs/cases.csv in the place of the earlier one."""
     key = ["case", "size", "processes"]
-    table = pd.concat([catalogue.read_measured(), pd.DataFrame([row])]).drop_duplicates(key, keep="last")
-    table.sort_values(key).to_csv(catalogue.MEASURED, index=False, float_format="%.4g")
-    print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+    rounded = {
+        name: float(f"{value:.4g}") if isinstance(value, float) and name != "answer" else value
+        for name, value in row.items()
+    }
+    table = pd.concat([catalogue.read_measured(), pd.DataFrame([rounded])]).drop_duplicates(key, keep="last")
+    table.sort_values(key).convert_dtypes().to_csv(catalogue.MEASURED, index=False)
+    print(", ".join(f"{name} {value}" for name, value in rounded.items()), flush=True)
+
+
+def machine() -> str:
+    """This machine in a few words."""
+    facts = provenance.machine()
+    return f"{facts['cores']} cores of {facts['cpu']}, {facts['memory_GB']:.0f} GB, {facts['os']}"
 
 
 if __name__ == "__main__":

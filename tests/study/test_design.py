@@ -263,3 +263,15 @@ def test_a_process_and_its_server_stay_on_one_node():
     assert [one.reason for one in points(three, {"duct": case(option=SERVED)}, nodes)[1]] == [
         "a process and its servers, 2, cannot be spread evenly at the oversubscription level"
     ]
+
+
+def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know_them():
+    threads = Option("server", 1, {"OMPI_MPI_THREAD_LEVEL": "3"})
+    over_tcp = replace(interconnect("gigabit"), launch={"mca": {"osc": "pt2pt"}})
+    wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(2,))
+    found, left_out = points(wanted, {"duct": case(option=threads)}, {"gigabit": over_tcp})
+    assert found == []
+    assert [one.reason for one in left_out] == [
+        "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
+    ]
+    assert len(points(wanted, {"duct": case()}, {"gigabit": over_tcp})[0]) == 1

@@ -1,8 +1,8 @@
 """Carbon cages of icosahedral symmetry: the dodecahedron of 20 atoms, and 60, 240, 540, ... atoms.
 
 The faces of an icosahedron are divided into n^2 triangles each, and the corners of all triangles are cut
-off at a third of their edges. That leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms with three bonds
-each, twelve pentagons, and hexagons for the rest. The faces stay flat, so all bonds have one length.
+off at a third of their edges. That leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms with three
+bonds each, twelve pentagons, and hexagons for the rest. The faces stay flat, so all bonds have one length.
 """
 
 from __future__ import annotations

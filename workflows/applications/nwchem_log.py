@@ -174,5 +174,6 @@ def _parts(task: Sequence[Line]) -> dict[str, dict[str, float]]:
     return {
         "loop_seconds": seconds,
         "iterations_of_parts": iterations,
-        "iteration_seconds": {part: spent / of for part, (spent, of) in timed.items()},
+        # Lines that arrive all at once say nothing of the time between them.
+        "iteration_seconds": {part: spent / of for part, (spent, of) in timed.items() if spent > 0},
     }

@@ -148,6 +148,8 @@ def run(comm: MPI.Comm, tasks: Tasks) -> Progress:
             task = next(tasks) if row is None else tasks.send(row)
         except StopIteration:
             return progress
+        if not progress.rows:
+            task.iterate(task.multiple)  # makes the connections, which may take longer than the task
         row, wrong = measure(comm, task)
         progress.rows.append(row)
         progress.wrong_bytes += wrong
