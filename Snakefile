@@ -7,7 +7,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflows.machine import hold_study
-from workflows.plan import check_cost, make_plan, source_digest, one_line_errors
+from workflows.plan import announce, make_plan, one_line_errors, source_digest
 
 min_version("9.12")
 
@@ -19,10 +19,8 @@ if not workflow.config_settings.configfiles:
 
 with one_line_errors():
     plan = make_plan(Path(workflow.configfiles[-1]), config)
-    check_cost(plan)
-
-if workflow.is_main_process:
-    print(plan.announcement(), file=sys.stderr)
+    if workflow.is_main_process:
+        announce(plan)
 
 
 pathvars:

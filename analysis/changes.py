@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -72,6 +72,10 @@ CHANGES = {
 """Schema of each table by its name, which is that of its file; docs/compare.md says what the columns mean."""
 
 
+_SAME = ["kind", "case", "interconnect", "oversubscription", "processes"]
+"""What a point of one site has in common with that of another, the kind first."""
+
+
 class _Key(NamedTuple):
     """What makes a point of one site the same point at another. `nodes` counts where placement varies."""
 
@@ -117,11 +121,7 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
     """
     if not settings.compare_sites:
         return {}
-    known = sorted(runs["site"].dropna().unique())
-    for name in (name for pair in settings.compare_sites for name in pair):
-        if name not in known:
-            told = ", ".join(known) or "none"
-            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {told}")
+    check_sites(runs, settings.compare_sites)
     found = _Found()
     for points in cases(runs, settings):
         for before, after in settings.compare_sites:
@@ -132,9 +132,38 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
     changes = validated(CHANGES["changes"], changes.assign(verdict=told).reset_index(drop=True))
     for before, after in settings.compare_sites:
         if not any((one["site_before"], one["site_after"]) == (before, after) for one in found.means):
-            raise TableError(f"compare_sites: '{before}' and '{after}' have no point in common", "runs table")
+            raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
     summary = pd.DataFrame(list(_summary_rows(found.means, changes, settings.level)))
     return {"changes": changes, "changes_summary": validated(CHANGES["changes_summary"], summary)}
+
+
+def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
+    """Check that there are the sites to compare, and that both sites of a pair have something in common.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.records.read_runs` gives it, with or without column ``site``.
+    pairs : sequence of pairs of str
+
+    Raises
+    ------
+    TableError
+    """
+    known = sorted(runs["site"].dropna().unique()) if "site" in runs else []
+    for name in (name for pair in pairs for name in pair):
+        if name not in known:
+            told = ", ".join(known) or "none"
+            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {told}")
+    for pair in pairs:
+        sides = [runs[runs["valid"] & (runs["site"] == site)] for site in pair]
+        points = [set(side[_SAME].fillna("").itertuples(index=False, name=None)) for side in sides]
+        if points[0].isdisjoint(points[1]):
+            told = f"compare_sites: '{pair[0]}' and '{pair[1]}' have no point in common"
+            kinds = [", ".join(sorted(side["kind"].unique())) for side in sides]
+            if {one[1:] for one in points[0]} & {one[1:] for one in points[1]}:
+                told += f": runs of '{pair[0]}' are {kinds[0]}, those of '{pair[1]}' {kinds[1]}"
+            raise TableError(told)
 
 
 def _compare_case(points: CasePoints, before: str, after: str, found: _Found, settings: Settings) -> None:

@@ -110,6 +110,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "may_be_most_jobs": _FLAG,
         "least_time_efficient": _FLAG,
         "serial": _FLAG,
+        "occupied_cores": _COUNT,
     },
     "advice": {
         "case": _TEXT,
@@ -126,6 +127,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         **_interval("jobs_per_day", _POSITIVE),
         **_interval("makespan_seconds", _POSITIVE),
         "not_told_apart": _NOTE,
+        "processes_per_node": _POSITIVE,
     },
     "proposal": {
         **_CURVE,

@@ -8,7 +8,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.formats import is_missing, percent, plain
+import pandas as pd
+
+from analysis.formats import THIN, exact, is_missing, percent, plain
 from analysis.settings import Settings
 
 SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
@@ -22,6 +24,24 @@ def one_line(text: object) -> str:
     """Put a text on one line: line breaks, tabs and characters without a shape become single spaces."""
     shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in str(text))
     return re.sub(" +", " ", shaped).strip(" ")
+
+
+def intervals(rows: pd.DataFrame, level: float) -> str:
+    """Name intervals by their nominal level, and what those of times cover where that is another share.
+
+    The interval of a time lies between two of its blocks, so that it cannot have just any coverage.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With ``coverage``.
+    level : float
+        Nominal coverage of all others.
+    """
+    nominal, covered = exact(round(100 * level, 1)), rows["coverage"].dropna()
+    shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
+    told = f" ({' to '.join(shares)}{THIN}% for times)" if set(shares) - {nominal} and len(covered) else ""
+    return f"{nominal}{THIN}% intervals{told}"
 
 
 @dataclass(frozen=True)
@@ -57,8 +77,11 @@ class Labels:
 
     def curve(self, row: Mapping[Hashable, Any]) -> str:
         """Title of the curve of a table's row: interconnect, and processes per node where they vary."""
-        name = self.interconnect(row["interconnect"], row["kind"])
-        placement = row.get("processes_per_node")
+        return self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
+
+    def placed(self, interconnect: object, kind: str, placement: object) -> str:
+        """Title of an interconnect with its processes per node, where they vary."""
+        name = self.interconnect(interconnect, kind)
         if is_missing(placement):
             return name
         return f"{name} with {plain(placement)} {'process' if placement == 1 else 'processes'} per node"
@@ -96,7 +119,15 @@ class Labels:
     @property
     def level(self) -> str:
         """Nominal level of the intervals, as text."""
-        return percent(100 * self.facts.get("settings", {}).get("level", DEFAULT_LEVEL), places=0)
+        return percent(100 * self._level, places=0)
+
+    @property
+    def _level(self) -> float:
+        return self.facts.get("settings", {}).get("level", DEFAULT_LEVEL)
+
+    def intervals(self, rows: pd.DataFrame) -> str:
+        """Name the intervals of times and of what follows from them."""
+        return intervals(rows, self._level)
 
     @property
     def declared(self) -> list[list[str]]:

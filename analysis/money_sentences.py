@@ -159,7 +159,7 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         told: dict[str, list[str]] = {}
         for row in in_order(rows, labels):
             told.setdefault(_pays(row), []).append(labels.curve({**row, "kind": side(kind, 1)}))
-        parts = [f"with {listed(names)} {text}" for text, names in told.items()]
+        parts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in told.items()]
         level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
         said.append(f"{start}{level}: {'; '.join(parts)}.")
     return said
@@ -168,15 +168,15 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
 def _pays(row: Row) -> str:
     """Say from which price of a node it pays, and whether it does at the study's."""
     if is_missing(row["pays"]):
-        return f"it cannot be told ({row['note']})"
+        return f"cannot be judged ({row['note']})"
     even = _priced(row, "break_even_node_price")
     at = f"at {money(row['node_price'])}{formats.SPACE}{row['currency']} "
     at += "that is undecided" if row["verdict"] == "undecided" else f"it {row['verdict']}"
     told = {
-        "above": f"it pays from {even} a node on, and {at}",
-        "below": f"it pays up to {even} a node, and {at}",
-        "always": "it pays at any price of a node",
-        "never": f"it pays at no price of a node ({_why_never(row)})",
+        "above": f"pays from {even} a node on, and {at}",
+        "below": f"pays up to {even} a node, and {at}",
+        "always": "pays at any price of a node",
+        "never": f"pays at no price of a node ({_why_never(row)})",
     }[row["pays"]]
     unsure = row["pays"] in ("always", "never") and row["verdict"] == "undecided"
     return f"{told} by the point estimates, and {at}" if unsure else told

@@ -112,7 +112,7 @@ def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
     """Count the points at which an interconnect is the fastest of those that ran there."""
-    place = ["oversubscription", "processes"]
+    place = ["oversubscription", "processes_per_node", "processes"]
     parts = []
     for name in names:
         ran = won.merge(rows.loc[rows["interconnect"] == name, place], on=place)

@@ -13,7 +13,7 @@ from docx.enum.section import WD_ORIENT
 from docx.shared import Pt
 
 from analysis import formats
-from analysis.labels import Labels, one_line
+from analysis.labels import Labels, intervals, one_line
 from analysis.proposal import outcome
 from analysis.rules import Rule
 from analysis.selection import CURVE
@@ -123,7 +123,7 @@ def _reading(rows: pd.DataFrame, labels: Labels, level: float) -> str:
     times = "simulated" if simulated else "medians over n blocks"
     said = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
-        brackets = "the band of the simulation" if simulated else _coverage(rows, level)
+        brackets = "the band of the simulation" if simulated else intervals(rows, level)
         said += f" In brackets: {brackets}."
     return said
 
@@ -132,13 +132,6 @@ def rule_text(rule: Rule) -> str:
     """Say what a rule asks for, and who asks."""
     note = one_line(rule.note)
     return f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).{f' {note}' if note else ''}"
-
-
-def _coverage(rows: pd.DataFrame, level: float) -> str:
-    """Nominal level of the intervals, and what those of the times cover where that is less."""
-    least = rows["coverage"].min()
-    times = f" ({formats.percent(100 * least)} for times)" if least < level else ""
-    return f"{formats.percent(100 * level)} intervals{times}"
 
 
 def _reference(row: pd.Series, labels: Labels) -> str:

@@ -127,12 +127,13 @@ def flag_outliers(runs: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         `runs` with `relative_seconds` (to the median of the point's valid times) and `outlier`.
     """
-    logs = np.log(runs["seconds"].where(runs["valid"]))
-    points = logs.groupby(runs.groupby(POINT, dropna=False).ngroup())
+    valid, keys = runs["seconds"].where(runs["valid"]), runs.groupby(POINT, dropna=False).ngroup()
+    logs = np.log(valid)
+    points = logs.groupby(keys)
     lower, upper = (points.transform("quantile", share) for share in (0.25, 0.75))
     margin = FENCES * (upper - lower)
     outside = (logs < lower - margin) | (logs > upper + margin)
-    relative = runs["seconds"] / np.exp(points.transform("median"))
+    relative = runs["seconds"] / valid.groupby(keys).transform("median")
     return runs.assign(relative_seconds=relative, outlier=outside & (points.transform("count") >= FEWEST))
 
 
@@ -140,10 +141,11 @@ def variability(runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Run-to-run variability of each point, and of the baseline's beside it.
 
     `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
-    block times: their standard deviation where they are normal. `worst_percent` is how far the
-    slowest block is above the median. The test compares absolute deviations from either point's
-    median over the common blocks, by sign flips: Brown and Forsythe's idea (JASA 69, 1974), paired;
-    approximate, since the medians are estimates. Holm-corrected within the table.
+    block times from the log of their median: their standard deviation where they are normal.
+    `worst_percent` is how far the slowest block is above the median. The test compares absolute
+    deviations from either point's median over the common blocks, by sign flips: Brown and Forsythe's
+    idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
+    table.
     """
     return _variability(_block_times(in_order_of_execution(runs)), _baselines(runs, settings), settings.seed)
 
@@ -178,12 +180,11 @@ def _block_times(ordered: pd.DataFrame) -> pd.DataFrame:
 
 def _variability(times: pd.DataFrame, baselines: dict[str, str], seed: int) -> pd.DataFrame:
     points = times.groupby(POINT, dropna=False)
-    deviations = (times["log"] - points["log"].transform("median")).abs()
-    table = points.agg(n=("log", "size"), log=("log", "median"), worst=("log", "max")).reset_index()
+    deviations = np.log(times["seconds"] / points["seconds"].transform("median")).abs()
+    table = points["seconds"].agg(n="size", seconds="median", worst="max").reset_index()
     scale = deviations.groupby([times[name] for name in POINT], dropna=False).median().to_numpy()
-    table["seconds"] = np.exp(table["log"])
     table["spread_percent"] = 100 * np.expm1(1.4826 * np.where(table["n"] > 1, scale, np.nan))
-    table["worst_percent"] = 100 * np.expm1(table["worst"] - table["log"])
+    table["worst_percent"] = 100 * (table["worst"] / table["seconds"] - 1)
     tests = _deviation_tests(times.assign(deviation=deviations), table, baselines, seed)
     return _corrected(table.join(tests))
 

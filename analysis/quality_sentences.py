@@ -165,6 +165,8 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     wide = known[~known["reached"]]
     all_of = f"{formats.whole(len(known) - len(wide))} of {counted(len(known), 'improvement')}"
     if wide.empty:
+        if len(known) == 1:
+            return [f"The interval of the one improvement is no wider than {target}."]
         return [f"No interval of {counted(len(known), 'improvement')} is wider than {target}."]
     low, high = int(wide["blocks_wanted"].min()), int(wide["blocks_wanted"].max())
     wanted = formats.whole(low) if low == high else f"{formats.whole(low)} to {formats.whole(high)}"

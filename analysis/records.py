@@ -193,7 +193,7 @@ def read_runs(path: str | Path, may_be_empty: bool = False) -> pd.DataFrame:
     except TableError as error:
         if error.row is None or path.suffix == ".parquet":
             raise
-        place = f"line {_line_of(path, error.row)}"
+        place = f"line {line_of(path, error.row)}"
         raise TableError(error.message, str(path), place, error.column, error.row) from None
 
 
@@ -209,8 +209,8 @@ def _read_csv(path: Path) -> pyarrow.Table:
     return pyarrow.csv.read_csv(path, one_thread, parse, convert)
 
 
-def _line_of(path: Path, row: int) -> int:
-    """Line on which a row of a CSV file begins, the header being line 1."""
+def line_of(path: Path, row: int) -> int:
+    """Line on which a row of a CSV file begins, the header being line 1; rows count from 0."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         next(reader)
@@ -287,7 +287,7 @@ def _text(column: pd.Series) -> pd.Series:
 
 
 def _number(column: pd.Series) -> pd.Series:
-    """Floats, NaN where empty; text that is no number is a fault."""
+    """Floats, NaN where empty; text that is no number, nan included, is a fault."""
     numbers = pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(float, na_value=np.nan)
     if not pd.api.types.is_numeric_dtype(column):
         odd = (
@@ -295,7 +295,6 @@ def _number(column: pd.Series) -> pd.Series:
             & column.notna().to_numpy()
             & (column.astype("str").str.strip() != "").to_numpy()
         )
-        odd &= (column.astype("str").str.strip().str.lower() != "nan").to_numpy()
         if odd.any():
             row = int(odd.argmax())
             raise TableError(f"{str(column.iloc[row])!r} is no number", column=str(column.name), row=row)

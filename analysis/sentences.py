@@ -26,7 +26,7 @@ OVER_ONE = {
     "untested": "change the speed, untested,",
 }
 WEAK = "Weak scaling: the size grows with the processes."
-BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription"]
+BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription", "processes_per_node"]
 
 
 def processes(*counts: float) -> str:
@@ -58,23 +58,26 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
 
     Interconnects that peak alike share a sentence.
     """
-    last = scaling.groupby(CURVE, dropna=False)["processes"].max().reset_index()
-    rows = peaks.merge(last.rename(columns={"processes": "last_processes"}), on=CURVE, how="left")
+    counts = scaling.groupby(CURVE, dropna=False)["processes"].agg(["max", "nunique"]).reset_index()
+    rows = peaks.merge(counts, on=CURVE, how="left")
     groups: dict[tuple[Any, ...], list[str]] = {}
     for row in in_order(rows, labels):
         level, peak = int(row["oversubscription"]), int(row["peak_processes"])
-        at_end = peak == row["last_processes"]
+        at_end, alone = peak == row["max"], row["nunique"] == 1
         alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
         speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
         note = "" if is_missing(row["note"]) else str(row["note"])
-        key = (level, peak, alike, bool(row["reached"]), at_end, note)
+        key = (level, peak, alike, bool(row["reached"]), at_end, alone, note)
         told = f"{labels.curve(row)} ({speedup})" if peak > 1 else labels.curve(row)
         groups.setdefault(key, []).append(told)
     sentences = []
-    for (level, peak, alike, reached, at_end, note), names in sorted(groups.items()):
+    for (level, peak, alike, reached, at_end, alone, note), names in sorted(groups.items()):
         start = labels.speedup.capitalize()
         if _several_levels(peaks):
             start = f"At oversubscription {level}, {labels.speedup}"
+        if alone:
+            sentences.append(f"{start} is known at {processes(peak)} alone, over {listed(names)}.")
+            continue
         text = f"{start} {'peaks' if reached else 'is highest'} at {processes(peak)} over {listed(names)}"
         text += ": more bring nothing" if peak == 1 and reached else ""
         if len(alike) > 1:
@@ -97,7 +100,8 @@ def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     for kinds, (site, of_site) in product(sets, sites):
         of_kinds = of_site[of_site["kind"].isin(kinds)]
         groups: dict[tuple[int, str, str], list[int]] = {}
-        for (level, count), competing in of_kinds.groupby(["oversubscription", "processes"]):
+        place = ["oversubscription", "processes_per_node", "processes"]
+        for (level, _, count), competing in of_kinds.groupby(place, dropna=False):
             if len(competing) > 1:
                 groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
         told = [
@@ -137,8 +141,8 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
         return ["There is no comparison: no two interconnects of kinds that may be compared were run."]
     sentences = []
     ordered = _with_baseline_kind(improvement, labels)
-    for (baseline, kind, level), rows in ordered.groupby(BASELINE, sort=False):
-        name = labels.interconnect(baseline, kind)
+    for (baseline, kind, level, placement), rows in ordered.groupby(BASELINE, sort=False, dropna=False):
+        name = labels.placed(baseline, kind, placement)
         for (count, peak), of_count in rows.groupby(["at_processes", "baseline_peak_processes"], sort=False):
             place = f"where {name} peaks"
             if count != peak:
@@ -155,8 +159,10 @@ def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the comparisons that are none, the baseline being fastest serially. Takes the whole table."""
     rows = _with_baseline_kind(improvement, labels)
     told: dict[str, list[str]] = {}
-    for (baseline, kind, level, case), _ in rows[is_shared(rows)].groupby([*BASELINE, "case"], sort=False):
-        name = labels.interconnect(baseline, kind)
+    keys = [*BASELINE, "case"]
+    for (*curve, case), _ in rows[is_shared(rows)].groupby(keys, sort=False, dropna=False):
+        baseline, kind, level, placement = curve
+        name = labels.placed(baseline, kind, placement)
         title = f"{labels.case(case)}{and_level(improvement, level).replace(' and', ' at')}"
         told.setdefault(name, []).append(title)
     return [
@@ -198,10 +204,9 @@ def gain_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
     sentences = []
     most = _on_most_cores(oversubscription)
     ordered = pd.DataFrame(in_order(most, labels), columns=most.columns)
-    for (level, interconnect, kind), rows in ordered.groupby(
-        ["oversubscription", "interconnect", "kind"], sort=False
-    ):
-        name = labels.interconnect(interconnect, kind)
+    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    for (level, *curve), rows in ordered.groupby(keys, sort=False, dropna=False):
+        name = labels.placed(*curve)
         sentences.append(f"{level} processes per core against one over {name}: {_outcomes(rows, 'gain')}.")
     return sentences
 
@@ -218,11 +223,11 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bo
     """
     sentences = []
     ordered = _with_baseline_kind(equivalent, labels)
-    for (baseline, kind, level), rows in ordered.groupby(BASELINE, sort=False):
+    for (baseline, kind, level, placement), rows in ordered.groupby(BASELINE, sort=False, dropna=False):
         highest = rows[rows["target_speedup"] == rows["target_speedup"].max()].to_dict("records")
         start = f"The {labels.speedup} of {formats.number(highest[0]['target_speedup'])}"
         if not is_missing(count := highest[0]["baseline_processes"]):
-            start += f" that {labels.interconnect(baseline, kind)} has at {processes(count)}"
+            start += f" that {labels.placed(baseline, kind, placement)} has at {processes(count)}"
         told: dict[str, list[str]] = {}
         for row in highest:
             verb, what = _equivalent(row, labels)
@@ -252,8 +257,10 @@ def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     known = improvement[improvement["improvement_percent"].notna()]
     ordered = _with_baseline_kind(known, labels)
     keys = [*BASELINE, "interconnect", "kind"]
-    for (baseline, own, level, interconnect, kind), rows in ordered.groupby(keys, sort=False):
-        name, against = labels.interconnect(interconnect, side(kind, 1)), labels.interconnect(baseline, own)
+    for (*of_baseline, interconnect, kind), rows in ordered.groupby(keys, sort=False, dropna=False):
+        baseline, own, level, placement = of_baseline
+        name = labels.placed(interconnect, side(kind, 1), placement)
+        against = labels.placed(baseline, own, placement)
         where = f" at oversubscription {level}" if _several_levels(known) else ""
         sentences.append(f"{name} against {against}{where}: {_outcomes(rows, 'improvement')}.")
     return sentences
@@ -264,9 +271,12 @@ def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
     values: dict[str, list[float]] = {word: [] for word in OUTCOMES}
     for row in rows.to_dict("records"):
         values[outcome(row, quantity)].append(row[f"{quantity}_percent"])
+    tested = rows[rows["p_adjusted"].notna()]
+    few = ", with too few blocks to tell" if (tested["blocks"] < tested["blocks_needed"]).all() else ""
     parts = []
     for word, found in values.items():
         span = "" if word == SHARED else f" ({_span(found)})"
+        span += few if word == "not distinguishable" else ""
         parts += [f"{word} in {counted(len(found), 'case')}{span}"] if found else []
     return listed(parts)
 

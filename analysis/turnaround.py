@@ -1,14 +1,14 @@
 """Turnaround of one job or throughput of many: how to run k jobs on N cores.
 
 Jobs that run at the same time are taken not to slow each other: they are on separate cores, and what
-they share (memory, interconnect, file system) is not modelled.
+they share (memory, interconnect, file system) is not modelled. Where placement varies, a job on several
+nodes has them to itself: with fewer processes a node it occupies more of the machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 
 import numpy as np
@@ -21,6 +21,7 @@ from analysis.frames import Pieces
 from analysis.metrics import efficiency, runs_per_day
 from analysis.peaks import may_lead
 from analysis.settings import Queue, Settings
+from analysis.turnaround_words import name_of_way, waves_in_words, way_in_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,8 @@ class Ways:
     available : int
         Cores, N.
     table : dict of arrays (ways,)
-        ``oversubscription, processes_per_node, nodes, processes, cores, seconds, seconds_low, seconds_high,
-        efficiency, serial``; only what fits the cores.
+        ``oversubscription, processes_per_node, nodes, processes, cores, occupied_cores, seconds,
+        seconds_low, seconds_high, efficiency, serial``; only what fits the cores.
     draws : array (ways, scenarios, B)
         Of the time.
     """
@@ -53,8 +54,8 @@ class Ways:
 
     @property
     def jobs_at_once(self) -> NDArray[np.int64]:
-        """Jobs that fit the cores, floor(N / cores)."""
-        return self.available // self.table["cores"]
+        """Jobs that fit the cores, floor(N / occupied cores)."""
+        return self.available // self.table["occupied_cores"]
 
 
 def ways_of(curves: Sequence[Curve], queue: Queue, scaling: str = "strong") -> Iterator[Ways]:
@@ -71,29 +72,44 @@ def ways_of(curves: Sequence[Curve], queue: Queue, scaling: str = "strong") -> I
     """
     if scaling == "weak" or not curves:
         return
-    available = queue.cores or max(int(curve.table["cores"].max()) for curve in curves)
+    of_node = max(_cores_of_node(curve) for curve in curves)
+    available = queue.cores or max(int(_occupied(curve, of_node).max()) for curve in curves)
     ordered = sorted(curves, key=lambda curve: (curve.kind, curve.interconnect, curve.oversubscription))
     for (kind, interconnect), group in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):
         members = list(group)
-        times = [_times(curve) for curve in members]
+        times = [_times(curve, of_node) for curve in members]
         table = {name: np.concatenate([columns[name] for columns in times]) for name in times[0]}
         repeated = table["serial"] & (table["serial"].cumsum() > 1)
-        fits = ~repeated & (table["cores"] <= available)
+        fits = ~repeated & (table["occupied_cores"] <= available)
         if fits.any():
             draws = np.concatenate([curve.draws for curve in members])[fits]
             table = {name: column[fits] for name, column in table.items()}
             yield Ways(members[0].case, interconnect, kind, available, table, draws)
 
 
-def _times(curve: Curve) -> dict[str, NDArray]:
+def _cores_of_node(curve: Curve) -> int:
+    """The most cores of a node that a run of a curve used; 1 where no number of nodes is known."""
+    nodes = curve.table["nodes"]
+    return int((-(-curve.table["cores"] // np.maximum(nodes, 1)))[nodes > 0].max(initial=1))
+
+
+def _occupied(curve: Curve, cores_of_node: int) -> NDArray[np.int64]:
+    """Cores that no other job can have: whole nodes of a job on several, where placement varies."""
+    nodes, cores = curve.table["nodes"], curve.table["cores"]
+    alone = (nodes > 1) & (curve.processes_per_node is not None)
+    return np.where(alone, nodes * cores_of_node, cores)
+
+
+def _times(curve: Curve, cores_of_node: int) -> dict[str, NDArray]:
     nodes, counts = curve.table["nodes"], len(curve.processes)
     placed = np.nan if curve.processes_per_node is None else curve.processes_per_node
     return {
         "oversubscription": np.full(counts, curve.oversubscription),
-        "processes_per_node": np.full(counts, placed),
+        "processes_per_node": np.where(curve.own, placed, np.nan),
         "nodes": np.where(nodes == 0, np.nan, nodes),
         "processes": curve.processes,
         "cores": curve.table["cores"],
+        "occupied_cores": _occupied(curve, cores_of_node),
         **{name: curve.table[name] for name in ("seconds", "seconds_low", "seconds_high")},
         "efficiency": efficiency(curve.speedup, curve.table["cores"], curve.reference.cores),
         "serial": ~curve.own,
@@ -103,8 +119,8 @@ def _times(curve: Curve) -> dict[str, NDArray]:
 def packing_columns(ways: Ways, queue: Queue, settings: Settings) -> dict[str, NDArray]:
     """Jobs a day against time per job, for each way to run them.
 
-    floor(N / cores) jobs run at once, so jobs_per_day = floor(N / cores) 86400 / T; k jobs run in
-    ceil(k / floor(N / cores)) waves, and makespan_seconds is that many times T.
+    m = floor(N / occupied_cores) jobs run at once, so jobs_per_day = m 86400 / T; k jobs run in
+    ceil(k / m) waves, and makespan_seconds is that many times T.
 
     Parameters
     ----------
@@ -289,11 +305,15 @@ def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue) -> dict[str
     if not len(found):
         return {"goal": goal, "advice": f"no count reaches an efficiency of {queue.efficiency:g}"}
     way = found[0]
-    advice = {"goal": goal, "advice": _way(packing, way), "time_per_job_seconds": packing["seconds"][way]}
+    advice = {
+        "goal": goal,
+        "advice": way_in_words(packing, way, packing["jobs_at_once"][way]),
+        "time_per_job_seconds": packing["seconds"][way],
+    }
     if contenders is not None:
         others = np.flatnonzero(packing[contenders].astype(bool) & ~packing[chosen])
-        advice["not_told_apart"] = listed(_name(packing, other) for other in others) or None
-    counts = ["processes", "oversubscription", "jobs_at_once"]
+        advice["not_told_apart"] = listed(name_of_way(packing, other) for other in others) or None
+    counts = ["processes", "oversubscription", "jobs_at_once", "processes_per_node"]
     times = [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
     return advice | {name: packing[name][way] for name in counts + times}
 
@@ -307,27 +327,11 @@ def _best_waves(
     (low,), (high,) = percentile_interval(drawn[None], settings.level)
     return {
         "goal": counted(queue.jobs, "job"),
-        "advice": listed([f"{_way(packing, way)}, {counted(waves[way], 'wave')}" for way in used]),
+        "advice": waves_in_words(packing, waves, queue.jobs),
         "makespan_seconds": float((waves * packing["seconds"]).sum()),
         "makespan_seconds_low": low,
         "makespan_seconds_high": high,
     }
-
-
-def _way(packing: Mapping[str, NDArray], way: int) -> str:
-    return _in_words(*(int(packing[name][way]) for name in ("jobs_at_once", "processes", "cores")))
-
-
-@cache
-def _in_words(jobs_at_once: int, processes: int, cores: int) -> str:
-    jobs = "one job" if jobs_at_once == 1 else f"{jobs_at_once} jobs"
-    return f"{jobs} at a time on {counted(processes, 'process', 'processes')} and {counted(cores, 'core')}"
-
-
-def _name(packing: Mapping[str, NDArray], way: int) -> str:
-    """Process count, with the oversubscription level where it is not 1."""
-    level = packing["oversubscription"][way]
-    return f"{packing['processes'][way]}" + (f" (level {level})" if level > 1 else "")
 
 
 def packing_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Pieces:

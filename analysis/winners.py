@@ -12,7 +12,7 @@ from analysis.kinds import comparable_sets
 from analysis.labels import Labels
 from analysis.sentences import processes
 
-PLACE = ["site", "case", "kinds", "oversubscription", "processes"]
+PLACE = ["site", "case", "kinds", "oversubscription", "processes_per_node", "processes"]
 COLUMNS = [
     *PLACE,
     "nodes",
@@ -42,8 +42,8 @@ def winners(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> pd.Data
     Returns
     -------
     DataFrame
-        One row a site, case, set of kinds, oversubscription and process count. ``nodes``: where all that
-        compete there have the same number, else missing. ``interconnects``: how many compete.
+        One row a site, case, set of kinds, oversubscription, placement and process count. ``nodes``: where
+        all that compete there have the same number, else missing. ``interconnects``: how many compete.
         ``lead_percent``: time of the next over that of the fastest, less 1; ``spread_percent``: the same of
         the slowest. ``near``: how many intervals overlap that of the fastest, missing where a time has none.
     """
@@ -101,7 +101,7 @@ def inside_sentences(won: pd.DataFrame) -> list[str]:
 def fastest_run(rows: pd.DataFrame, labels: Labels) -> str:
     """Name the shortest time of a case with where it was taken."""
     best = rows.loc[rows["seconds"].idxmin()]
-    name = labels.interconnect(best["interconnect"], best["kind"])
+    name = labels.curve(best)
     nodes = "" if is_missing(best["nodes"]) else f" ({counted(best['nodes'], 'node')})"
     return (
         f"{formats.seconds(best['seconds'])} on {processes(best['processes'])}{nodes}"

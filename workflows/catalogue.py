@@ -17,6 +17,7 @@ A row without ``seconds`` was prepared and not run; an application without a mes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,16 +62,20 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
     Returns
     -------
     str
-        Markdown. Cases with a mesh come first, smallest first, then the others by name.
+        Markdown. Cases with a mesh come first, smallest first, then the others by application and name.
     """
     documents = {name: read_case_file(files[0]) for name, files in case_files(cases).items()}
     rows = {
         (row["case"], row["size"], row["processes"]): row.dropna().to_dict() for _, row in measured.iterrows()
     }
 
-    def place(name: str) -> tuple[float, str]:
-        own = rows.get((name, documents[name]["size"], 1), {})
-        return own.get("cells", float("inf")), name
+    def place(name: str) -> tuple[float, str, str]:
+        own = [
+            row["cells"]
+            for (case, size, _), row in rows.items()
+            if (case, size) == (name, documents[name]["size"]) and "cells" in row
+        ]
+        return min(own, default=math.inf), documents[name]["application"], name
 
     order = sorted(documents, key=place)
     sections = [_section(name, documents[name], rows) for name in order]
@@ -100,8 +105,9 @@ def _section(name: str, document: dict[str, Any], rows: Rows) -> str:
         if key in document:
             parts.append(f"\n**{label}:** {_wrapped(document[key])}")
     if answer := document.get("answer"):
+        unit = "" if answer["unit"] == "1" else f" in {answer['unit']}"
         parts.append(
-            f"\n**Answer:** {answer['quantity']} in {answer['unit']}, right within {answer['tolerance']:g} "
+            f"\n**Answer:** {answer['quantity']}{unit}, right within {answer['tolerance']:g} "
             f"of the golden answer. {_wrapped(answer['reason'])}"
         )
     for option, facts in document.get("options", {}).items():

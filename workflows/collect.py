@@ -9,17 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.importers import merge_derived, read_foreign
-from analysis.records import LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, TableError
+from analysis.records import LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS
 from workflows.applications import application
-from workflows.design import LeftOut
 from workflows.domain import InputError
 from workflows.facts import facts
+from workflows.imports import check_pairs, check_references, read_imports
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
 from workflows.records import Record, point_of, read_all
 from workflows.request import check_names
-from workflows.sites import at_site
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files"
 
@@ -42,53 +40,24 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
         A damaged record or import, or nothing at all: one line.
     """
     ran, records = runs_table(plan)
-    imported, published, unread = imports(plan)
+    foreign = read_imports(plan.study.imports, plan.study.import_sites)
+    imported = foreign.runs.assign(study=plan.study.name)
     if len(ran) and len(imported):  # blocks of an import were not run together with ours
         imported["block"] += ran["block"].max()
     parts = [table for table in (ran, imported) if len(table)] or [ran]
-    if not len(parts[0]) and not published:
+    if not len(parts[0]) and not foreign.published:
         raise InputError(f"{plan.study.file}: there is no run to report")
     runs = pd.concat(parts, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_row({}, ""), *runs])))
     if plan.study.imports:
+        places = [*((plan.results / name, None) for name in ran["record"]), *foreign.places]
+        check_references(runs, places)
+        check_pairs(runs, plan.study.compare_sites, str(plan.study.file))
         cases = {*plan.study.cases, *runs["case"]}
-        tables = [runs, *(table for table in published.values() if "interconnect" in table)]
+        tables = [runs, *(table for table in foreign.published.values() if "interconnect" in table)]
         named = {name for table in tables for name in table["interconnect"].dropna()}
         check_names(plan.study, cases, {*plan.study.interconnects, *named})
-    return runs, facts(plan, runs, records, unread), published
-
-
-def imports(plan: Plan) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], list[LeftOut]]:
-    """Read the files of foreign results that a study names.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of the runs table, as far as the files have them.
-    dict of str to DataFrame
-        Figures without a time of a run, by the name of their table.
-    list of LeftOut
-        What could not be read, and why.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read or is damaged: one line.
-    """
-    tables, unread, blocks = [], [], 0
-    try:
-        found = {file: read_foreign(file) for file in plan.study.imports}
-        published = merge_derived(found)
-    except TableError as error:
-        raise InputError(str(error)) from None
-    for file, one in found.items():
-        runs = one.runs.dropna(axis="columns", how="all")
-        runs = at_site(runs, file, plan.study.import_sites.get(file))
-        # Blocks of two files were not run together, whatever their numbers.
-        tables.append(runs.assign(study=plan.study.name, block=one.runs["block"] + blocks))
-        blocks += int(one.runs["block"].max()) if len(runs) else 0
-        unread += [LeftOut(f"in {file}", line) for line in one.unread]
-    return (pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()), published, unread
+    return runs, facts(plan, runs, records, foreign.unread), foreign.published
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:

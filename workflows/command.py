@@ -57,8 +57,12 @@ def _archive(rest: list[str], here: Path) -> None:
 
 def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
     """The study file, the default one if none is named, and what else was typed."""
+    if "--anonymise" in rest:
+        raise InputError("--anonymise: belongs to --archive, which comes first: --archive --anonymise")
     if rest and not rest[0].startswith("-") and rest[0].endswith((".yaml", ".yml")):
         return _study_file(rest[0], here), rest[1:]
+    if rest and not rest[0].startswith("-") and _found(rest[0], here).exists():
+        raise InputError(f"{rest[0]}: is no study file; those end in .yaml")
     return DEFAULT, rest
 
 

@@ -35,12 +35,16 @@ def write_comparison(before: Path, after: Path) -> Path:
     Raises
     ------
     InputError
-        If one has no runs table, or both are the same.
+        If one has no runs table or a damaged one, both are the same, or have no point in common.
     """
     files = [_runs_of(path) for path in (before, after)]
     if files[0].resolve() == files[1].resolve():
         raise InputError(f"--compare: {before} and {after} are the same; name two different results")
+    from workflows.imports import check_pairs, read_imports  # seconds of imports that only this needs
+
     sites = _sites(files)
+    foreign = read_imports(files, dict(zip(files, sites, strict=True)))
+    check_pairs(foreign.runs, [(sites[0], sites[1])], "--compare")
     name = re.sub(r"[^a-z0-9_]+", "_", f"compare_{'_'.join(sites)}".lower())
     folder = Path("results") / name
     study = {

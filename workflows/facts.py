@@ -55,7 +55,8 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         "runs": {
             "planned": len(plan.repetitions) + len(runs) - len(records),
             "recorded": len(runs),
-            "invalid": int((~runs["valid"]).sum()),
+            "imported": len(runs) - len(records),
+            "invalid": int((~runs["valid"].astype(bool)).sum()),
         },
         "made": made,
         "version": VERSION,

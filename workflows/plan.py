@@ -73,6 +73,8 @@ class Plan:
         if self.study.until is None:
             return self.cost
         whole = expected_cost(self.points, self.study.until.max_blocks, self.cases)
+        if not self.points:
+            return whole
         share = min(1.0, self.study.limits.core_hours / whole.core_hours)
         return Cost(round(whole.runs * share), whole.seconds * share, whole.core_hours * share)
 
@@ -168,6 +170,8 @@ class Plan:
     def announcement(self) -> str:
         """What is about to come, one line, and one for everything that is left out."""
         cost, study = self.cost, self.study
+        if not study.cases:
+            return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
         recorded = sum(record_path(self.results, one, 1).exists() for one in self.repetitions)
         least = f"{study.blocks} blocks, {cost.runs} runs, {_told(cost)}"
         if study.until:
@@ -219,6 +223,7 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         )
         for place, name in enumerate(study.interconnects)
     }
+    _check_files(study)
     check_sizes(study, {name: case.serial_seconds for name, case in wanted_cases.items()})
     check_exclude(study)
     check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
@@ -240,6 +245,16 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     return Plan(
         study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out), blocks, request, own_cases
     )
+
+
+def _check_files(study: Study) -> None:
+    """Refuse an import that is not there, and a folder without performance logs (see docs/import.md)."""
+    for place, path in enumerate(study.imports):
+        where = f"{study.file}: import[{place}]: {path}"
+        if not path.exists():
+            raise InputError(f"{where}: no such file")
+        if path.is_dir() and next(path.rglob("*.log*"), None) is None:
+            raise InputError(f"{where}: is a folder, without performance logs of ReFrame (*.log*)")
 
 
 def _sizes_at_scale(study: Study, own_cases: Mapping[str, Case]) -> dict[str, dict[int, str]]:
@@ -293,6 +308,22 @@ def check_cost(plan: Plan) -> None:
             f"{plan.study.file}: limits.core_hours: {allowed:g} is too little: {plan.cost.runs} runs will "
             f"take about {plan.cost.core_hours:.2g} core hours; raise it, or ask for less"
         )
+
+
+def announce(plan: Plan) -> None:
+    """Say what is about to come, once that is found possible: its cost, and the files that it imports.
+
+    Raises
+    ------
+    InputError
+        See `check_cost` and `workflows.imports.check_imports`.
+    """
+    check_cost(plan)
+    if plan.study.imports:
+        from workflows.imports import check_imports  # here: it takes seconds that other studies can spare
+
+        check_imports(plan.study)
+    print(plan.announcement(), file=sys.stderr)
 
 
 @contextlib.contextmanager

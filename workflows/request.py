@@ -150,7 +150,7 @@ def _offer(price: _Price, node: Mapping[str, Any], study_file: Path, folder: Pat
         listing = read(file)
     except TableError as error:
         raise InputError(f"{where}: {error}") from None
-    item = choose(price.given["item"], set(listing["item"]), f"item of {file}", f"{price.where}.item")
+    item = choose(price.given["item"], set(listing["item"]), "item", f"{price.where}.item: {source} {name}")
     rows = listing[listing["item"] == item].astype(object)
     currency = rows["currency"].iloc[0]
     if currency != node["currency"]:

@@ -77,6 +77,7 @@ class Study:
 
 
 _TO_RUN = ("cases", "interconnects", "processes")
+_OF_RUNS = ("until", "processes_per_node", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
 
 
@@ -100,6 +101,9 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     if len(given) < len(_TO_RUN) and (given or "import" not in data):
         missing = next(key for key in _TO_RUN if key not in data)
         raise InputError(f"{file}: {missing}: missing; a study has {', '.join(_TO_RUN)}, or import, or all")
+    if not given and (odd := next((key for key in _OF_RUNS if key in data), None)):
+        raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
+    _check_economics(data.get("economics", {}), file)
     defaults = inputs.defaults("study")
     data = defaults | data
     limits = Limits(**(inputs.defaults("study", "limits") | data["limits"]))
@@ -142,6 +146,12 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             raise InputError(f"{where}: {given[place]['file']!r} is there twice; each only once")
     sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
     return {"imports": tuple(paths), "import_sites": sites}
+
+
+def _check_economics(given: Mapping[str, Any], file: Path) -> None:
+    """Refuse what is about money in a study that does not say what a node costs."""
+    if "node" not in given and (others := list(given)):
+        raise InputError(f"{file}: economics.node: missing, since {others[0]} is given")
 
 
 def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:

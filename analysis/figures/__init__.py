@@ -49,8 +49,9 @@ def draw_figures(
     runs, tables, facts = told_apart(runs, tables, facts)
     labels = Labels(drawable(facts))
     appearance = looks(labels.order(), runs["interconnect"].dropna().unique())
+    of_first_site = {name.partition("@")[0]: look for name, look in reversed(appearance.items())}
     return [
-        *changes_figures(tables.get("changes"), labels, appearance),
+        *changes_figures(tables.get("changes"), labels, of_first_site),
         *overview_figure(tables["scaling"], labels, appearance),
         *scaling_figures(tables["scaling"], labels, appearance),
         *improvement_figures(tables["improvement"], labels, appearance),

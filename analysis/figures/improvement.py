@@ -197,6 +197,8 @@ def _headline(row: Mapping[Hashable, Any]) -> str:
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     sentences = [f"Improvement over {title}: what is faster lies to the right of 0."]
+    if rows["processes_per_node"].notna().any():
+        sentences.append("Each is compared with the baseline at as many processes per node.")
     if rows["improvement_low"].notna().any():
         sentences.append(f"Whiskers are {labels.level} intervals; * marks what is distinguishable.")
         if rows["improvement_low"].isna().any():

@@ -108,12 +108,13 @@ def add_legend(
     return 0.14 * lines + 0.12
 
 
-def reading_notes(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say what the points, bars, hollow markers and line styles of a figure of `rows` mean."""
+def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
+    """Say what points, bars, hollow markers and line styles of a figure mean, which may show `times`."""
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []
     if with_interval.any():
-        notes.append(f"Points are medians over blocks, bars their {labels.level} intervals.")
+        told = labels.intervals(rows) if times else f"{labels.level} intervals"
+        notes.append(f"Points are medians over blocks, bars their {told}.")
         if not with_interval.all():
             notes.append("Hollow points have no interval.")
     else:

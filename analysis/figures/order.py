@@ -102,7 +102,10 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
             _draw_drift(axes, ordered[ordered["case"] == case], limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
-        figure.supylabel("Deviation from the median of the point (%)", fontsize=style.RC["axes.labelsize"])
+        words = "Deviation from the\nmedian of the point (%)"
+        side = figure.supylabel(
+            words, fontsize=style.RC["axes.labelsize"], ha="center", multialignment="center"
+        )
         if noisy:
             _draw_noise(grid[-1], ordered)
         for axes in grid:
@@ -114,6 +117,7 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
         entries = legend_entries(ordered, labels)
         legend = add_legend(figure, drawing, entries, looks, serial=serial, curves=False)
         figure.set_size_inches(style.WIDTH, height + legend)
+        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / (height + legend))  # beside the cases, not the noise
     return [drawing]
 
 

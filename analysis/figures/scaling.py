@@ -125,7 +125,7 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     names = formats.listed([labels.case(case) for case in cases])
     speedup = speedup_of(labels)
     shown = f"{speedup.title} against the number of processes, by case."
-    caption = " ".join([shown, *reading_notes(rows, labels)])
+    caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
     with mpl.rc_context(style.RC):
         height = len(cells) * OVERVIEW_HEIGHT
         figure = canvas(height)
@@ -187,7 +187,7 @@ def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:
 def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, labels: Labels) -> str:
     shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right) against processes"
     sentences = [f"{labels.case(case)}: {shown}."]
-    sentences += reading_notes(rows, labels)
+    sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
         sentences.append(
             "One row per oversubscription level (processes per core); all levels refer to the same time, and "

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, Literal, TypedDict
 
+from analysis.formats import MISSING
 from analysis.labels import one_line
 
 HEAD_WIDTH = 13
@@ -102,7 +104,11 @@ def figure(entry: Mapping[str, Any]) -> Block:
 
 def column(title: str, align: Literal["left", "right"] = "right") -> Column:
     """Describe a column, numbers to the right or texts to the left."""
-    lines = textwrap.wrap(one_line(title), HEAD_WIDTH) if align == "right" else [one_line(title)]
+    lines = (
+        textwrap.wrap(one_line(title), HEAD_WIDTH, break_long_words=False)
+        if align == "right"
+        else [one_line(title)]
+    )
     return {"title": lines, "align": align, "share": 0}
 
 
@@ -115,10 +121,22 @@ def row(cells: Sequence[object], case: str = "", interconnect: object = "") -> R
 def table(
     caption: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Row]], case: str = ""
 ) -> Block:
-    """Make a table from rows by the title of their group. Columns of long texts share the room."""
+    """Make a table from rows by the title of their group.
+
+    Columns of long texts share the room. A column of texts without any, after the first, is left out.
+    """
     cells = [
         [one["cells"][place] for rows in groups.values() for one in rows] for place in range(len(columns))
     ]
+    told = [
+        place == 0 or head["align"] == "right" or bool(set(texts) - {"", MISSING})
+        for place, (head, texts) in enumerate(zip(columns, cells, strict=True))
+    ]
+    columns, cells = list(compress(columns, told)), list(compress(cells, told))
+    groups = {
+        title: [{**one, "cells": list(compress(one["cells"], told))} for one in rows]
+        for title, rows in groups.items()
+    }
     longest = [max((len(cell) for cell in texts), default=0) for texts in cells]
     shares = [
         min(length, LONGEST_SHARE) if head["align"] == "left" and length > SHORT else 0

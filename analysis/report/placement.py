@@ -7,6 +7,7 @@ from analysis.formats import MISSING, counted, is_missing, listed
 from analysis.outcomes import OUTCOMES, outcome
 from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.sentences import blocks_sentences
 
 MOST_ROWS = 120
 
@@ -23,7 +24,8 @@ def placement(content: Content) -> Section | None:
         f"most processes per node: of {counted(len(gains), 'comparison')}, {told}. Inside a node processes "
         "talk through its memory: packed on one node they do not use the interconnect."
     )
-    return section("placement", "Packed or spread", [paragraph(said), _gains_table(content)])
+    texts = [said, *blocks_sentences(gains, "placements")]
+    return section("placement", "Packed or spread", [*map(paragraph, texts), _gains_table(content)])
 
 
 def _gains_table(content: Content) -> Block:

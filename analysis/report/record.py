@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis import formats
@@ -23,10 +24,6 @@ WEAK_WORDS = (
     "point's times the point's cores over the reference's; efficiency is the reference's time over the "
     "point's."
 )
-WORDS = (
-    "All oversubscription levels have the same reference. Improvement is the baseline's time over the "
-    "interconnect's, less 1. Counts that cannot be told apart from the peak are given with it."
-)
 MOST_INVALID = 50
 MACHINE_KEYS = {
     "host": "Host",
@@ -41,34 +38,62 @@ MACHINE_KEYS = {
 }
 
 
-def method_paragraphs(
-    scaling: pd.DataFrame, tables: Mapping[str, pd.DataFrame], study: Mapping[str, Any], labels: Labels
-) -> list[str]:
+POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes"]
+
+
+def method_paragraphs(content: Content) -> list[str]:
     """Say how the blocks were run, what was estimated, how it was tested and how the words are meant."""
-    here = scaling["kind"].isin(["measured", "emulated"])
+    runs, study, scaling = content.runs, content.facts.get("study", {}), content.tables["scaling"]
+    own = _run_here(content)
     said = []
-    if here.any():
-        said.append(_blocks_run(scaling[here], study))
-    if not here.all():
-        kinds = listed(dict.fromkeys(scaling.loc[~here, "kind"]))
-        said.append(f"The {kinds} results were not run here; they are taken as they are.")
-    said.append(_intervals(scaling, labels))
-    said.append(_tests(tables))
-    said.append(f"{WEAK_WORDS if labels.weak else STRONG_WORDS} {WORDS}")
+    if own.any():
+        said.append(_blocks_run(runs[own], study))
+    if until := study.get("until"):
+        said.append(_stopping(until, study))
+    if not own.all():
+        kinds = listed(dict.fromkeys(runs.loc[~own, "kind"]))
+        text = f"Imported results ({kinds}) were not run by this study: they are taken as they are, with "
+        said.append(
+            f"{text}the blocks that their files tell.{'' if own.any() else _seed('bootstrap', study)}"
+        )
+    said.append(_intervals(scaling, content.labels))
+    said.append(_tests(content.tables))
+    said.append(" ".join(_words(content.tables, content.labels)))
     return said
 
 
-def _blocks_run(scaling: pd.DataFrame, study: Mapping[str, Any]) -> str:
-    blocks = int(scaling["n"].max())
+def _run_here(content: Content) -> pd.Series:
+    """Whether this study ran a repetition itself: those have a record, and stand before the imported."""
+    runs, imported = content.runs, content.facts.get("runs", {}).get("imported", 0)
+    return runs["record"].notna() & (np.arange(len(runs)) < len(runs) - imported)
+
+
+def _words(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
+    """Define the words that the study's tables need."""
+    scaling = tables["scaling"]
+    said = [WEAK_WORDS if labels.weak else STRONG_WORDS]
+    if scaling["oversubscription"].nunique() > 1:
+        said.append("All oversubscription levels have the same reference.")
+    if len(tables["improvement"]):
+        said.append("Improvement is the baseline's time over the interconnect's, less 1.")
+    if scaling["speedup_low"].notna().any():
+        said.append("Counts that cannot be told apart from the peak are given with it.")
+    return said
+
+
+def _seed(of: str, study: Mapping[str, Any]) -> str:
+    return "" if is_missing(study.get("seed")) else f" The seed of the {of} is {study['seed']}."
+
+
+def _blocks_run(own: pd.DataFrame, study: Mapping[str, Any]) -> str:
+    valid = own[own["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
+    least, most = (int(end) for end in (valid.min(), valid.max()))
     text = (
         "A block is one repetition of every interconnect at one case, count and oversubscription level, back "
-        f"to back in random order; every point has up to {counted(blocks, 'block')}, spread over the study's "
-        "time."
+        f"to back in random order; every point has {'' if least == most else f'{formats.whole(least)} to '}"
+        f"{counted(most, 'valid block')}{', spread over the time of the study' if most > 1 else ''}."
+        f"{_seed('order and of the bootstrap', study)}"
     )
-    if not is_missing(study.get("seed")):
-        text += f" The seed of the order and of the bootstrap is {study['seed']}."
-    if until := study.get("until"):
-        text += f" {_stopping(until, study)}"
     return text
 
 
@@ -89,18 +114,17 @@ def _stopping(until: Mapping[str, Any], study: Mapping[str, Any]) -> str:
 
 
 def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
-    text = "Times are medians over blocks, outliers included."
     known = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
     if known.empty:
-        return f"{text} From one sample there is no interval."
+        return "Each time is that of one sample, so that it has no interval."
     told = listed(
         f"{formats.percent(100 * row.coverage, places=1)} at n{formats.THIN}={formats.THIN}{row.n}"
         for row in known.itertuples()
     )
     return (
-        f"{text} The interval of a time is that of the order statistics of its blocks and covers {told}. All "
-        "other intervals are percentile intervals of a bootstrap over blocks, drawn together for what blocks "
-        f"pair, at a nominal {labels.level}."
+        "Times are medians over blocks, outliers included. The interval of a time is that of the order "
+        f"statistics of its blocks and covers {told}. All other intervals are percentile intervals of a "
+        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.level}."
     )
 
 
@@ -110,7 +134,7 @@ def _tests(tables: Mapping[str, pd.DataFrame]) -> str:
         return "Nothing is tested: that takes two blocks of both sides at least."
     tested = improvement[improvement["p_adjusted"].notna()]
     tests = [
-        "an exact sign-flip test on the log ratios of paired blocks" if tested["paired"].any() else "",
+        "an exact sign-flip test on paired log ratios" if tested["paired"].any() else "",
         "a permutation test of unpaired blocks" if not tested["paired"].all() else "",
     ]
     text = f"Improvements are tested with {listed(filter(None, tests))}, two-sided"
@@ -178,11 +202,10 @@ def _missing(content: Content) -> list[Block]:
     if is_missing(wanted):
         return blocks
     scaling = content.tables["scaling"]
-    here = scaling[scaling["kind"].isin(["measured", "emulated"])]
-    point = ["case", "interconnect", "kind", "oversubscription", "processes", "processes_per_node"]
-    short = here[here["n"] < wanted]
-    shared = {name: short[name].mask(short["serial"]) for name in ("interconnect", "processes_per_node")}
-    short = short.assign(**shared)
+    shared = {name: scaling[name].mask(scaling["serial"]) for name in ("interconnect", "processes_per_node")}
+    own = content.runs.loc[_run_here(content), POINT].drop_duplicates()
+    here = scaling.assign(**shared).merge(own, on=POINT)
+    point, short = [*POINT, "processes_per_node"], here[here["n"] < wanted]
     items = [
         f"{labels.case(line['case'])}, {labels.curve(line)}, "
         f"{counted(line['processes'], 'process', 'processes')}, oversubscription {line['oversubscription']}: "

@@ -9,10 +9,11 @@ import pandas as pd
 
 from analysis import formats, sentences
 from analysis.figures.style import looks
-from analysis.formats import counted, listed
+from analysis.formats import listed
 from analysis.labels import Labels, one_line
 from analysis.report import record, tables
-from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.asked import asked
+from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.changes import changes
 from analysis.report.content import Content
 from analysis.report.models import models
@@ -30,74 +31,6 @@ TEXT_INCHES = 0.18
 ROW_INCHES = 0.136
 PAGE_INCHES = 8.4
 """Letters on a line, heights of a line, of a table's row, and of a page without headings and captions."""
-
-
-def asked(content: Content) -> Section | None:
-    """What was asked, and what was run for an answer."""
-    study, labels = content.facts.get("study", {}), content.labels
-    blocks = [paragraph(study["question"])] if study.get("question") else []
-    blocks.append(paragraph(_extent(content)))
-    ran = labels.sorted_cases(content.runs["case"].unique())
-    if not ran:
-        return section("asked", "What was asked", blocks)
-    cases = {"": [_case_row(case, content.facts.get("cases", {}).get(case, {}), labels) for case in ran]}
-    columns = [
-        column("Case", "left"),
-        column("Application", "left"),
-        column("Size", "left"),
-        column("Stands for", "left"),
-    ]
-    blocks.append(table("Cases.", columns, cases))
-    known = content.facts.get("interconnects", {})
-    present = labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
-    rows = [
-        row(
-            [labels.interconnect(name), _kinds(content, name), known.get(name, {}).get("description", "")],
-            "",
-            name,
-        )
-        for name in present
-    ]
-    columns = [
-        column("Interconnect", "left"),
-        column("Kind", "left"),
-        column("Description", "left"),
-    ]
-    blocks.append(table("Interconnects.", columns, {"": rows}))
-    return section("asked", "What was asked", blocks)
-
-
-def _extent(content: Content) -> str:
-    runs = content.runs
-    if runs.empty:
-        return "No run is part of this study: it holds published figures without times alone."
-    counts, levels = (sorted({int(one) for one in runs[key]}) for key in ("processes", "oversubscription"))
-    names = runs["interconnect"].dropna().nunique()
-    text = (
-        f"{counted(runs['case'].nunique(), 'case')} over {counted(names, 'interconnect')} on "
-        f"{sentences.processes(*counts)}"
-    )
-    if levels != [1]:
-        text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
-    recorded, invalid = len(runs), int((~runs["valid"]).sum())
-    text += f": {counted(recorded, 'repetition')}"
-    planned = content.facts.get("runs", {}).get("planned")
-    if planned is not None and planned != recorded:
-        text += f" of {formats.whole(planned)} planned"
-    return f"{text}, {formats.whole(invalid) if invalid else 'none'} of them invalid."
-
-
-def _case_row(case: str, facts: Mapping[str, Any], labels: Labels) -> Any:
-    cells = [
-        labels.case(case),
-        *(facts.get(key) or formats.MISSING for key in ("application", "size", "stands_for")),
-    ]
-    return row(cells, case)
-
-
-def _kinds(content: Content, name: str) -> str:
-    kinds = content.runs.loc[content.runs["interconnect"] == name, "kind"]
-    return listed(dict.fromkeys(kinds))
 
 
 def answer(content: Content) -> Section | None:
@@ -179,16 +112,12 @@ def _limits(content: Content) -> list[str]:
 
 def method(content: Content) -> Section | None:
     """How times were taken and what was made of them."""
-    scaling, study = content.tables["scaling"], content.facts.get("study", {})
     return section(
         "method",
         "Method in brief",
         [
-            *(
-                paragraph(text)
-                for text in record.method_paragraphs(scaling, content.tables, study, content.labels)
-            ),
-            tables.reference_table(scaling, content.labels),
+            *map(paragraph, record.method_paragraphs(content)),
+            tables.reference_table(content.tables["scaling"], content.labels),
         ],
     )
 
@@ -255,10 +184,8 @@ def oversubscription(content: Content) -> Section | None:
     gains, labels = content.tables["oversubscription"], content.labels
     if gains.empty:
         levels = sorted({int(level) for level in content.tables["scaling"]["oversubscription"]})
-        text = f"Nothing to compare: oversubscription {listed(map(str, levels))} alone was run"
-        if len(levels) > 1:
-            text = f"Oversubscription {listed(map(str, levels))} have no core count in common"
-        return section("oversubscription", "Oversubscription", [paragraph(f"{text}.")])
+        text = f"Oversubscription {listed(map(str, levels))} have no core count in common."
+        return section("oversubscription", "Oversubscription", [paragraph(text)] if len(levels) > 1 else [])
     figures = content.figures("oversubscription")
     blocks = [*figures, tables.oversubscription_table(gains, labels)]
     return section("oversubscription", "Oversubscription side by side", blocks)

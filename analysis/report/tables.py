@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ from analysis.selection import alike
 CASES_ACROSS = 6
 MOST_ROWS = 120
 PERCENT = 100
-MILLION = 1e6
 
 
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
@@ -39,12 +39,13 @@ def _lines(block: Block) -> int:
 
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     several = scaling["oversubscription"].nunique() > 1
-    nodes = scaling["nodes"].nunique() > 1
-    rated = bool(scaling["rate"].notna().any())
-    shown = Shown(nodes, not labels.weak, rated)
+    nodes, sites = (scaling[name].nunique() > 1 for name in ("nodes", "site"))
+    shown = Shown(nodes, not labels.weak, _power(scaling["rate"]))
     groups: dict[str, list[Row]] = {}
     for line in _serial(scaling):
-        groups.setdefault(labels.interconnect(None), []).append(_numbers(case, line, shown, owner=None))
+        site = f" ({line['site']})" if sites else ""
+        title = f"{labels.interconnect(None)}{site}"
+        groups.setdefault(title, []).append(_numbers(case, line, shown, owner=None))
     for line in _ordered(
         scaling[~scaling["serial"]], labels, ["oversubscription", "interconnect", "processes"]
     ):
@@ -61,23 +62,34 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         column("Incremental efficiency (%)"),
         *[column("Serial fraction")] * shown.serial_fraction,
         column("Runs/day"),
-        *[column("Rate (10⁶/s)")] * shown.rate,
+        *([] if shown.rate is None else [column(f"Rate ({_ten_to(shown.rate) or 1}/s)")]),
     ]
-    caption = f"{labels.case(case)}: medians over blocks, with {labels.level} intervals in brackets."
+    caption = f"{labels.case(case)}: medians over blocks, with {labels.intervals(scaling)} in brackets."
     if scaling["speedup_low"].isna().all():
         caption = f"{labels.case(case)}: one sample each, without intervals."
-    if rated:
+    if shown.rate is not None:
         unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
-        caption += f" Rate: millions of {unit} a second."
+        caption += f" Rate: {f'{_ten_to(shown.rate)} {unit}'.strip()} a second."
     return table(caption, columns, groups, case)
 
 
 class Shown(NamedTuple):
-    """Columns of a case's table that only some studies have."""
+    """Columns of a case's table that only some studies have; `rate` is its power of ten."""
 
     nodes: bool
     serial_fraction: bool
-    rate: bool
+    rate: int | None
+
+
+def _power(rates: pd.Series) -> int | None:
+    """Multiple of 3 to whose power of ten the median of `rates` has up to three digits; None of nothing."""
+    middle = rates.median()
+    return None if is_missing(middle) else 3 * math.floor(math.log10(middle) / 3)
+
+
+def _ten_to(power: int) -> str:
+    """Write a power of ten; nothing for 1."""
+    return f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
 
 
 def _numbers(case: str, line: Mapping[Hashable, Any], shown: Shown, owner: object) -> Row:
@@ -97,7 +109,7 @@ def _numbers(case: str, line: Mapping[Hashable, Any], shown: Shown, owner: objec
         MISSING if serial else formats.number(formats.as_float(line["incremental_efficiency"]) * PERCENT),
         *[MISSING if serial else formats.number(line["serial_fraction"])] * shown.serial_fraction,
         formats.number(line["runs_per_day"]),
-        *[formats.number(formats.as_float(line["rate"]) / MILLION)] * shown.rate,
+        *([] if shown.rate is None else [formats.number(formats.as_float(line["rate"]) / 10**shown.rate)]),
     ]
     return row(cells, case, owner)
 
@@ -194,8 +206,13 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         "Improvement over the baseline at its peak (or the nearest common count below), and the average over "
-        f"the common counts up to it, with {labels.level} intervals; p after Holm's correction."
+        "the common counts up to it"
     )
+    if improvement["improvement_low"].notna().any():
+        caption += f", with {labels.level} intervals"
+    if improvement["p_adjusted"].notna().any():
+        caption += "; p after Holm's correction"
+    caption += "."
     return table(caption, columns, groups)
 
 
@@ -234,8 +251,8 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
 
 def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     """Print how many processes of each interconnect are worth the baseline at its highest target."""
-    keys = ["case", "baseline_interconnect", "kind", "oversubscription"]
-    highest = equivalent.groupby(keys)["target_speedup"].transform("max")
+    keys = ["case", "baseline_interconnect", "kind", "oversubscription", "processes_per_node"]
+    highest = equivalent.groupby(keys, dropna=False)["target_speedup"].transform("max")
     groups: dict[str, list[Row]] = {}
     several = equivalent["oversubscription"].nunique() > 1
     rows = equivalent[equivalent["target_speedup"] == highest]
@@ -275,7 +292,7 @@ def equivalent_count(line: Mapping[Hashable, Any]) -> str:
 
 
 def _baseline(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
-    name = labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
+    name = labels.placed(line["baseline_interconnect"], side(line["kind"], 0), line["processes_per_node"])
     return f"{name}, oversubscription {line['oversubscription']}" if several else name
 
 
@@ -306,7 +323,7 @@ def _curve_title(line: Mapping[Hashable, Any], labels: Labels, several: bool) ->
 
 
 def _serial(scaling: pd.DataFrame) -> list[Mapping[Hashable, Any]]:
-    return scaling[scaling["serial"]].drop_duplicates("seconds").to_dict("records")
+    return scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).to_dict("records")
 
 
 def _ordered(rows: pd.DataFrame, labels: Labels, keys: Sequence[str]) -> list[Mapping[Hashable, Any]]:

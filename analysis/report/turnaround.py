@@ -13,6 +13,7 @@ from analysis.outcomes import Row
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.sentences import in_order, processes
+from analysis.turnaround_words import per_node, with_notes
 
 GOALS = {
     "one user": "One user, who wants a job done soonest",
@@ -64,7 +65,7 @@ def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -
             )
             names.append(labels.interconnect(line["interconnect"], kind))
         of_kind = f" ({kind})" * several
-        parts = [f"{way} over {_listed(names, len(rows))}" for way, names in told.items()]
+        parts = [f"{way}{',' * (',' in way)} over {_listed(names, len(rows))}" for way, names in told.items()]
         said.append(f"{start}{of_kind}: {'; '.join(parts)}.")
     return said
 
@@ -82,7 +83,7 @@ def _way(line: Row) -> str:
     if line["goal"] not in ALONE or is_missing(line["processes"]):
         return line["advice"]
     level = f" at oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
-    return f"{processes(line['processes'])}{level}"
+    return ", ".join([f"{processes(line['processes'])}{level}", *per_node(line["processes_per_node"])])
 
 
 def _brings(line: Row) -> str:
@@ -136,5 +137,5 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
 def _cell(goal: pd.Series, what: str, unit: str) -> str:
     if is_missing(goal["processes"]):
         return MISSING
-    level = f" (level {goal['oversubscription']})" if goal["oversubscription"] > 1 else ""
-    return f"{goal['processes']}{level}: {formats.number(goal[what])}{unit}"
+    count = with_notes(*goal[["processes", "oversubscription", "processes_per_node"]])
+    return f"{count}: {formats.number(goal[what])}{unit}"

@@ -45,12 +45,14 @@ def network_answer(content: Content, case: str) -> list[str]:
 def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     rows, caption = won, "The shortest time at each count, beside the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
-        place = ["site", "case", "kinds", "oversubscription"]
+        place = ["site", "case", "kinds", "oversubscription", "processes_per_node"]
         rows = rows[rows["processes"] == rows.groupby(place, dropna=False)["processes"].transform("max")]
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():
         caption += " With ≈, its interval overlaps another's."
     nodes, levels, sites = (rows[one].nunique() > 1 for one in ("nodes", "oversubscription", "site"))
+    placed = bool(rows["processes_per_node"].notna().any())
+    caption += " Only equal numbers of processes per node are compared." * placed
     groups: dict[str, list] = {}
     for case in labels.sorted_cases(rows["case"].unique()):
         for line in rows[rows["case"] == case].to_dict("records"):
@@ -61,6 +63,7 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
                 *([formats.MISSING if is_missing(line["site"]) else line["site"]] if sites else []),
                 *([formats.whole(line["nodes"])] if nodes else []),
                 formats.whole(line["processes"]),
+                *([formats.plain(line["processes_per_node"])] if placed else []),
                 f"{labels.interconnect(line['interconnect'], line['kind'])}{near}",
                 formats.number(line["seconds"]),
                 labels.interconnect(second["interconnect"], second["kind"]),
@@ -73,6 +76,7 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         *([column("Site", "left")] if sites else []),
         *([column("Nodes")] if nodes else []),
         column("Processes"),
+        *([column("Per node")] if placed else []),
         column("Fastest", "left"),
         column("Time (s)"),
         column("Next", "left"),

@@ -109,6 +109,15 @@ def test_sites_without_a_common_point_are_told():
         make_changes(runs, SETTINGS)
 
 
+def test_sites_of_different_kinds_are_told():
+    later = rows("duct", "slow", {2: 8.0}, kind="published")
+    runs = table(at("before", rows("duct", "slow", {2: 8.0})), at("after", later))
+    with pytest.raises(
+        TableError, match="no point in common: runs of 'before' are measured, those of 'after' published"
+    ):
+        make_changes(runs, SETTINGS)
+
+
 def test_without_a_pair_there_is_no_table(runs):
     assert make_changes(runs, Settings(draws=500)) == {}
 

@@ -24,7 +24,7 @@ def test_an_outlier_is_flagged_and_stays():
     table = quality("repetitions", runs)
     assert len(table) == 12 and "Tukey" in OUTLIER_RULE
     assert table.loc[table["outlier"], ["interconnect", "seconds"]].values.tolist() == [["a", 3.0]]
-    assert table.loc[table["outlier"], "relative_seconds"].item() == pytest.approx(3 / np.sqrt(1.02 * 1.03))
+    assert table.loc[table["outlier"], "relative_seconds"].item() == pytest.approx(3 / 1.025)
 
 
 def test_three_times_are_too_few_for_fences():
@@ -57,6 +57,15 @@ def test_spread_by_hand():
     row = quality("variability", rows("duct", "a", {2: 8.0}, factors)).iloc[0]
     assert row["spread_percent"] == pytest.approx(100 * np.expm1(0.14826))
     assert row["worst_percent"] == pytest.approx(100 * np.expm1(0.2))
+
+
+def test_the_time_is_that_of_the_scaling_table():
+    # four blocks: the median lies between 8.8 and 12, 10.4 s; half-way in log time lies 10.28 s
+    runs = rows("duct", "a", {2: 8.0}, (1, 1.1, 1.5, 2))
+    row = quality("variability", runs).iloc[0]
+    scaling = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["scaling"]
+    assert row["seconds"] == scaling["seconds"].item() == pytest.approx(10.4)
+    assert row["worst_percent"] == pytest.approx(100 * (16 / 10.4 - 1))
 
 
 def test_a_noisy_interconnect_is_told_from_a_steady_one():

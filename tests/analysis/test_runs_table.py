@@ -75,7 +75,7 @@ def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
         (f"{HEADER}\nduct,a,2,1\nduct,a,2,-1\n", "line 3, column 'seconds': -1: it must be a positive time"),
         (f"{HEADER}\nduct,a,2,0\n", "line 2, column 'seconds': 0: it must be a positive time"),
         (f"{HEADER}\nduct,a,2,inf\n", "line 2, column 'seconds': inf: it must be a positive time"),
-        (f"{HEADER}\nduct,a,2,nan\n", "line 2, column 'seconds': is empty"),
+        (f"{HEADER}\nduct,a,2,nan\n", "line 2, column 'seconds': 'nan' is no number"),
         (f"{HEADER}\nduct,a,2,\n", "line 2, column 'seconds': is empty"),
         (f"{HEADER}\nduct,a,2,fast\n", "line 2, column 'seconds': 'fast' is no number"),
         (f'{HEADER}\nduct,a,2,"1,5"\n', "line 2, column 'seconds': '1,5' is no number"),

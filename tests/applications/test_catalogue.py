@@ -43,7 +43,8 @@ def test_every_case_has_a_smoke_size_that_takes_seconds(name):
 
 @pytest.mark.parametrize(("name", "size"), SIZES)
 def test_every_golden_answer_says_how_it_was_made(name, size):
-    assert "golden_from" in CASES[name][1]["sizes"][size]
+    described = CASES[name][1]["sizes"][size]
+    assert "golden_from" in described or "golden" not in described
 
 
 @pytest.mark.parametrize("name", [name for name, (_, document) in CASES.items() if "picture" in document])

@@ -106,8 +106,8 @@ class TestMoney:
         """4 nodes over gigabit, 2 over infiniband: 2 (P + 500) = 4 (P + 100) at P = 300."""
         (sentence,) = (text for text in said(section) if text.startswith("For the speedup"))
         assert sentence == (
-            "For the speedup of 2.00 that Gigabit has on 4 nodes: with Infiniband it pays from 300 USD a node "
-            "on, and at 1000 USD it pays; with Elan it pays at no price of a node (the speedup is not attained)."
+            "For the speedup of 2.00 that Gigabit has on 4 nodes: Infiniband pays from 300 USD a node "
+            "on, and at 1000 USD it pays; Elan pays at no price of a node (the speedup is not attained)."
         )
         assert table(section, "Whole nodes")[0][2:] == ["4", "2", "from 300", "1400", "pays"]
 

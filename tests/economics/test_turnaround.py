@@ -75,17 +75,66 @@ def test_the_front_and_the_marks(queue_runs):
 
 def test_the_advice(queue_runs):
     _, advice = tables(queue_runs, Queue(jobs=4, cores=24))
-    assert plain(advice.loc["one user", "advice"]) == "one job at a time on 24 processes and 24 cores"
+    assert plain(advice.loc["one user", "advice"]) == "one at a time on 24 processes"
     assert advice.loc["queue", "processes"] == 1
     assert advice.loc["shared machine", "processes"] == 8
     # four jobs: three at once on 8 (15.7 s), then the last on 24 (10 s); 40 s one after another
     last = advice.iloc[-1]
     assert last["makespan_seconds"] == pytest.approx(110 / 7 + 10)
     assert plain(last["advice"]) == (
-        "3 jobs at a time on 8 processes and 8 cores, 1 wave and one job at a time on 24 processes and 24 cores, 1 wave"
+        "3 at a time on 8 processes each, in one wave, then one at a time on 24 processes, in one wave"
     )
     assert last["makespan_seconds_low"] < last["makespan_seconds"] < last["makespan_seconds_high"]
     assert plain(advice.index[-1]) == "4 jobs"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "words"),
+    [(2, "2 at a time on 8 processes each, in one wave"), (6, "3 at a time on 8 processes each, in 2 waves")],
+)
+def test_never_more_jobs_at_a_time_than_there_are(queue_runs, jobs, words):
+    advice = made(queue_runs, Queue(jobs=jobs, cores=24), SETTINGS)["advice"]
+    assert plain(advice["advice"].iloc[-1]) == words
+
+
+@pytest.fixture
+def placed_runs():
+    """16 processes two a node, and one a node, which is a little faster."""
+    return runs_table(
+        rows("duct", None, {1: 100.0}, nodes=1),
+        rows("duct", "gigabit", {16: 10.0}, nodes=8),
+        rows("duct", "gigabit", {16: 9.0}, nodes=16),
+    )
+
+
+def test_a_job_alone_on_its_nodes_occupies_them(placed_runs):
+    """Two jobs on 8 nodes each end after 10 s; on 16 nodes each, one after the other, after 18 s."""
+    found = made(placed_runs, Queue(jobs=2, efficiency=0.5))
+    packing = found["packing"].set_index("nodes")
+    assert packing["available_cores"].eq(32).all()  # 16 nodes of 2
+    assert packing["occupied_cores"].to_dict() == {1: 1, 8: 16, 16: 32}
+    assert packing["jobs_at_once"].to_dict() == {1: 32, 8: 2, 16: 1}
+    advice = found["advice"].set_index("goal")
+    assert advice["processes_per_node"].to_dict()["one user"] == 1
+    assert plain(advice.loc["one user", "advice"]) == "one at a time on 16 processes, 1 per node"
+    assert plain(advice["advice"].iloc[-1]) == "2 at a time on 16 processes each, 2 per node, in one wave"
+    assert advice["makespan_seconds"].iloc[-1] == 10
+
+
+def test_a_spread_job_does_not_fit_a_machine_of_as_many_cores_as_it_has_processes(placed_runs):
+    packing = made(placed_runs, Queue(cores=16))["packing"]
+    assert packing["nodes"].tolist() == [1, 8]
+
+
+def test_counts_of_other_placements_are_named():
+    noisy = (0.5, 0.8, 1.0, 1.0, 1.2, 1.5)
+    runs = runs_table(
+        rows("duct", None, {1: 16.0}, nodes=1),
+        rows("duct", "gigabit", {4: 6.0}, noisy, nodes=2),
+        rows("duct", "gigabit", {4: 5.9}, noisy[::-1], nodes=4),
+    )
+    _, advice = tables(runs, Queue(jobs=2))
+    assert advice.loc["one user", "not_told_apart"] == "4 (2 per node)"
 
 
 def test_counts_that_cannot_be_told_apart_are_named():

@@ -98,12 +98,14 @@ def test_blocks_of_two_files_are_not_paired(study_folder, tmp_path):
     assert not blocks["first"] & blocks["second"]
 
 
-def test_a_bad_import_is_one_line(study_folder, tmp_path):
+def test_a_bad_import_is_one_line_and_the_last(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text("case,interconnect,processes,seconds\nduct,gigabit,2,-1\n")
     study = tmp_path / "bad.yaml"
     study.write_text("name: bad\nimport: [theirs.csv]\n")
     done = study_folder.run(study)
     assert done.returncode != 0
-    line = next(line for line in done.stderr.splitlines() if line.startswith("nodeworth:"))
-    assert "theirs.csv" in line and "seconds" in line
-    assert "Traceback" not in done.stderr
+    told = "nodeworth: theirs.csv: line 2, column 'seconds': -1: it must be a positive time"
+    assert done.stderr.splitlines()[-1] == told
+    assert done.stderr.count("nodeworth:") == 1
+    assert "Traceback" not in done.stderr and "goes on from there" not in done.stderr
+    assert not study_folder.results("bad").exists()

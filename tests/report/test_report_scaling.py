@@ -83,10 +83,16 @@ class TestRates:
         runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=4e6, work_unit="cell iterations")
         (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
         assert heads(table)[-2:] == ["Runs/day", "Rate (10⁶/s)"]
-        assert "Rate: millions of cell iterations a second." in table["caption"]
+        assert "Rate: 10⁶ cell iterations a second." in table["caption"]
         # about 4 s serially: a million cell iterations a second, 21,600 runs a day
         serial = [float(plain(cell).replace(" ", "")) for cell in table["groups"][0]["rows"][0]["cells"][-2:]]
         assert serial == pytest.approx([21_600, 1.0], rel=0.03)
+
+    @pytest.mark.parametrize(("work", "head"), [(160.0, "Rate (1/s)"), (0.2, "Rate (10⁻³/s)")])
+    def test_the_unit_of_the_rate_fits_its_magnitude(self, work, head):
+        runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=work, work_unit="steps")
+        (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
+        assert heads(table)[-1] == head
 
     def test_a_case_without_has_runs_a_day_alone(self, report):
         (table,) = blocks(part(report, "case-1"), "table")

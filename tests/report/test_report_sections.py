@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from synthetic_study import make_runs, make_study
 
@@ -105,7 +106,7 @@ class TestWords:
 
     def test_the_method_states_blocks_tests_and_references(self, report):
         said = plain(part(report, "method"))
-        assert "every point has up to 12 blocks" in said
+        assert "every point has 11 to 12 valid blocks, spread over" in said
         assert "sign-flip test" in said and "Holm" in said
         references = blocks(part(report, "method"), "table")[0]
         assert plain(references["groups"][0]["rows"][0]).split("\n")[:5] == [
@@ -166,7 +167,8 @@ class TestPoorStudies:
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
         report = whole(make_study(runs, baselines=[], compare_kinds=[]))
         assert "There is no comparison" in plain(part(report, "improvement"))
-        assert "oversubscription 1 alone was run" in plain(part(report, "oversubscription"))
+        assert "oversubscription" not in {one["id"] for one in report["sections"]}
+        assert "All oversubscription levels" not in plain(part(report, "method"))
         assert not blocks(part(report, "improvement"), "table") + blocks(
             part(report, "improvement"), "figure"
         )
@@ -185,9 +187,37 @@ class TestPoorStudies:
         report = make_report(complete, tables, {}, [])
         said = plain(report)
         assert report["title"] == "Scaling study"
-        assert "The published results were not run here" in said
+        assert "Imported results (published) were not run by this study" in said
         assert "gigabit (published)" in said
         json.dumps(report, allow_nan=False)
+
+    def test_what_is_imported_has_no_protocol_of_this_study(self):
+        """Measured elsewhere is measured, but not here, whether its records came with it or not."""
+        runs, tables, facts = make_study(make_runs(3))
+        of_another = facts | {"runs": {"planned": len(runs), "recorded": len(runs), "imported": len(runs)}}
+        for own, known in ((runs.assign(record=None), facts), (runs, of_another)):
+            said = plain(part(make_report(own, tables, known, []), "method"))
+            assert "Imported results (measured and emulated) were not run by this study" in said
+            assert "random order" not in said and "The seed of the bootstrap is 1." in said
+
+    def test_points_that_are_alike_have_their_blocks_told_exactly(self):
+        said = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
+        assert "every point has 3 valid blocks, spread over the time of the study." in said
+
+    def test_one_sample_is_no_median(self):
+        report = make_report(*make_study(make_runs(1)), [])
+        said = plain(report)
+        assert "medians over blocks" not in said and "Each time is that of one sample" in said
+        assert "cannot be told apart from the peak" not in said
+        assert "intervals; p after" not in plain(part(report, "improvement"))
+
+    def test_an_interconnect_at_two_sites_is_one(self):
+        runs = pd.concat([make_runs(3).assign(site=site) for site in ("old", "new")], ignore_index=True)
+        report = make_report(*make_study(runs), [])
+        assert "2 cases over 3 interconnects at 2 sites on" in plain(part(report, "asked"))
+        (table,) = (block for block in blocks(part(report, "case-1"), "table"))
+        titles = [group["title"] for group in table["groups"]]
+        assert "Serial run (new)" in titles and "Serial run (old)" in titles
 
     def test_one_case_fills_its_page_with_the_answer(self):
         report = whole(make_study(make_runs(2, cases=("elbow",))))
@@ -233,6 +263,15 @@ class TestParts:
             "T.", [column("A", "left"), column("B"), column("C", "left")], {"": [row(["x" * 90, "1", "y"])]}
         )
         assert [head["share"] > 0 for head in long["columns"]] == [True, False, False]
+
+    def test_columns_of_texts_without_any_are_left_out(self):
+        heads = [column("A", "left"), column("B", "left"), column("C")]
+        made = table("T.", heads, {"": [row(["x", "–", "–"]), row(["y", "", "1"])]})
+        assert [head["title"] for head in made["columns"]] == [["A"], ["C"]]
+        assert [line["cells"] for line in made["groups"][0]["rows"]] == [["x", "–"], ["y", "1"]]
+
+    def test_words_of_a_heading_are_not_parted(self):
+        assert column("Oversubscription")["title"] == ["Oversubscription"]
 
     def test_groups_without_rows_are_left_out(self):
         assert table("T.", [column("A")], {"empty": [], "full": [row(["1"])]})["groups"][0]["title"] == "full"

@@ -73,7 +73,13 @@ def comparison(interconnect, percent, low=None, high=None, p=None, distinguishab
     return row | more
 
 
-SCALING = table("scaling", point("swift", 8, 2.0), point("swift", 16, 1.5), point("other", 16, 1.8))
+SCALING = table(
+    "scaling",
+    point("swift", 8, 2.0),
+    point("swift", 16, 1.5),
+    point("other", 8, 2.2),
+    point("other", 16, 1.8),
+)
 
 
 class TestReference:
@@ -115,6 +121,11 @@ class TestPeaks:
             "the peak may lie beyond."
         ]
 
+    def test_a_curve_of_one_count_has_no_peak(self):
+        scaling = table("scaling", point("swift", 4, 2.0))
+        said = sentences.peak_sentences(table("peaks", peak("swift", 4, 1.0, None, False)), scaling, LABELS)
+        assert plain(said) == ["Speedup is known at 4 processes alone, over InfiniBand (1.00)."]
+
     def test_one_sample_has_an_empty_set(self):
         row = peak("swift", 8, 6.0, None, True, note="one sample")
         assert plain(sentences.peak_sentences(table("peaks", row), SCALING, LABELS)) == [
@@ -134,7 +145,8 @@ class TestPeaks:
 
     def test_levels_are_named_where_there_are_several(self):
         rows = [peak("swift", 8, 6.0, "8", True), peak("swift", 16, 5.0, "16", True, oversubscription=2)]
-        scaling = table("scaling", point("swift", 8, 2.0), point("swift", 16, 2.0, oversubscription=2))
+        levels = [point("swift", count, 2.0, oversubscription=level) for level in (1, 2) for count in (8, 16)]
+        scaling = table("scaling", *levels)
         said = sentences.peak_sentences(table("peaks", *rows), scaling, LABELS)
         assert said[0].startswith("At oversubscription 1, speedup peaks")
         assert said[1].startswith("At oversubscription 2, speedup peaks")

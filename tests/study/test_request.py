@@ -120,14 +120,13 @@ def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp
     )
     assert facts(tmp_path, MONEY, known)["economics"]["offers"]["tcp_loopback"]["item"] == "gigabit_ethernet"
     with pytest.raises(
-        InputError, match=r"interconnects/tcp_loopback\.yaml: price\.item: no item of .*'mirinet'"
+        InputError, match=r"interconnects/tcp_loopback\.yaml: price\.item: book ames_2004: no item 'mirinet'"
     ):
         facts(tmp_path, node, {"tcp_loopback": priced("mirinet")})
 
 
 def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
-    without = "economics: {interconnects: {tcp_loopback: {book: ames_2004, item: gigabit_ethernet}}}\n"
-    assert facts(tmp_path, without)["economics"] is None
+    assert facts(tmp_path, "", {"tcp_loopback": priced("myrinet_single_port")})["economics"] is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +156,15 @@ def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
         (MONEY.replace("sandia_2004", "sandia"), "shared_memory.parts: no part list 'sandia'"),
         (
             MONEY.replace("item: gigabit_ethernet", "item: gigabit"),
-            "economics.interconnects.tcp_loopback.item: no item of",
+            "economics.interconnects.tcp_loopback.item: book ames_2004: no item 'gigabit'",
+        ),
+        (
+            "economics: {mix: {weights: {cavity: 1}, budgets: [1]}}",
+            "economics.node: missing, since mix is given",
+        ),
+        (
+            "economics: {interconnects: {tcp_loopback: {book: ames_2004, item: gigabit_ethernet}}}",
+            "economics.node: missing, since interconnects is given",
         ),
         (MONEY.replace("book: ames_2004, ", ""), "tcp_loopback: needs either book or parts"),
         (MONEY.replace("parts:", "book: ames_2004, parts:"), "shared_memory: needs either book or parts"),

@@ -143,3 +143,13 @@ def test_results_that_are_not_there_are_told(here):
     (here / "empty").mkdir()
     with pytest.raises(InputError, match=r"^--compare: empty: no results of a study are there \(runs.csv\)"):
         write_comparison(results(here / "results/before"), here.joinpath("empty").relative_to(here))
+
+
+def test_what_has_nothing_in_common_leaves_no_study_behind(here):
+    before, after = results(here / "results/before"), results(here / "results/after")
+    table = pd.read_csv(after / "runs.csv")
+    table.assign(kind="published").to_csv(after / "runs.csv", index=False)
+    table.assign(kind="measured").to_csv(before / "runs.csv", index=False)
+    with pytest.raises(InputError, match=r"^--compare: .*no point in common: runs of 'before' are measured"):
+        write_comparison(before, after)
+    assert not (here / "results/compare_before_after").exists()

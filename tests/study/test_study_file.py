@@ -75,6 +75,22 @@ def test_one_line_for_what_is_wrong(tmp_path, change, line):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("until", "{interval_percent: 5, max_blocks: 9}"),
+        ("processes_per_node", "[1]"),
+        ("site", "here"),
+        ("scale", "0.1"),
+    ],
+)
+def test_what_is_about_runs_does_not_belong_to_imports_alone(tmp_path, key, value):
+    file = write(tmp_path, f"name: theirs\nimport: [theirs.csv]\n{key}: {value}\n")
+    with pytest.raises(InputError) as error:
+        read_study(file)
+    assert str(error.value) == f"{file}: {key}: does not belong here, since nothing is run"
+
+
 WEAK = GOOD + "scaling: weak\nsizes: {cavity: [4k, 33k]}\n"
 
 

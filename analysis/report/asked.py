@@ -1,0 +1,79 @@
+"""What was asked, of which cases and interconnects, and how much was run for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis import formats, sentences
+from analysis.formats import counted, listed
+from analysis.labels import Labels
+from analysis.report.blocks import Row, Section, column, paragraph, row, section, table
+from analysis.report.content import Content
+
+
+def asked(content: Content) -> Section | None:
+    """What was asked, and what was run for an answer."""
+    study, labels = content.facts.get("study", {}), content.labels
+    blocks = [paragraph(study["question"])] if study.get("question") else []
+    blocks.append(paragraph(_extent(content)))
+    ran = labels.sorted_cases(content.runs["case"].unique())
+    if not ran:
+        return section("asked", "What was asked", blocks)
+    cases = {"": [_case_row(case, content.facts.get("cases", {}).get(case, {}), labels) for case in ran]}
+    columns = [
+        column("Case", "left"),
+        column("Application", "left"),
+        column("Size", "left"),
+        column("Stands for", "left"),
+    ]
+    blocks.append(table("Cases.", columns, cases))
+    known = content.facts.get("interconnects", {})
+    present = labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
+    rows = [
+        row(
+            [labels.interconnect(name), _kinds(content, name), known.get(name, {}).get("description", "")],
+            "",
+            name,
+        )
+        for name in present
+    ]
+    columns = [
+        column("Interconnect", "left"),
+        column("Kind", "left"),
+        column("Description", "left"),
+    ]
+    blocks.append(table("Interconnects.", columns, {"": rows}))
+    return section("asked", "What was asked", blocks)
+
+
+def _extent(content: Content) -> str:
+    runs = content.runs
+    if runs.empty:
+        return "No run is part of this study: it holds published figures without times alone."
+    counts, levels = (sorted({int(one) for one in runs[key]}) for key in ("processes", "oversubscription"))
+    names, sites = runs["interconnect"].dropna().str.partition("@")[0].nunique(), runs["site"].nunique()
+    text = f"{counted(runs['case'].nunique(), 'case')} over {counted(names, 'interconnect')}"
+    text += f" at {counted(sites, 'site')}" if sites > 1 else ""
+    text += f" on {sentences.processes(*counts)}"
+    if levels != [1]:
+        text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
+    recorded, invalid = len(runs), int((~runs["valid"]).sum())
+    text += f": {counted(recorded, 'repetition')}"
+    planned = content.facts.get("runs", {}).get("planned")
+    if planned is not None and planned != recorded:
+        text += f" of {formats.whole(planned)} planned"
+    return f"{text}, {formats.whole(invalid) if invalid else 'none'} of them invalid."
+
+
+def _case_row(case: str, facts: Mapping[str, Any], labels: Labels) -> Row:
+    cells = [
+        labels.case(case),
+        *(facts.get(key) or formats.MISSING for key in ("application", "size", "stands_for")),
+    ]
+    return row(cells, case)
+
+
+def _kinds(content: Content, name: str) -> str:
+    kinds = content.runs.loc[content.runs["interconnect"] == name, "kind"]
+    return listed(dict.fromkeys(kinds))

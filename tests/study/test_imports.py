@@ -1,0 +1,111 @@
+"""What is wrong with imported files is found before anything is run, in one line."""
+
+from dataclasses import replace
+
+import pytest
+
+from workflows.domain import InputError
+from workflows.imports import check_imports, check_references, read_imports
+from workflows.plan import make_plan
+from workflows.study import read_study
+
+HEADER = "case,interconnect,processes,seconds"
+
+
+def study(folder, text, **files):
+    for name, content in files.items():
+        (folder / f"{name}.csv").write_text(content)
+    file = folder / "theirs.yaml"
+    file.write_text(f"name: theirs\n{text}")
+    return file
+
+
+def told(check, *arguments):
+    with pytest.raises(InputError) as error:
+        check(*arguments)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    file = study(tmp_path, "import: [missing.csv]\n")
+    assert told(make_plan, file) == f"{file}: import[0]: {tmp_path}/missing.csv: no such file"
+
+
+def test_a_folder_without_logs(tmp_path):
+    file = study(tmp_path, "import: [.]\n")
+    assert "import[0]: " in told(make_plan, file) and "is a folder" in told(make_plan, file)
+    (tmp_path / "perf.log").write_text("")
+    assert make_plan(file).study.imports
+
+
+def test_imports_alone_are_announced_as_such(tmp_path):
+    file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER}\nduct,ib,2,1\n")
+    plan = make_plan(file)
+    assert plan.announcement() == "theirs: nothing is run; imported files: 1"
+
+
+def test_without_a_point_a_target_costs_nothing(tmp_path):
+    file = study(
+        tmp_path,
+        "cases: [cavity]\ninterconnects: [shared_memory]\nprocesses: [1]\nimport: [a.csv]\n"
+        "until: {interval_percent: 5, max_blocks: 9}\n",
+        a=f"{HEADER}\nduct,ib,2,1\n",
+    )
+    assert replace(make_plan(file), points=()).highest_cost.core_hours == 0
+
+
+def test_a_bad_table(tmp_path):
+    file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER}\nduct,ib,2,-1\n")
+    line = told(check_imports, read_study(file))
+    assert line == f"{tmp_path}/a.csv: line 2, column 'seconds': -1: it must be a positive time"
+
+
+def test_two_references_in_one_file(tmp_path):
+    rows = "duct,,1,8,1\nduct,ib,2,5,1\nduct,,1,9,2\n"
+    file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER},nodes\n{rows}")
+    assert told(check_imports, read_study(file)) == (
+        f"{tmp_path}/a.csv, line 4: a second reference of case 'duct', kind published: a serial run with "
+        f"nodes 2, oversubscription 1; that of {tmp_path}/a.csv, line 2 is with nodes 1, oversubscription 1"
+    )
+
+
+def test_two_references_in_two_files(tmp_path):
+    first, second = f"{HEADER},nodes\nduct,,1,8,1\n", f"{HEADER}\nduct,ib,2,5\nduct,,1,9\n"
+    file = study(tmp_path, "import: [a.csv, b.csv]\n", a=first, b=second)
+    line = told(check_imports, read_study(file))
+    assert line.startswith(f"{tmp_path}/b.csv, line 3: a second reference of case 'duct'")
+    assert "nodes unknown" in line and f"{tmp_path}/a.csv, line 2" in line
+
+
+def test_repetitions_and_other_sites_are_no_second_reference(tmp_path):
+    repeated = f"{HEADER},nodes\nduct,,1,8,1\nduct,,1,9,1\nduct,ib,2,5,1\n"
+    other = f"{HEADER},nodes\nduct,,1,8,2\n"
+    file = study(tmp_path, "import: [a.csv, {file: b.csv, site: jena}]\n", a=repeated, b=other)
+    check_imports(read_study(file))
+
+
+def test_a_run_of_ours_and_a_file_with_two_references(tmp_path):
+    study(tmp_path, "import: [a.csv]\n", a=f"{HEADER},nodes\nduct,,1,8,1\nduct,,1,8,2\n")
+    runs = read_imports([tmp_path / "a.csv"], {}).runs
+    record = tmp_path / "block-1.json"
+    line = told(check_references, runs, [(record, None), (tmp_path / "a.csv", 1)])
+    assert line.startswith(f"{tmp_path}/a.csv, line 3: ") and f"that of {record} is" in line
+
+
+@pytest.mark.parametrize(
+    ("sites", "kind", "line"),
+    [
+        ("[x, y]", "measured", "compare_sites: 'y' is no site of the runs; there are x, z"),
+        (
+            "[x, z]",
+            "published",
+            "compare_sites: 'x' and 'z' have no point in common: runs of 'x' are measured, those of 'z' published",
+        ),
+    ],
+)
+def test_sites_that_cannot_be_compared_name_the_study_file(tmp_path, sites, kind, line):
+    text = f"import: [{{file: a.csv, site: x}}, {{file: b.csv, site: z}}]\ncompare_sites: {sites}\n"
+    tables = {name: f"{HEADER},kind\nduct,ib,2,5,{of}\n" for name, of in (("a", "measured"), ("b", kind))}
+    file = study(tmp_path, text, **tables)
+    assert told(check_imports, read_study(file)) == f"{file}: {line}"

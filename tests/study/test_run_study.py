@@ -1,0 +1,25 @@
+"""What a user types after ``./run-study``, where it is wrong."""
+
+import pytest
+
+from workflows.command import main
+from workflows.domain import InputError
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (["."], ".: is no study file; those end in .yaml"),
+        (["runs.csv"], "runs.csv: is no study file; those end in .yaml"),
+        (["--again", "failed", "runs.csv"], "runs.csv: is no study file; those end in .yaml"),
+        (["none.yaml"], "none.yaml: no such study file; there are "),
+        (["--anonymise"], "--anonymise: belongs to --archive"),
+        (["mine.yaml", "--anonymise"], "--anonymise: belongs to --archive"),
+    ],
+)
+def test_one_line_for_what_is_no_study(tmp_path, typed, line):
+    (tmp_path / "runs.csv").write_text("")
+    (tmp_path / "mine.yaml").write_text("name: mine\nimport: [runs.csv]\n")
+    with pytest.raises(InputError) as error:
+        main([str(tmp_path), *typed])
+    assert str(error.value).startswith(line) and "\n" not in str(error.value)
