@@ -46,7 +46,7 @@ def test_every_fault_has_its_reason(study_folder, faulty):
         assert reason.split(" (")[0] in done.stderr
     record = json.loads((study_folder.results("faulty") / parallel.loc["faulty-hangs", "record"]).read_text())
     assert record["exit"]["timed_out"]
-    assert left_behind() == before
+    assert left_behind() <= before
 
 
 def test_what_failed_is_run_again_when_asked(study_folder, faulty):

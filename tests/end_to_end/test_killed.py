@@ -65,7 +65,7 @@ def test_ten_kills(study_folder, tmp_path):
     assert seen.items() <= end.items(), f"a record was lost or changed (seed {seed})"
     assert len(end) == RUNS, f"a repetition was made twice or not at all (seed {seed})"
     assert all("attempt-1.json" in file.name for file in end)
-    assert left_behind() == before
+    assert left_behind() <= before
 
 
 def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
@@ -93,7 +93,7 @@ def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
     assert process.returncode != 0
     assert "Traceback" not in output, output
     assert snapshot(records)
-    assert left_behind() == before
+    assert left_behind() <= before
 
 
 def same_group(process: psutil.Process, group: int) -> bool:

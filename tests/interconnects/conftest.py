@@ -54,7 +54,7 @@ def run(scratch: Path) -> Iterator[Callable[..., Ran]]:
             launch = mpirun(point, interconnect, emulated, command, env, folder)
             execution = execute(launch.argv, launch.env, folder, time_limit_seconds=120)
             placement = read_placement(launch.placement)
-            left = [path for path in folder.iterdir() if path != launch.placement]
+            left = [path for path in folder.iterdir() if path not in (launch.placement, launch.messages)]
             return Ran(execution, placement, check_placement(placement, point, emulated), left)
 
         yield run
