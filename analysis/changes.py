@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -137,6 +137,20 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
     return {"changes": changes, "changes_summary": validated(CHANGES["changes_summary"], summary)}
 
 
+def check_site_names(sites: Iterable[str], pairs: Sequence[tuple[str, str]]) -> None:
+    """Check that the sites to compare are among `sites`.
+
+    Raises
+    ------
+    TableError
+    """
+    known = sorted(set(sites))
+    for name in (name for pair in pairs for name in pair):
+        if name not in known:
+            told = ", ".join(known) or "none"
+            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {told}")
+
+
 def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
     """Check that there are the sites to compare, and that both sites of a pair have something in common.
 
@@ -150,11 +164,7 @@ def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
     ------
     TableError
     """
-    known = sorted(runs["site"].dropna().unique()) if "site" in runs else []
-    for name in (name for pair in pairs for name in pair):
-        if name not in known:
-            told = ", ".join(known) or "none"
-            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {told}")
+    check_site_names(runs["site"].dropna() if "site" in runs else (), pairs)
     for pair in pairs:
         sides = [runs[runs["valid"] & (runs["site"] == site)] for site in pair]
         points = [set(side[_SAME].fillna("").itertuples(index=False, name=None)) for side in sides]

@@ -16,6 +16,7 @@ from analysis.prices import INTERPOLATED, NO_NEED
 from analysis.sentences import and_level, in_order, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
+_AGAINST = ["baseline_interconnect", "kind", "processes_per_node"]  # what tells one baseline from another
 
 
 def money(value: float) -> str:
@@ -150,10 +151,10 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     Takes the rows of one case that `at_highest_target` gives.
     """
     said = []
-    for (baseline, kind), rows in break_even.groupby(["baseline_interconnect", "kind"], sort=False):
+    for (baseline, kind, placement), rows in break_even.groupby(_AGAINST, sort=False, dropna=False):
         first = rows.iloc[0]
         start = f"For the {labels.speedup} of {formats.number(first['target_speedup'])}"
-        start += f" that {labels.interconnect(baseline, side(kind, 0))} has"
+        start += f" that {labels.placed(baseline, side(kind, 0), placement)} has"
         if not is_missing(first["baseline_nodes"]):
             start += f" on {nodes(first['baseline_nodes'])}"
         told: dict[str, list[str]] = {}
@@ -196,15 +197,15 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     """
     alike: dict[tuple[str, str], list[str]] = {}
     judged = pd.DataFrame(in_order(break_even, labels), columns=break_even.columns)
-    keys = ["baseline_interconnect", "interconnect", "kind"]
-    for (baseline, interconnect, kind), rows in judged.groupby(keys, sort=False):
+    keys = [*_AGAINST, "interconnect"]
+    for (baseline, kind, placement, interconnect), rows in judged.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
         told = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
         if unknown := int(rows["verdict"].isna().sum()):
             told.append(f"cannot be judged in {counted(unknown, 'case')}")
-        against = labels.interconnect(baseline, side(kind, 0))
+        against = labels.placed(baseline, side(kind, 0), placement)
         names = alike.setdefault((against, listed(told)), [])
-        names.append(labels.interconnect(interconnect, side(kind, 1)))
+        names.append(labels.placed(interconnect, side(kind, 1), placement))
     return [f"{listed(names)} against {against}: {told}." for (against, told), names in alike.items()]
 
 

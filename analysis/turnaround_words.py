@@ -54,7 +54,7 @@ def name_of_way(packing: Mapping[str, NDArray], way: int) -> str:
 
 def with_notes(processes: int, level: int, processes_per_node: object) -> str:
     """Write a count, its level where that is not 1, and its placement where it varies: ``8 (1 per node)``."""
-    notes = [*([f"level {level}"] if level > 1 else []), *per_node(processes_per_node)]
+    notes = [*([f"oversubscription {level}"] if level > 1 else []), *per_node(processes_per_node)]
     return f"{processes}" + (f" ({', '.join(notes)})" if notes else "")
 
 

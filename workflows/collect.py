@@ -28,7 +28,8 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
     Returns
     -------
     pandas.DataFrame
-        The runs table: see `runs_table`. Imported rows follow, without a record.
+        The runs table: see `runs_table`. Imported rows follow; their record is the line that they were read from,
+        where their format tells it.
     dict
         See `facts`.
     dict of str to DataFrame

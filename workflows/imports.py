@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from analysis.changes import check_sites
-from analysis.importers import merge_derived, read_foreign
+from analysis.changes import check_site_names, check_sites
+from analysis.importers import Import, merge_derived, read_foreign
 from analysis.importers.tables import table_of
+from analysis.network_imports import FILE
 from analysis.records import TableError, line_of
 from workflows.design import LeftOut
 from workflows.domain import InputError
@@ -36,7 +38,7 @@ class Imported:
     places : tuple of Place
         Where each row of `runs` is from.
     published : dict of str to DataFrame
-        Figures without a time of a run, by the name of their table.
+        Figures without a time of a run, by the name of their table; network curves among them.
     unread : list of LeftOut
         What could not be read, and why.
     """
@@ -64,7 +66,7 @@ def read_imports(files: Sequence[Path], sites: Mapping[Path, str]) -> Imported:
     tables, places, unread, blocks = [], [], [], 0
     try:
         found = {file: read_foreign(file) for file in files}
-        published = merge_derived(found)
+        published = merge_derived(found) | _network_curves(found)
     except TableError as error:
         raise InputError(str(error)) from None
     for file, one in found.items():
@@ -75,6 +77,12 @@ def read_imports(files: Sequence[Path], sites: Mapping[Path, str]) -> Imported:
         unread += [LeftOut(f"in {file}", line) for line in one.unread]
     runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return Imported(runs, tuple(places), published, unread)
+
+
+def _network_curves(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
+    """Network curves of all files as one table, where there are any."""
+    curves = [one.curves for one in found.values() if len(one.curves)]
+    return {Path(FILE).stem: pd.concat(curves, ignore_index=True)} if curves else {}
 
 
 def check_imports(study: Study) -> None:
@@ -88,8 +96,20 @@ def check_imports(study: Study) -> None:
     """
     imported = read_imports(study.imports, study.import_sites)
     check_references(imported.runs, imported.places)
-    if not study.cases:
+    if study.cases:  # what its own runs have in common with others is not known yet
+        sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]
+        with _in_file(str(study.file)):
+            check_site_names(filter(pd.notna, sites), study.compare_sites)
+    else:
         check_pairs(imported.runs, study.compare_sites, str(study.file))
+
+
+@contextmanager
+def _in_file(where: str) -> Iterator[None]:
+    try:
+        yield
+    except TableError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str) -> None:
@@ -100,10 +120,8 @@ def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str
     InputError
         One line that begins with `where`, the file or option that names the sites.
     """
-    try:
+    with _in_file(where):
         check_sites(runs, pairs)
-    except TableError as error:
-        raise InputError(f"{where}: {error}") from None
 
 
 def check_references(runs: pd.DataFrame, places: Sequence[Place]) -> None:

@@ -44,7 +44,7 @@ def spread_figure(variability: pd.DataFrame, labels: Labels, looks: Mapping[str,
     if known["interconnect"].nunique() < 2:
         return []
     cases, names = labels.sorted_cases(known["case"]), _names(known, labels)
-    limit = min(known["spread_percent"].max(), MOST_PERCENT * known["spread_percent"].quantile(0.9))
+    limit = min(known["spread_percent"].max(), MOST_PERCENT * known["spread_percent"].quantile(0.9)) or 1.0
     columns = min(COLUMNS, len(cases))
     rows = -(-len(cases) // columns)
     with mpl.rc_context(style.RC):

@@ -109,3 +109,13 @@ def test_sites_that_cannot_be_compared_name_the_study_file(tmp_path, sites, kind
     tables = {name: f"{HEADER},kind\nduct,ib,2,5,{of}\n" for name, of in (("a", "measured"), ("b", kind))}
     file = study(tmp_path, text, **tables)
     assert told(check_imports, read_study(file)) == f"{file}: {line}"
+
+
+def test_a_site_that_there_is_not_is_told_before_anything_runs(tmp_path):
+    text = (
+        "import: [{file: a.csv, site: x}]\nsite: here\ncompare_sites: [x, her]\n"
+        "cases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
+    )
+    file = study(tmp_path, text, a=f"{HEADER}\nduct,ib,2,5\n")
+    line = told(check_imports, read_study(file))
+    assert line == f"{file}: compare_sites: 'her' is no site of the runs; there are here, x"

@@ -1,0 +1,46 @@
+"""The figure of what changed between two sites: the looks of the rest of the report, a star where it is told apart."""
+
+import pandas as pd
+import pytest
+from synthetic_runs import rows
+
+from analysis.changes import make_changes
+from analysis.figures import style
+from analysis.figures.changes import changes_figures
+from analysis.labels import Labels
+from analysis.records import complete_runs
+from analysis.settings import Settings
+
+LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
+
+
+@pytest.fixture
+def drawing():
+    before = rows("duct", None, {1: 12.0}) + rows("duct", "slow", {4: 6.0}) + rows("duct", "swift", {4: 6.0})
+    after = rows("duct", None, {1: 12.0}) + rows("duct", "slow", {4: 3.0}) + rows("duct", "swift", {4: 6.0})
+    sites = [row | {"site": site} for site, listed in (("before", before), ("after", after)) for row in listed]
+    settings = Settings(draws=200, compare_sites=(("before", "after"),))
+    changes = make_changes(complete_runs(pd.DataFrame(sites)), settings)["changes"]
+    (drawing,) = changes_figures(changes, Labels({}), LOOKS)
+    return drawing
+
+
+def dots(drawing):
+    (axes,) = drawing.figure.axes
+    return {round(line.get_ydata()[0]): line for line in axes.lines if line.get_marker() not in ("None", "", None)}
+
+
+def test_an_interconnect_looks_as_in_every_other_figure(drawing):
+    (axes,) = drawing.figure.axes
+    names = [tick.get_text() for tick in axes.get_yticklabels()]
+    looks = [style.SERIAL_LOOK, LOOKS["slow"], LOOKS["swift"]]
+    assert [name.split(",")[0].split(" (")[0] for name in names[1:]] == ["slow", "swift"]
+    assert [dots(drawing)[place].get_color() for place in range(3)] == [look.colour for look in looks]
+
+
+def test_a_star_only_where_the_sites_are_told_apart(drawing):
+    (axes,) = drawing.figure.axes
+    told = {text.xy[1] for text in axes.texts if text.get_text() == "*"}
+    assert told == {1}
+    assert dots(drawing)[1].get_xdata()[0] == pytest.approx(100)
+    assert dots(drawing)[2].get_xdata()[0] == pytest.approx(0)
