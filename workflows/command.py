@@ -66,7 +66,31 @@ def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
     return DEFAULT, rest
 
 
+def _check_options(rest: list[str]) -> None:
+    """Check what is handed on to Snakemake, in one line instead of its page of options.
+
+    Raises
+    ------
+    InputError
+    """
+    if not any(word.startswith("-") for word in rest):
+        return
+    from snakemake.cli import get_argument_parser  # takes seconds, and few commands have options
+    from snakemake.exceptions import CliException
+
+    def refuse(message: str) -> NoReturn:
+        raise InputError(f"run-study: {message} (the options of Snakemake are allowed, and those of --help)")
+
+    parser = get_argument_parser()
+    parser.error = refuse
+    try:
+        parser.parse_args(rest)
+    except CliException as error:
+        raise InputError(f"run-study: {error}") from None
+
+
 def _run(file: Path, rest: list[str]) -> NoReturn:
+    _check_options(rest)
     snakemake = str(Path(sys.executable).with_name("snakemake"))
     os.execv(snakemake, [snakemake, "--configfile", str(file), *rest])
 

@@ -15,6 +15,8 @@ from workflows.domain import InputError
         (["none.yaml"], "none.yaml: no such study file; there are "),
         (["--anonymise"], "--anonymise: belongs to --archive"),
         (["mine.yaml", "--anonymise"], "--anonymise: belongs to --archive"),
+        (["--frobnicate"], "run-study: unrecognized arguments: --frobnicate"),
+        (["--cores", "x"], "run-study: Error parsing number of cores"),
     ],
 )
 def test_one_line_for_what_is_no_study(tmp_path, typed, line):
