@@ -63,7 +63,7 @@ def wait_until(condition: Callable[[], object], limit_seconds: float = 30.0) -> 
 
 
 def inside(*nodes: Node) -> list[int]:
-    return list(emulation._occupants([node.net for node in nodes]))
+    return list(emulation.occupants([node.net for node in nodes]))
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +232,8 @@ with emulated_nodes(interconnect.emulate) as nodes:
 def running(scratch) -> Iterator[tuple[subprocess.Popen, str]]:
     """Start a process that runs two ranks on emulated nodes; they are running when the test starts."""
     command = [sys.executable, "-c", OWNER, str(scratch), str(random.uniform(300, 400))]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    environment = dict(os.environ)  # without what MPI adds when a test initialises it in this process
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
         mark = owner(process.pid)
         assert wait_until(lambda: len(list(scratch.glob("placement/*"))) == 2)
         yield process, mark
