@@ -6,6 +6,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from workflows.allocation import tell_stopped
 from workflows.machine import hold_study
 from workflows.plan import announce, make_plan, one_line_errors, source_digest
 
@@ -35,6 +36,8 @@ rule all:
 
 include: "workflows/rules/prepare.smk"
 include: "workflows/rules/run.smk"
+include: "workflows/rules/capture.smk"
+include: "workflows/rules/replay.smk"
 include: "workflows/rules/collect.smk"
 include: "workflows/rules/analyse.smk"
 include: "workflows/rules/report.smk"
@@ -50,7 +53,5 @@ onsuccess:
 
 
 onerror:
-    print(
-        "stopped; what is recorded is kept, and the same command goes on from there",
-        file=sys.stderr,
-    )
+    with one_line_errors():
+        tell_stopped(plan)

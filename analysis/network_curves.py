@@ -22,7 +22,19 @@ SIZE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
 LABELS = ("bytes", "pairs", "source", "target", "part")
 """What tells rows of one run apart; a benchmark has some of them."""
 
-POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes")
+POINT = (
+    "site",
+    "case",
+    "interconnect",
+    "kind",
+    "oversubscription",
+    "nodes",
+    "processes",
+    "imported_from",
+)
+
+DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
+"""Benchmarks of two processes that have headline numbers, and the messages that are under way at once."""
 
 NETWORK = table_schema(
     "network",
@@ -48,6 +60,7 @@ NETWORK = table_schema(
     source=SIZE,
     target=SIZE,
     part=NOTE,
+    imported_from=NOTE,
 )
 """One row a point and message size (and what else `LABELS` has). Latencies are those of one message, in
 microseconds: half a round trip of a ping-pong, an exchange in both directions, a whole collective.
@@ -58,7 +71,7 @@ of the runs' medians, ``lowest_rank`` and ``highest_rank`` those of the ranks', 
 `bandwidth_MBps` is what all processes sent in `latency_us`, in 10^6 bytes per second; a collective has none.
 `busy_share` is the share of a core that a rank kept busy, polling included. `n` batches were timed in `runs`
 runs. `benchmark` is the case without its size; `part` tells apart an exchange, work, and both at once
-(benchmark `availability`)."""
+(benchmark `availability`); `imported_from` is the file of a curve that was not measured by the study."""
 
 
 def read_network(runs: pd.DataFrame, folder: str | Path) -> pd.DataFrame:
@@ -82,13 +95,36 @@ def read_network(runs: pd.DataFrame, folder: str | Path) -> pd.DataFrame:
     TableError
         A record that cannot be read.
     """
+    return network_table(*read_details(runs, folder))
+
+
+def read_details(runs: pd.DataFrame, folder: str | Path) -> tuple[pd.DataFrame, list[Mapping[str, Any]]]:
+    """Read what the programs of a study's benchmarks told, from the records that its runs table names.
+
+    Parameters
+    ----------
+    runs, folder
+        See `read_network`.
+
+    Returns
+    -------
+    runs : DataFrame
+        The valid runs of benchmarks whose records are there.
+    details : list of mappings
+        Of each, what its program told.
+
+    Raises
+    ------
+    TableError
+        A record that cannot be read.
+    """
     ours = runs[(runs["application"] == "mpi4py") & runs["valid"] & runs["record"].notna()]
     told = [
         _details(Path(folder), name, started)
         for name, started in zip(ours["record"], ours["started"], strict=True)
     ]
     there = [one is not None for one in told]
-    return network_table(ours[there], [one for one in told if one is not None])
+    return ours[there], [one for one in told if one is not None]
 
 
 def _details(folder: Path, name: str, started: str) -> Mapping[str, Any] | None:
@@ -210,10 +246,15 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``interconnect, kind, processes, oversubscription, bytes, exchange_us, overhead_us, availability``.
+        Columns of `POINT`, ``bytes, exchange_us, overhead_us, availability``, in the order of the rows;
+        without rows where the table has none of the benchmark.
     """
-    key = ["interconnect", "kind", "processes", "oversubscription", "bytes"]
-    wide = table.pivot(index=key, columns="part", values="latency_us").reset_index()
+    key = [*POINT, "bytes"]
+    rows = table[table["part"].notna()]
+    if rows.empty:
+        return pd.DataFrame(columns=[*key, "exchange_us", "overhead_us", "availability"])
+    wide = rows.groupby([*key, "part"], dropna=False, sort=False)["latency_us"].first().unstack("part")
+    wide = wide.reset_index()
     overhead = wide["exchange_and_work"] - wide["work"]
     return wide[key].assign(
         exchange_us=wide["exchange"], overhead_us=overhead, availability=1 - overhead / wide["exchange"]
@@ -224,3 +265,40 @@ def powers_only(table: pd.DataFrame) -> pd.DataFrame:
     """Rows of no size, of 0 bytes and of powers of two, without the perturbed sizes beside them."""
     sizes = table["bytes"].fillna(0).to_numpy("int64")
     return table[sizes & (sizes - 1) == 0]
+
+
+def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Interconnects of a study's runs and of its network curves, which may be imported."""
+    parts = [runs, tables["network"]] if "network" in tables else [runs]
+    return list(dict.fromkeys(name for part in parts for name in part["interconnect"].dropna()))
+
+
+def without_benchmarks(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Leave out of all other tables the cases that are benchmarks of a network.
+
+    The time of such a run is a mean over message sizes: a speedup over process counts would mean nothing.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Of a study, as `analysis.registry.ALL_TABLES` names them.
+    """
+    names = benchmarks(tables)
+    return {
+        name: table[~table["case"].isin(names)].reset_index(drop=True)
+        if names and "case" in table and not name.startswith(_OF_BENCHMARKS)
+        else table
+        for name, table in tables.items()
+    }
+
+
+_OF_BENCHMARKS = ("network", "traffic")
+"""What the names of the tables of such cases begin with."""
+
+
+def benchmarks(tables: Mapping[str, pd.DataFrame]) -> set[str]:
+    """Cases of a study that are benchmarks of a network: those of its curves and of its traffic patterns."""
+    found = set(tables["traffic"]["case"]) if "traffic" in tables else set()
+    if "network" in tables:
+        found |= set(tables["network"].loc[tables["network"]["imported_from"].isna(), "case"])
+    return found

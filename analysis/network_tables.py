@@ -8,12 +8,18 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.network_curves import NETWORK, network_parts, powers_only
+from analysis.network_curves import (
+    DIRECTIONS,
+    NETWORK,
+    POINT,
+    SIZE,
+    availability,
+    network_parts,
+    powers_only,
+)
 from analysis.network_headlines import faster_from, headlines
-from analysis.schemas import COUNT, NOTE, POSITIVE, TEXT, table_schema, validated
-
-DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
-"""Benchmarks that have headline numbers, and the directions of a link that they use at once."""
+from analysis.network_links import LINKS
+from analysis.schemas import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schema, validated
 
 HEADLINES = table_schema(
     "network_headlines",
@@ -31,6 +37,7 @@ HEADLINES = table_schema(
     half_peak_bytes=POSITIVE,
     switches=NOTE,
     loses_from_bytes=COUNT,
+    imported_from=NOTE,
 )
 """One row a curve: latency at 0 bytes, peak bandwidth and where, percent of the link's peak (`link_MBps`, of
 both directions for an exchange; empty where the interconnect's file tells no rate), the size of half the
@@ -50,17 +57,68 @@ CROSSINGS = table_schema(
 )
 """Sizes from which `interconnect` is faster than `other_interconnect` while it was not at the size before."""
 
+AVAILABILITY = table_schema(
+    "network_availability",
+    case=TEXT,
+    interconnect=NOTE,
+    kind=TEXT,
+    processes=COUNT,
+    oversubscription=COUNT,
+    bytes=SIZE,
+    exchange_us=POSITIVE,
+    overhead_us=NUMBER,
+    availability=NUMBER,
+)
+"""How much of an exchange's time is left to the application: see `analysis.network_curves.availability`. An
+overhead below 0 and an availability above 1 or below 0 are the spread of the measurement."""
+
+PAIRS = table_schema(
+    "network_pairs",
+    case=TEXT,
+    interconnect=NOTE,
+    kind=TEXT,
+    processes=COUNT,
+    oversubscription=COUNT,
+    nodes=COUNT,
+    bytes=SIZE,
+    pairs=COUNT,
+    latency_us=POSITIVE,
+    bandwidth_MBps=POSITIVE,
+    pair_MBps=POSITIVE,
+    share_of_alone=POSITIVE,
+)
+"""Pairs that exchange messages at once: `bandwidth_MBps` is that of all together in both directions,
+`pair_MBps` that of one of them, and `share_of_alone` the latter over that of a pair alone (1: no contention,
+1 / `pairs`: all share what one can use)."""
+
 NETWORK_TABLES = {
     "network": NETWORK,
     "network_headlines": HEADLINES,
     "network_crossings": CROSSINGS,
+    "network_availability": AVAILABILITY,
+    "network_pairs": PAIRS,
+    "network_links": LINKS,
 }
+"""Schema of each table of a study that measures or imports network curves, by its name."""
 
 
-def link_rates(facts: Mapping[str, Any]) -> dict[str, float]:
-    """Find in a study's facts the peak of one direction of each interconnect's link, MB/s."""
+def link_rates(facts: Mapping[str, Any], published: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """Find the peak of one direction of each interconnect's link, MB/s, where it is known.
+
+    Parameters
+    ----------
+    facts : mapping
+        Of a study; its ``interconnects`` tell ``link_mbps``, in 10^6 bits per second.
+    published : mapping of str to DataFrame
+        Published figures; ``network_peaks`` tells the links of published interconnects.
+    """
     rates = {name: one.get("link_mbps") for name, one in facts["interconnects"].items()}
-    return {name: rate / 8 for name, rate in rates.items() if rate}
+    told = published.get("network_peaks", pd.DataFrame(columns=["interconnect", _LINK_PEAK]))
+    links = dict(zip(told["interconnect"], told[_LINK_PEAK].astype(float), strict=True))
+    return links | {name: rate / 8 for name, rate in rates.items() if rate}
+
+
+_LINK_PEAK = "link_peak_unidirectional_MBps"
 
 
 def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> dict[str, pd.DataFrame]:
@@ -88,12 +146,27 @@ def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> di
         "network_crossings": validated(
             CROSSINGS, pd.DataFrame(_crossing_rows(kept), columns=list(CROSSINGS.columns))
         ),
+        "network_availability": validated(AVAILABILITY, availability(network)),
+        "network_pairs": validated(PAIRS, _pairs_at_once(network)),
     }
     return {name: table for name, table in tables.items() if len(table)}
 
 
+def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
+    """Rows of benchmark ``simultaneous_pairs``, each beside the pair that was alone."""
+    rows = network[network["pairs"].notna()]
+    rows = rows.assign(pair_MBps=rows["bandwidth_MBps"] / rows["pairs"].astype(float))
+    key = [*POINT, "bytes"]
+    alone = rows.loc[rows["pairs"] == 1, [*key, "pair_MBps"]].rename(columns={"pair_MBps": "alone"})
+    rows = rows.merge(alone, on=key, how="left")
+    return rows.assign(share_of_alone=rows["pair_MBps"] / rows["alone"])
+
+
 def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterator[dict[str, object]]:
-    for one in network_parts(network[network["benchmark"].isin(DIRECTIONS)]):
+    told = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
+    for one in network_parts(told):
+        if one["bandwidth_MBps"].isna().all():
+            continue
         link = DIRECTIONS[one["benchmark"].iat[0]] * links.get(one["interconnect"].iat[0], float("nan"))
         found = headlines(
             one["bytes"].to_numpy(float), one["latency_us"].to_numpy(), one["bandwidth_MBps"].to_numpy(), link
@@ -109,13 +182,15 @@ def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterato
             "loses_from_bytes": found.loses_from_bytes,
             "link_MBps": link,
             "switches": " ".join(map(str, found.switches)) or None,
+            "imported_from": one["imported_from"].iat[0],
         }
 
 
 def _crossing_rows(network: pd.DataFrame) -> Iterator[dict[str, object]]:
     place = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
     sized = network[
-        network["bytes"].notna() & network[["pairs", "source", "part"]].isna().all(axis="columns")
+        network[["bytes", "latency_us"]].notna().all(axis="columns")
+        & network[["pairs", "source", "part"]].isna().all(axis="columns")
     ]
     for values, group in sized.groupby(place, dropna=False, sort=False):
         curves = dict(list(group.groupby("interconnect", sort=False)))

@@ -91,8 +91,11 @@ _NUMBERS = (
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
 SOLVER_ITERATIONS = "solver_iterations."
+GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
+RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
 """Beginnings of columns that an application's runs may have: time of a part of the main loop, time of a part
-of the untimed preparation, and iterations of the linear solver in a time step for a field."""
+of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
+an operation of the Global Arrays. Those that a record has are `RECORDED`."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _NAME = "may hold letters, digits and _ . + - only, and starts with a letter or a digit"
 
@@ -274,7 +277,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column(frame: pd.DataFrame, name: str) -> pd.Series:
-    of_part = name.startswith((LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS))
+    of_part = name.startswith((PREPARE_SECONDS, *RECORDED))
     read, dtype = (_number, "float") if of_part else _READ.get(name, (None, None))
     if name not in frame:
         return pd.Series(np.nan if dtype == "float" else pd.NA, frame.index, dtype=dtype)

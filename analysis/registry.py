@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.changes import CHANGES
+from analysis.congestion.tables import CONGESTION_TABLES
 from analysis.decision_schemas import DECISION_TABLES
 from analysis.frames import Piece, stacked
 from analysis.model_tables import MODEL_TABLES
+from analysis.network_tables import NETWORK_TABLES
 from analysis.precision import PRECISION
 from analysis.quality import QUALITY
 from analysis.schemas import TABLES, validated
 from analysis.time_parts import PARTS
+from analysis.traffic import TRAFFIC_TABLES
 
 REQUIRED = tuple(TABLES)
 """Tables that every study has; each of the others is there if it applies."""
@@ -26,6 +29,9 @@ ALL_TABLES = {
     **PARTS,
     **DECISION_TABLES,
     **CHANGES,
+    **NETWORK_TABLES,
+    **CONGESTION_TABLES,
+    **TRAFFIC_TABLES,
 }
 """Schema of each table by its name, which is that of its file."""
 

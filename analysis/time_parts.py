@@ -1,4 +1,4 @@
-"""Where the time goes: parts of a run and of its main loop, preparation, iterations of the linear solver."""
+"""Where the time goes: parts of a run and its main loop, preparation, solver iterations, communication."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.quality import POINT
-from analysis.records import LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS
+from analysis.records import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS
 from analysis.schemas import COUNT, NOTE, NUMBER, SHARE, TEXT, table_schema, validated
 
 PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
@@ -33,12 +33,21 @@ PARTS = {
         relative=NUMBER,
         reference_processes=COUNT,
     ),
+    "communication": table_schema(
+        "communication",
+        **_POINT,
+        operation=TEXT,
+        n=COUNT,
+        calls=NUMBER,
+        bytes=NUMBER,
+        remote_bytes=NUMBER,
+    ),
 }
 """Schema of each table of this module by its name."""
 
 
 def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Make the tables ``parts`` and ``solver_iterations`` from the valid repetitions of a runs table.
+    """Make the tables ``parts``, ``solver_iterations`` and ``communication`` from the valid repetitions.
 
     Columns of ``parts``, besides those of the point (`interconnect` is empty for the serial run):
 
@@ -52,13 +61,21 @@ def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     iteration of a steady solver), the median over the repetitions of their means; `relative`, to those of the
     case's smallest process count, `reference_processes`.
 
+    Columns of ``communication``: `operation` of the Global Arrays; `n`; `calls` of rank 0 in a run, the
+    `bytes` that they moved and those of them that went to other processes, `remote_bytes`: medians over the
+    repetitions. Bytes are empty for operations that move none.
+
     Parameters
     ----------
     runs : DataFrame
         As `analysis.records.read_runs` gives it. Without the columns of the parts, tables are empty.
     """
     valid = runs[runs["valid"]]
-    tables = {"parts": _parts(valid), "solver_iterations": _iterations(valid)}
+    tables = {
+        "parts": _parts(valid),
+        "solver_iterations": _iterations(valid),
+        "communication": _communication(valid),
+    }
     return {name: validated(schema, tables[name]) for name, schema in PARTS.items()}
 
 
@@ -119,6 +136,31 @@ def _medians(
         )
         found.append(told.assign(stage=stage, part=part))
     return pd.concat(found)[columns] if found else pd.DataFrame(columns=columns)
+
+
+def _communication(valid: pd.DataFrame) -> pd.DataFrame:
+    calls, moved, remote = (_named(valid, prefix) for prefix in GLOBAL_ARRAYS)
+    if not calls:
+        return pd.DataFrame()
+    unknown = pd.Series(np.nan, valid.index)
+    long = pd.concat(
+        [
+            valid[POINT].assign(
+                operation=name,
+                calls=count,
+                bytes=moved.get(name, unknown),
+                remote_bytes=remote.get(name, unknown),
+            )
+            for name, count in calls.items()
+        ]
+    )
+    made = long[long["calls"] > 0].groupby([*POINT, "operation"], dropna=False)
+    return made.agg(
+        n=("calls", "size"),
+        calls=("calls", "median"),
+        bytes=("bytes", "median"),
+        remote_bytes=("remote_bytes", "median"),
+    ).reset_index()
 
 
 def _iterations(valid: pd.DataFrame) -> pd.DataFrame:

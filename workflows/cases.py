@@ -54,6 +54,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         description=document["description"],
         stands_for=document["stands_for"],
         published_case=sizes[size].get("published_case"),
+        memory_MB=sizes[size]["memory_MB"],
         option=_option(option, document["options"][option]) if option else None,
     )
 
@@ -152,7 +153,8 @@ def _answer(answer: dict[str, Any] | None, size: dict[str, Any]) -> Answer | Non
 
 
 def _option(name: str, option: dict[str, Any]) -> Option:
-    return Option(name, option["servers_per_process"], option["environment"])
+    servers, ranks = option["servers_per_process"], option.get("server_ranks", False)
+    return Option(name, servers, option["environment"], ranks)
 
 
 def _settings(document: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ process count:
 - ``cells``, ``cells_of_smallest_rank``, ``cells_of_largest_rank``
 - ``processor_faces``: of the rank that has most
 - ``prepare_seconds``: mesh and check, or decomposition; ``prepare_memory_MB``: of the largest program
-- ``iterations``; ``seconds``: of the main loop, the first iteration left out; ``iteration_seconds``
+- ``iterations``; ``seconds``: of the main loop by the clock, without the first one; ``iteration_seconds``
+- ``cpu_seconds``: CPU time of all ranks from start to end, waiting for each other included
+- ``foreign_cores``: CPUs that other programs kept busy during the run, on average
 - ``memory_MB``: peak resident memory of the largest rank
 - ``answer``: value of the case's quantity; ``machine``: where it was measured
 
@@ -41,10 +43,14 @@ are what the tests run. [Add a case](add-a-case.md) says how to make one.
 
 Times and memory are for planning, serial and on two ranks that talk through shared memory
 ({machines}). An iteration of an unsteady case is a time step; the first
-one is left out of all times. Memory is the peak of the largest rank. "Off" is how far the answer of the timed
-run is from the golden one, relative to it.
+one is left out of the times by the clock. A ~ marks a time by the clock that was measured while other
+programs used the machine: an upper bound. CPU time is that of all ranks, from start to end; it changes little
+on a busy machine, but ranks that wait for each other poll, and that counts too. Memory is the peak of the
+largest rank. "Off" is how far the answer of the timed run is from the golden one, relative to it.
 """
 _MISSING = "–"
+_BUSY_CORES = 0.1
+"""With more CPUs busy with other programs, a time by the clock is marked as disturbed."""
 Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
 """What was measured, by case, size and process count."""
 
@@ -80,7 +86,7 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
     order = sorted(documents, key=place)
     sections = [_section(name, documents[name], rows) for name in order]
     overview = [_overview(name, documents[name], rows) for name in order]
-    heads = ("case", "stands for", "application", "cells", "iterations", "serial", "memory")
+    heads = ("case", "stands for", "application", "cells", "iterations", "serial", "CPU", "memory")
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
     return "\n".join([_INTRODUCTION.format(machines=machines), _table(heads, overview), *sections])
 
@@ -114,7 +120,8 @@ def _section(name: str, document: dict[str, Any], rows: Rows) -> str:
         parts.append(f"\n**Option `{option}`:** {_wrapped(facts['description'])}")
     heads = ("size", "parameters", "golden answer", "how it was made", "off, serial", "off, 2 ranks")
     parts.append("\n" + _full_columns(heads, [_size_row(name, size, sizes[size], rows) for size in ordered]))
-    heads = ("size", "cells", "iterations", "s/iteration", "on 2 ranks", "run, s", "memory, MB", "mesh, s")
+    heads = ("size", "cells", "iterations", "s/iteration", "on 2 ranks", "run, s", "on 2 ranks", "CPU, s")
+    heads += ("on 2 ranks", "memory, MB", "mesh, s")
     parts.append(_full_columns(heads, [_cost_row(name, size, rows) for size in ordered]))
     cut = [
         row
@@ -137,7 +144,8 @@ def _overview(name: str, document: dict[str, Any], rows: Rows) -> Sequence[str]:
         document["application"],
         _count(own.get("cells")),
         _count(own.get("iterations")),
-        _number(own.get("seconds"), " s"),
+        _clock(own, "seconds", " s"),
+        _number(own.get("cpu_seconds"), " s"),
         _number(own.get("memory_MB"), " MB"),
     )
 
@@ -163,8 +171,10 @@ def _cost_row(name: str, size: str, rows: Rows) -> Sequence[str]:
         f"`{size}`",
         _count(serial.get("cells")),
         _count(serial.get("iterations")),
-        *(_number(row.get("iteration_seconds")) for row in (serial, parallel)),
-        *(_number(serial.get(key)) for key in ("seconds", "memory_MB", "prepare_seconds")),
+        *(_clock(row, "iteration_seconds") for row in (serial, parallel)),
+        *(_clock(row, "seconds") for row in (serial, parallel)),
+        *(_number(row.get("cpu_seconds")) for row in (serial, parallel)),
+        *(_number(serial.get(key)) for key in ("memory_MB", "prepare_seconds")),
     )
 
 
@@ -196,6 +206,12 @@ def _anchor(title: str, name: str) -> str:
 
 def _wrapped(text: str) -> str:
     return " ".join(text.split())
+
+
+def _clock(row: Mapping[str, Any], key: str, unit: str = "") -> str:
+    """Time by the clock, marked where other programs used the machine, or where that is not known."""
+    mark = "~" if key in row and row.get("foreign_cores", math.inf) > _BUSY_CORES else ""
+    return mark + _number(row.get(key), unit)
 
 
 def _number(value: float | None, unit: str = "") -> str:

@@ -9,17 +9,18 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.records import LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS
+from analysis.records import PREPARE_SECONDS, RECORDED
 from workflows.applications import application
+from workflows.attestation import contradiction
 from workflows.domain import InputError
 from workflows.facts import facts
 from workflows.imports import check_pairs, check_references, read_imports
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
-from workflows.records import Record, point_of, read_all
+from workflows.records import Record, point_of, read_all, read_simulated
 from workflows.request import check_names
 
-EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files"
+EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
 
 
 def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.DataFrame]]:
@@ -41,8 +42,10 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
         A damaged record or import, or nothing at all: one line.
     """
     ran, records = runs_table(plan)
+    simulated = simulated_table(plan)
     foreign = read_imports(plan.study.imports, plan.study.import_sites)
     imported = foreign.runs.assign(study=plan.study.name)
+    ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
     if len(ran) and len(imported):  # blocks of an import were not run together with ours
         imported["block"] += ran["block"].max()
     parts = [table for table in (ran, imported) if len(table)] or [ran]
@@ -58,7 +61,8 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
         tables = [runs, *(table for table in foreign.published.values() if "interconnect" in table)]
         named = {name for table in tables for name in table["interconnect"].dropna()}
         check_names(plan.study, cases, {*plan.study.interconnects, *named})
-    return runs, facts(plan, runs, records, foreign.unread), foreign.published
+    known = facts(plan, runs, records, len(simulated), foreign.unread)
+    return runs, known, foreign.published
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
@@ -102,6 +106,21 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     return table, records
 
 
+def simulated_table(plan: Plan) -> pd.DataFrame:
+    """Gather what a study replayed: the columns of `runs_table`, and the band of each time.
+
+    ``seconds`` is replayed with corrected compute times, ``seconds_low`` and ``seconds_high`` are the lowest
+    and the highest of that and of what the compute times as they were taken give.
+    """
+    rows = []
+    for path, record in read_simulated(plan.results) if plan.simulated else ():
+        case = plan.study.series(record["case"])
+        row = _row(record, str(path.relative_to(plan.results)))
+        row |= {"case": case, "size": plan.cases[record["case"]].size, "site": plan.study.site}
+        rows.append(row | {end: record[end] for end in ("seconds_low", "seconds_high")})
+    return pd.DataFrame(rows)
+
+
 def block_numbers(records: Sequence[Record]) -> list[int]:
     """Number the blocks so that equal numbers mean runs that were planned together, back to back.
 
@@ -130,10 +149,15 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
 
 
 def _judge(plan: Plan, record: Record) -> str | None:
-    """Judge a record by the reference and the tolerance as they are now; None for a sound run."""
+    """Judge a record by attested ranges, reference and tolerance as they are now; None for a sound run."""
     reference = json.loads(plan.reference_file(record["case"]).read_text())
     value = (record["answer"] or {}).get("value")
-    return record["problem"] or compare_answer(plan.cases[record["case"]], value, reference)[1]
+    interconnect = plan.interconnects.get(record["interconnect"])
+    return (
+        record["problem"]
+        or contradiction(record.get("probe"), interconnect)  # records of earlier versions have none
+        or compare_answer(plan.cases[record["case"]], value, reference)[1]
+    )
 
 
 def _row(record: Record, path: str) -> dict[str, Any]:
@@ -180,10 +204,10 @@ def _work(plan: Plan, record: Record) -> dict[str, Any]:
 
 
 def _parts(record: Record) -> dict[str, float]:
-    """Time of the parts of the main loop and iterations of the linear solver, a column each."""
+    """Time of the parts of the main loop, iterations of the linear solver, communication: a column each."""
     details, found = record["details"], {}
-    for prefix, key in ((LOOP_SECONDS, "loop_seconds"), (SOLVER_ITERATIONS, "solver_iterations")):
-        found |= {prefix + name: value for name, value in details.get(key, {}).items()}
+    for prefix in RECORDED:
+        found |= {prefix + name: value for name, value in details.get(prefix.removesuffix("."), {}).items()}
     return found
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
+from types import MappingProxyType
 
 from workflows.domain import Case, Interconnect, Point
 from workflows.study import Study
@@ -40,7 +41,10 @@ class Repetition:
 
 
 def points(
-    study: Study, cases: Mapping[str, Case], interconnects: Mapping[str, Interconnect]
+    study: Study,
+    cases: Mapping[str, Case],
+    interconnects: Mapping[str, Interconnect],
+    unsuited: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> tuple[list[Point], list[LeftOut]]:
     """Every point of a study that can be run, and what was left out.
 
@@ -49,6 +53,8 @@ def points(
     study : Study
     cases, interconnects : mapping of str to Case, Interconnect
         Those that can be used here; a name of the study that is missing is passed over.
+    unsuited : mapping
+        Why a case cannot run over an interconnect, by the names of the two.
 
     Returns
     -------
@@ -71,7 +77,8 @@ def points(
         placements = study.processes_per_node or (None,)
         for level, interconnect, per_node in product(study.oversubscription, usable, placements):
             point = _point(cases[name], interconnect, processes, level, per_node)
-            reason = _impossible(point, cases[name], interconnect, study)
+            reason = unsuited.get((name, interconnect.name))
+            reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and excluded(point, study):
                 reason = "excluded by the study"
             if reason:
@@ -111,7 +118,13 @@ def _point(case: Case, interconnect: Interconnect, processes: int, level: int, p
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
     each, level = 1 + point.servers_per_process, point.oversubscription
+    if interconnect.simulate and (level > 1 or each > 1):
+        return "a simulated interconnect has a core for each process, and no data servers"
     what = "processes and their servers" if each > 1 else "processes"
+    if level > 1 and interconnect.launch.get("mpi") == "mpich":
+        return (
+            "MPICH's ranks poll without yielding: more of them than cores wait for each other's time slices"
+        )
     if point.running % level:
         return f"the {what} do not divide by the oversubscription level"
     if each % level and level % each:
@@ -160,7 +173,12 @@ def excluded(point: Point, study: Study) -> bool:
     return any(all(fields[key] == value for key, value in one.items()) for one in study.exclude)
 
 
-def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> list[Repetition]:
+def repetitions(
+    points: Sequence[Point],
+    blocks: Iterable[int],
+    seed: int,
+    place_of: Callable[[str | None], str | None] = lambda _: None,
+) -> list[Repetition]:
     """The runs of a study in the order in which they are made.
 
     Blocks are spread over the study's time: block 1 of every point comes before block 2 of any. Within
@@ -173,12 +191,18 @@ def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> li
     blocks : iterable of int
     seed : int
         The same seed gives the same order; the order of a block does not depend on the others.
+    place_of : callable
+        Where runs over an interconnect are made. Those of two places cannot be in one block.
 
     Returns
     -------
     list of Repetition
     """
-    groups = [list(group) for _, group in groupby(sorted(points, key=_group), key=_group)]
+
+    def key(point: Point) -> tuple[str, int, int, str]:
+        return point.case, point.processes, point.oversubscription, place_of(point.interconnect) or ""
+
+    groups = [list(group) for _, group in groupby(sorted(points, key=key), key=key)]
     ordered = []
     for block in blocks:
         order = random.Random(f"{seed}/{block}")
@@ -186,10 +210,6 @@ def repetitions(points: Sequence[Point], blocks: Iterable[int], seed: int) -> li
             companions = tuple(sorted(point.companion for point in group if point.companion))
             ordered += [Repetition(point, block, companions) for point in order.sample(group, len(group))]
     return ordered
-
-
-def _group(point: Point) -> tuple[str, int, int]:
-    return point.case, point.processes, point.oversubscription
 
 
 @dataclass(frozen=True)

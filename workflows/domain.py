@@ -52,11 +52,15 @@ class Option:
         Data servers (threads or processes) that run beside each process and do not compute.
     environment : dict
         Environment variables of every rank.
+    server_ranks : bool
+        Whether each server is a rank of its own, started beside those that compute; else it is a thread of
+        its process.
     """
 
     name: str
     servers_per_process: int
     environment: dict[str, str]
+    server_ranks: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Case:
         What it computes, and which case of a known study it stands for.
     published_case : str or None
         The case that it stands for at this size, by its name in tables of published figures.
+    memory_MB : float
+        Rough memory of one serial run, for planning only.
     option : Option or None
         How its parallel runs are made, if not simply started. A serial run has no option.
     """
@@ -105,6 +111,7 @@ class Case:
     description: str = ""
     stands_for: str = ""
     published_case: str | None = None
+    memory_MB: float = 0.0  # noqa: N815
     option: Option | None = None
 
 
@@ -116,21 +123,31 @@ class Interconnect:
     ----------
     name : str
     kind : str
-        ``measured`` or ``emulated`` (``simulated`` and ``published`` are not launched).
+        ``measured``, ``emulated`` or ``simulated``; the last one is not launched.
     title : str
         A few words for legends.
     launch : dict
-        ``mca`` (Open MPI parameters) and ``env`` (environment variables).
+        ``mpi`` (the MPI library), ``mca`` (Open MPI parameters) and ``env`` (environment variables).
     emulate : dict or None
         ``nodes``, ``cores_per_node``, ``rate_mbps``, ``mtu`` of emulated nodes.
     nodes, cores_per_node : int
         What can be used of the place where this interconnect is.
+    place : str
+        ``machine`` for one inside any machine, ``cluster`` for one between the nodes of whatever cluster is used,
+        ``own`` where `nodes` and `cores_per_node` are its own.
     description : str
         What it is, in a sentence or two.
     price : dict or None
         Where its price is found: ``book`` or ``parts``, and ``item``.
+    simulate : dict or None
+        What messages cost on a simulated one, as the schema describes it.
     link_mbps : float or None
         Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not told.
+    attest : dict or None
+        Lowest and highest ``latency_us`` and ``bandwidth_MBps`` that a probe may measure, either of them
+        optional; None where nothing is probed.
+    factors : dict
+        ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are told.
     """
 
     name: str
@@ -143,6 +160,10 @@ class Interconnect:
     description: str = ""
     price: dict[str, str] | None = None
     link_mbps: float | None = None
+    place: str = "machine"
+    simulate: dict[str, Any] | None = None
+    attest: dict[str, list[float]] | None = None
+    factors: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

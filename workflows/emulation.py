@@ -73,13 +73,18 @@ class Node:
 
 
 @contextlib.contextmanager
-def emulated_nodes(emulate: dict[str, Any]) -> Iterator[tuple[Node, ...]]:
+def emulated_nodes(
+    emulate: dict[str, Any], cores: Sequence[int] | None = None
+) -> Iterator[tuple[Node, ...]]:
     """Build the nodes of an emulated interconnect; end what runs in them and take them down at the end.
 
     Parameters
     ----------
     emulate : dict
         Section ``emulate`` of an interconnect's file.
+    cores : sequence of int, optional
+        Cores of this machine, dealt out to the nodes in turn; one may be there for several nodes. By
+        default all that this process may use.
 
     Yields
     ------
@@ -94,7 +99,7 @@ def emulated_nodes(emulate: dict[str, Any]) -> Iterator[tuple[Node, ...]]:
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         raise EmulationError(f"{', '.join(missing)} not installed (Debian: iproute2, util-linux)")
-    size, usable = emulate["cores_per_node"], usable_cores()
+    size, usable = emulate["cores_per_node"], usable_cores() if cores is None else cores
     if emulate["nodes"] * size > len(usable):
         raise EmulationError(
             f"{emulate['nodes']} nodes of {size} cores need {emulate['nodes'] * size} cores, "
@@ -111,7 +116,7 @@ def emulated_nodes(emulate: dict[str, Any]) -> Iterator[tuple[Node, ...]]:
             )
             for number in range(emulate["nodes"])
         )
-        stack.callback(end_all, lambda: _occupants([node.net for node in nodes]))
+        stack.callback(end_all, lambda: occupants([node.net for node in nodes]))
         _join(switch, nodes, emulate)
         yield nodes
 
@@ -185,8 +190,8 @@ def _batch(program: str, commands: Sequence[str], net: str) -> None:
         raise EmulationError(f"{program} {command}: {errors}")
 
 
-def _occupants(nets: Sequence[str]) -> Iterator[int]:
-    """Ids of the processes that are in one of these network namespaces."""
+def occupants(nets: Sequence[str]) -> Iterator[int]:
+    """Give the ids of the processes that are in one of these network namespaces."""
     inside = {Path(net).stat().st_ino for net in nets}
     for pid in process_ids():
         try:

@@ -15,20 +15,39 @@ from analysis.records import complete_runs
 from analysis.request import settings_of
 from analysis.tables import make_tables
 from workflows.design import LeftOut
+from workflows.domain import Interconnect
+from workflows.factors import factors
 from workflows.plan import Plan
-from workflows.records import Record
+from workflows.records import Record, simulated_folder
+from workflows.simulation.fit import fit_summary
 from workflows.sites import known_facts
 from workflows.stopping import Stopping, core_hours, judge
 
 VERSION = "0.1.0"
 
 
-def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
-    """What a report states besides numbers: study, cases, interconnects, machine, versions."""
+def facts(
+    plan: Plan, runs: pd.DataFrame, records: list[Record], simulated: int, unread: list[LeftOut]
+) -> dict[str, Any]:
+    """What a report states besides numbers: study, cases, interconnects, machine, versions.
+
+    Parameters
+    ----------
+    plan : Plan
+    runs : DataFrame
+        Rows of `records` first, then `simulated` rows that were replayed, then imported ones.
+    records : list of Record
+    simulated : int
+    unread : list of LeftOut
+    """
     study = plan.study
     machine: dict[str, Any] = {}
     if records:
-        machine = records[-1]["machine"] | {"mpi": records[-1]["mpi"], "applications": _versions(records)}
+        libraries = sorted({record["mpi"] for record in records if record["mpi"]})
+        machine = records[-1]["machine"] | {
+            "mpi": ", ".join(libraries) or None,
+            "applications": _versions(records),
+        }
     known = known_facts(study)
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     if study.site:
@@ -45,7 +64,9 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
                 "kind": one.kind,
                 "description": one.description,
                 "link_mbps": one.link_mbps,
+                "factors": factors(one),
             }
+            | (_model_facts(plan, one) if one.simulate else {})
             for name, one in plan.interconnects.items()
         }
         | _others(known["interconnects"], plan.interconnects),
@@ -55,12 +76,23 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         "runs": {
             "planned": len(plan.repetitions) + len(runs) - len(records),
             "recorded": len(runs),
-            "imported": len(runs) - len(records),
+            "simulated": simulated,
+            "imported": len(runs) - len(records) - simulated,
             "invalid": int((~runs["valid"].astype(bool)).sum()),
         },
         "made": made,
         "version": VERSION,
     }
+
+
+def _model_facts(plan: Plan, interconnect: Interconnect) -> dict[str, Any]:
+    """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
+    file = simulated_folder(plan.results) / "fit" / f"{interconnect.name}.csv"
+    fitted = fit_summary(pd.read_csv(file)) if file.exists() else None
+    host = {key: plan.study.simulation.get(key) for key in ("host_speed", "source")}
+    told = {key: interconnect.simulate[key] for key in ("source", "half_duplex")}
+    two_points = "two_points" in interconnect.simulate
+    return {"model": {**told, "two_points": two_points, "fit": fitted, "host": host}}
 
 
 def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
+from workflows import factors, mpi
 from workflows.domain import InputError, Interconnect
 from workflows.emulation import ETHERNET_HEADER_BYTES, EmulationError, emulated_nodes, usable_cores
-from workflows.inputs import check, choose, read_yaml
+from workflows.inputs import check, choose, defaults, read_yaml
 from workflows.launch import EMULATED_MCA
+from workflows.simulation.model import check_section
+from workflows.simulation.replayer import cannot_replay
 
 
 def load_interconnect(name: str, folder: Path, where: str | None = None) -> Interconnect:
@@ -43,19 +45,51 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     if problem := _inconsistency(name, data):
         raise InputError(f"{path}: {problem}")
     emulate = data.get("emulate")
-    place = emulate or data.get("place") or {"nodes": 1, "cores_per_node": len(usable_cores())}
+    place = data.get("place", "machine")
+    room = emulate or place
+    if isinstance(room, str):
+        room = {"nodes": 1, "cores_per_node": len(usable_cores())}
+    if simulate := data.get("simulate"):
+        simulate = _with_defaults(simulate)
+        room = {"nodes": SIMULATED_NODES, "cores_per_node": simulate["node"]["cores"]}
     return Interconnect(
         name=name,
         kind=data["kind"],
         title=data["title"],
-        launch=data["launch"],
+        launch=data.get("launch", {}),
         emulate=emulate,
-        nodes=place["nodes"],
-        cores_per_node=place["cores_per_node"],
+        nodes=room["nodes"],
+        cores_per_node=room["cores_per_node"],
         description=data["description"],
         price=data.get("price"),
         link_mbps=emulate["rate_mbps"] if emulate else data.get("link_mbps"),
+        place=place if isinstance(place, str) else "own",
+        attest=data.get("attest"),
+        factors=data.get("factors", {}),
+        simulate=simulate,
     )
+
+
+def _with_defaults(simulate: dict[str, Any]) -> dict[str, Any]:
+    """Section simulate with the values that the schema states for what it leaves out."""
+    simulate = defaults("interconnect", "simulate") | simulate
+    if "curve" in simulate:
+        simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
+    return simulate
+
+
+SIMULATED_NODES = 1 << 20
+"""A simulated interconnect has as many nodes as are asked for; its topology may have fewer."""
+
+_KINDS_WITH = {
+    "launch": ("measured", "emulated"),
+    "emulate": ("emulated",),
+    "simulate": ("simulated",),
+    "place": ("measured",),
+    "link_mbps": ("measured", "simulated"),
+    "attest": ("measured", "emulated"),
+}
+"""Kinds of interconnect that a section is for."""
 
 
 def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
@@ -63,12 +97,24 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
     if data["name"] != name:
         return f"name: {data['name']!r} must be {name!r}, as the file is called"
     kind, emulate = data["kind"], data.get("emulate")
-    if kind == "emulated" and not emulate:
-        return "emulate: missing, since kind is emulated"
-    for key, its_kind in (("emulate", "emulated"), ("place", "measured"), ("link_mbps", "measured")):
-        if key in data and kind != its_kind:
+    needed = {"emulated": ("launch", "emulate"), "simulated": ("simulate",)}.get(kind, ("launch",))
+    if missing := [key for key in needed if key not in data]:
+        return f"{missing[0]}: missing, since kind is {kind}"
+    for key, kinds in _KINDS_WITH.items():
+        if key in data and kind not in kinds:
             return f"{key}: does not belong here, since kind is {kind}"
-    fixed = sorted(EMULATED_MCA.keys() & data["launch"]["mca"].keys())
+    if kind == "simulated":
+        return check_section(data["simulate"])
+    library, mca = data["launch"]["mpi"], data["launch"].get("mca")
+    if (mca is None) == (library == "openmpi"):
+        wrong = "missing" if mca is None else "does not belong here"
+        return f"launch.mca: {wrong}, since launch.mpi is {library}"
+    for quantity, (low, high) in data.get("attest", {}).items():
+        if low >= high:
+            return f"attest.{quantity}: {low:g} must be below {high:g}"
+    if problem := factors.contradiction(data):
+        return problem
+    fixed = sorted(EMULATED_MCA.keys() & (mca or {}).keys())
     if emulate and fixed:
         return f"launch.mca.{fixed[0]}: does not belong here, since kind is emulated: set for each run"
     least = emulate["mtu"] + ETHERNET_HEADER_BYTES if emulate else 0
@@ -78,11 +124,16 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
 
 
 def digest(interconnect: Interconnect) -> str:
-    """Digest of what changes the run of a point: the kind and the sections launch and emulate.
+    """Digest of what changes the run of a point: the kind and the sections launch, emulate and simulate.
 
-    Title, description and price do not change a run; how much of its place a run uses is told by the point.
+    The factors are part of it where they are given. Title, description, price and attested ranges do not
+    change a run; how much of its place a run uses is told by the point.
     """
     parts = [interconnect.kind, interconnect.launch, interconnect.emulate]
+    if interconnect.simulate:
+        parts.append(interconnect.simulate)
+    if interconnect.factors:
+        parts.append(interconnect.factors)
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -94,15 +145,19 @@ def unavailable(interconnect: Interconnect) -> str | None:
     str or None
         One line that says why not.
     """
-    missing = [program for program in ("mpirun", "taskset", "setpriv") if shutil.which(program) is None]
-    if missing:
-        return f"{', '.join(missing)} not installed (Debian: openmpi-bin, util-linux)"
+    if interconnect.simulate:
+        return cannot_replay()
+    launch = interconnect.launch
+    if problem := mpi.missing_programs(launch["mpi"]) or mpi.unknown_parameter(launch.get("mca", {})):
+        return problem
     if interconnect.emulate:
         try:
             with emulated_nodes(interconnect.emulate):
                 return None
         except EmulationError as error:
             return str(error)
+    if interconnect.place == "cluster":
+        return "is between the nodes of a cluster; see docs/cluster.md"
     if interconnect.nodes > 1:
         return f"is on {interconnect.nodes} nodes, and runs can be started on this machine only"
     if interconnect.cores_per_node > len(usable_cores()):

@@ -1,14 +1,14 @@
 """The command line that starts a point's ranks where they belong, and the check that they were there.
 
-A launcher is a function with the arguments of `mpirun`; another one (srun) is another such function.
+A launcher is a function with the arguments of `mpirun`; `workflows.launchers` chooses one.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from workflows.emulation import INTERFACE, Node
 PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
 SERIAL_MCA = {"btl": "self,vader"}
 ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.one_sided`
+
+_MCA = "OMPI_MCA_"  # an environment variable's name that begins so is that of a parameter of Open MPI
 
 # Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
 _FOLDER_PARAMETERS = (
@@ -86,9 +88,6 @@ def mpirun(
     -------
     Launch
     """
-    placement, messages = scratch / "placement", scratch / "messages"
-    placement.mkdir()
-    messages.mkdir()
     here = list(nodes[: point.nodes])
     hosts = [node.name for node in here] or ["localhost"]
     launch = interconnect.launch if interconnect else {"mca": SERIAL_MCA}
@@ -100,15 +99,17 @@ def mpirun(
         **ATTEST_MCA,
         **(EMULATED_MCA if here else {}),
         **launch.get("mca", {}),
+        **{name.removeprefix(_MCA): value for name, value in environment.items() if name.startswith(_MCA)},
     }
-    exported = {name: str(value) for name, value in {**launch.get("env", {}), **environment}.items()}
+    given = {**launch.get("env", {}), **environment}
+    exported = {name: str(value) for name, value in given.items() if not name.startswith(_MCA)}
     slots = (f"{host}:{ranks}" for host, ranks in zip(hosts, ranks_of_nodes(point), strict=True))
+    rank = start_rank(point, command, scratch)
     argv = [
         *("mpirun", "-n", str(point.processes), "--host", ",".join(slots), "--bind-to", "none"),
         *(word for name, value in mca.items() for word in ("--mca", name, str(value))),
         *(word for name in exported for word in ("-x", name)),
-        *(str(PROGRAMS / "rank"), str(placement), str(messages)),
-        *(str(point.processes_per_core), str(point.cores_per_process), *command),
+        *rank.argv,
     ]
     env = {
         **os.environ,
@@ -117,11 +118,44 @@ def mpirun(
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         **exported,
     }
-    if here:
-        env["NODEWORTH_NODES"] = " ".join(map(Node.entry, here))
-        env["PATH"] = f"{PROGRAMS}:{env['PATH']}"  # mpirun splits an agent's path at blanks
-        argv = here[0].enter(argv)
-    return Launch(argv, env, placement, messages)
+    return on_first(here, replace(rank, argv=argv, env=env))
+
+
+def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
+    """Make a command start one rank on its own cores, and the two folders in which the ranks tell of themselves.
+
+    Parameters
+    ----------
+    point : Point
+    command : sequence of str
+        Program and arguments of one rank.
+    scratch : Path
+        Folder of this run.
+
+    Returns
+    -------
+    Launch
+        What a launcher is to start on every rank, in no environment yet.
+    """
+    placement, messages = scratch / "placement", scratch / "messages"
+    placement.mkdir()
+    messages.mkdir()
+    argv = [
+        *(str(PROGRAMS / "rank"), str(placement), str(messages)),
+        *(str(point.processes_per_core), str(point.cores_per_process), *command),
+    ]
+    return Launch(argv, {}, placement, messages)
+
+
+def on_first(nodes: Sequence[Node], launch: Launch) -> Launch:
+    """Make a launcher start on the first of the emulated nodes and find the others; unchanged without any."""
+    if not nodes:
+        return launch
+    found = {
+        "NODEWORTH_NODES": " ".join(map(Node.entry, nodes)),
+        "PATH": f"{PROGRAMS}:{launch.env['PATH']}",  # mpirun splits an agent's path at blanks
+    }
+    return replace(launch, argv=nodes[0].enter(launch.argv), env=launch.env | found)
 
 
 def cores_of_nodes(point: Point) -> list[int]:
@@ -197,10 +231,17 @@ def check_placement(
         if len(load) != cores or max(load.values()) > point.processes_per_core:
             ran = ", ".join(f"{count} on core {core}" for core, count in sorted(load.items()))
             return f"{host}: {ran}, not {point.processes_per_core} on each of {cores} cores"
-        if nodes and (host != nodes[number].name or not set(load) <= set(nodes[number].cores)):
+        if nodes and not _is_on(nodes[number], host, load):
             node = nodes[number]
-            return f"{host} with cores {sorted(load)} is not {node.name} with cores {list(node.cores)}"
+            its_cores = "" if node.cores is None else f" with cores {list(node.cores)}"
+            return f"{host} with cores {sorted(load)} is not {node.name}{its_cores}"
     return None
+
+
+def _is_on(node: Any, host: str, cores: Iterable[int]) -> bool:
+    """Whether a host, whose name may hold a domain, is a node and the cores are its own, if it has such."""
+    named = host.partition(".")[0] == node.name.partition(".")[0]
+    return named and (node.cores is None or set(cores) <= set(node.cores))
 
 
 def _listed(cores: str) -> list[int]:

@@ -99,9 +99,11 @@ def process_ids() -> Iterator[int]:
 
 
 def _stale_processes() -> Iterator[int]:
-    start = f"{MARK}=".encode()
+    start, own = f"{MARK}=".encode(), Path("/proc/self/ns/pid").readlink()
     for pid in set(process_ids()) - {os.getpid()}:
         try:
+            if Path(f"/proc/{pid}/ns/pid").readlink() != own:
+                continue  # ids of processes mean something else there
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:  # gone meanwhile, or somebody else's
             continue

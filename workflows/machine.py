@@ -22,22 +22,33 @@ LOCK = Path("/tmp/nodeworth-measuring.lock")  # one place for all users and jobs
 def only_study_on_this_machine(
     say: Callable[[str], None], limit_seconds: float = 3600, lock: Path = LOCK
 ) -> Iterator[None]:
-    """Hold the machine's lock, so that no two timed runs overlap.
+    """Hold the machine's lock, so that no two timed runs overlap: see `only_one`."""
+    with only_one(lock, "another study that measures on this machine", say, limit_seconds):
+        yield
+
+
+@contextlib.contextmanager
+def only_one(
+    lock: Path, other: str, say: Callable[[str], None], limit_seconds: float = 3600
+) -> Iterator[None]:
+    """Hold a lock, waiting for whoever has it.
 
     The kernel gives the lock back when the process ends, however it ends.
 
     Parameters
     ----------
+    lock : Path
+    other : str
+        Who may have it, for messages.
     say : callable
         Told once if the lock is taken.
     limit_seconds : float
         Longest wait.
-    lock : Path
 
     Raises
     ------
     InputError
-        If another study keeps the machine for longer than `limit_seconds`.
+        If somebody keeps it for longer than `limit_seconds`.
     """
     descriptor = _open(lock)
     try:
@@ -49,11 +60,10 @@ def only_study_on_this_machine(
             except BlockingIOError:
                 if time.monotonic() - start > limit_seconds:
                     raise InputError(
-                        f"another study has been measuring on this machine for {limit_seconds:g} s; "
-                        f"it holds {lock}"
+                        f"{other} has not ended for {limit_seconds:g} s; it holds {lock}"
                     ) from None
                 if not told:
-                    say("waiting for another study that measures on this machine")
+                    say(f"waiting for {other}")
                     told = True
                 time.sleep(0.2)
         yield

@@ -7,18 +7,23 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from workflows import logs, provenance, records
+from workflows.allocation import Allocation, notes_file, settle, this_allocation
 from workflows.applications import application
+from workflows.attestation import attest, contradiction
 from workflows.collect import runs_table
-from workflows.design import Repetition
+from workflows.design import Repetition, expected_cost
 from workflows.domain import Point
 from workflows.emulation import Node, emulated_nodes
 from workflows.facts import stopping
+from workflows.jobs import Part
+from workflows.launch_cluster import JobNode
 from workflows.leftovers import remove_stale
-from workflows.machine import only_study_on_this_machine
+from workflows.machine import only_one, only_study_on_this_machine
 from workflows.noise import noise_between, read_counters, wait_until_idle
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
@@ -27,7 +32,7 @@ from workflows.records import Record
 from workflows.running import run
 
 
-def measure_study(plan: Plan, log: TextIO) -> list[Path]:
+def measure_study(plan: Plan, log: TextIO, part: Part | None = None) -> list[Path]:
     """Run what is not yet recorded of a study, block by block, and further blocks if it asks for them.
 
     Whether a block is added follows from the records alone, so a study that was killed goes on by the same
@@ -38,6 +43,8 @@ def measure_study(plan: Plan, log: TextIO) -> list[Path]:
     plan : Plan
     log : text file
         Gets the lines that also show the progress on standard error.
+    part : Part, optional
+        What is run of the study, in a job of its own. By default all of it.
 
     Returns
     -------
@@ -47,11 +54,14 @@ def measure_study(plan: Plan, log: TextIO) -> list[Path]:
     Raises
     ------
     InputError
-        A record that is damaged, or another study that keeps the machine: one line.
+        A record that is damaged, another study that keeps the machine, or a job that is over too soon: one
+        line.
     OSError
         A record that cannot be written.
     """
     files = (sys.stderr, log)
+    if plan.cluster:
+        return _measure_in_job(plan, part, files)
     _measure_missing(plan, files)
     while plan.study.until and not (now := stopping(plan, *runs_table(plan))).reason:
         plan = replace(plan, blocks=plan.blocks + 1)
@@ -62,33 +72,61 @@ def measure_study(plan: Plan, log: TextIO) -> list[Path]:
     return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
 
 
+def _measure_in_job(plan: Plan, part: Part | None, files: Sequence[TextIO]) -> list[Path]:
+    """Run what is not yet recorded in the job of a cluster in which this process is."""
+    name = part.name if part else None
+    repetitions = part.repetitions if part else plan.repetitions
+    lock = notes_file(plan, name).with_suffix(".lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with only_one(lock, "another job that measures the same", lambda text: say(text, files)):
+        for told in settle(plan):
+            say(told, files)
+        if missing := _missing(plan, repetitions):
+            allocation = this_allocation(plan, name)
+            progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
+            for repetition, attempt in missing:
+                expected = expected_cost([repetition.point], 1, plan.cases).seconds
+                allocation.check_time(min(3 * expected, plan.study.limits.run_seconds))
+                nodes = allocation.nodes[: repetition.point.nodes]
+                progress.made(repetition, measure(plan, repetition, attempt, nodes, allocation))
+    return [records.record_path(plan.results, repetition, 1) for repetition in repetitions]
+
+
 def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
     """Run what is not yet recorded of the blocks that the plan has."""
-    if missing := _missing(plan):
+    if missing := _missing(plan, plan.repetitions):
         progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
         with contextlib.ExitStack() as stack:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
-            missing = _missing(plan)  # again: whoever had the machine may have run some of it
+            missing = _missing(
+                plan, plan.repetitions
+            )  # again: whoever had the machine may have run some of it
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
             for repetition, attempt in missing:
                 place = nodes.get(_emulated_place(repetition.point), ())
                 progress.made(repetition, measure(plan, repetition, attempt, place))
 
 
-def _missing(plan: Plan) -> list[tuple[Repetition, int]]:
+def _missing(plan: Plan, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
     """What is still to be run, in order, with the number of the attempt."""
     requests = records.read_requests(plan.results)
     missing = []
-    for repetition in plan.repetitions:
+    for repetition in repetitions:
         made = records.attempts(plan.results, repetition)
         if records.wanted(repetition, made, plan.inputs(repetition.point), requests):
             missing.append((repetition, len(made) + 1))
     return missing
 
 
-def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[Node]) -> Record:
+def measure(
+    plan: Plan,
+    repetition: Repetition,
+    attempt: int,
+    nodes: Sequence[Node | JobNode],
+    allocation: Allocation | None = None,
+) -> Record:
     """Make one repetition and write its record and its log.
 
     Parameters
@@ -98,7 +136,9 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
     attempt : int
         Number of the attempt, from 1; there must be no record of it yet.
     nodes : sequence of Node
-        Emulated nodes of the interconnect, if it is an emulated one.
+        Emulated nodes of the interconnect, if it is an emulated one, or those of the job.
+    allocation : Allocation, optional
+        The job, on a cluster.
 
     Returns
     -------
@@ -108,18 +148,71 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
     point, limits = repetition.point, plan.study.limits
     case = plan.cases[point.case]
     interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
-    waited, busy = wait_until_idle(limits.idle_seconds)
-    before = read_counters()
-    done = run(
-        case, point, plan.prepared_folder(case.name, point.processes), interconnect, nodes, limits.run_seconds
-    )
-    noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
-    reference = json.loads(plan.reference_file(case.name).read_text())
-    answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
-    reason = done.problem or wrong_answer
     path = records.record_path(plan.results, repetition, attempt)
-    app = application(case.application)
-    record = {
+    planned = _planned(plan, repetition, attempt) | ({"cluster": allocation.facts()} if allocation else {})
+    with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
+        waited, busy = wait_until_idle(limits.idle_seconds)
+        before = read_counters()
+        prepared = plan.prepared_folder(case.name, point.processes)
+        done = run(case, point, prepared, interconnect, nodes, limits.run_seconds)
+        # The CPU time of ranks that Slurm started is not known here, so nor is that of others.
+        own_cpu_seconds = None if allocation else done.execution.cpu_seconds
+        noise = noise_between(before, read_counters(), own_cpu_seconds)
+        attested = None
+        if interconnect and done.problem is None:
+            attested = attest(point, interconnect, nodes, done.placement)
+        reference = json.loads(plan.reference_file(case.name).read_text())
+        answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
+        problem = done.problem or (allocation.neighbour() if allocation else None)
+        reason = problem or contradiction(attested, interconnect) or wrong_answer
+        record = planned | {
+            "seconds": done.reading.seconds,
+            "valid": reason is None,
+            "reason": reason,
+            "problem": problem,
+            "started": done.execution.started,
+            "times": {
+                "startup_seconds": done.reading.startup_seconds,
+                "output_seconds": done.reading.output_seconds,
+                "wall_seconds": done.execution.wall_seconds,
+                "cpu_seconds": done.execution.cpu_seconds,
+            },
+            "answer": answer,
+            "noise": {
+                "pressure_share": noise.pressure_share,
+                "foreign_cores": noise.foreign_cores,
+                "stolen_cores": noise.stolen_cores,
+                "idle_wait_seconds": waited,
+                "busy_cores_before": busy,
+            },
+            "exit": {
+                "status": done.execution.exit_status,
+                "signal": done.execution.signal,
+                "timed_out": done.execution.timed_out,
+                "time_limit_seconds": limits.run_seconds,
+                "errors": done.execution.errors[-4000:],
+            },
+            "placement": done.placement,
+            "command": done.launch.argv,
+            "environment": provenance.relevant_environment(done.launch.env),
+            "version": application(case.application).version(done.execution.lines),
+            "one_sided_windows": done.one_sided_windows,
+            "probe": attested,
+            "details": done.reading.details,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        logs.write_log(path.with_suffix(".log.gz"), done.execution.lines)
+        records.write_record(path, record)
+    return record
+
+
+def _planned(plan: Plan, repetition: Repetition, attempt: int) -> Record:
+    """Give the part of a record that is known before the run."""
+    point = repetition.point
+    case = plan.cases[point.case]
+    interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
+    program = application(case.application).command(case, point.processes)[0]
+    return {
         "study": plan.study.name,
         "case": case.name,
         "application": case.application,
@@ -135,47 +228,12 @@ def measure(plan: Plan, repetition: Repetition, attempt: int, nodes: Sequence[No
         "companions": plan.companions(repetition),
         "repetition": 1,
         "attempt": attempt,
-        "seconds": done.reading.seconds,
-        "valid": reason is None,
-        "reason": reason,
-        "problem": done.problem,
-        "started": done.execution.started,
-        "times": {
-            "startup_seconds": done.reading.startup_seconds,
-            "output_seconds": done.reading.output_seconds,
-            "wall_seconds": done.execution.wall_seconds,
-            "cpu_seconds": done.execution.cpu_seconds,
-        },
-        "answer": answer,
-        "noise": {
-            "pressure_share": noise.pressure_share,
-            "foreign_cores": noise.foreign_cores,
-            "stolen_cores": noise.stolen_cores,
-            "idle_wait_seconds": waited,
-            "busy_cores_before": busy,
-        },
-        "exit": {
-            "status": done.execution.exit_status,
-            "signal": done.execution.signal,
-            "timed_out": done.execution.timed_out,
-            "time_limit_seconds": limits.run_seconds,
-            "errors": done.execution.errors[-4000:],
-        },
-        "placement": done.placement,
-        "command": done.launch.argv,
-        "environment": provenance.relevant_environment(done.launch.env),
-        "version": app.version(done.execution.lines),
-        "mpi": provenance.mpi_version(),
-        "mpi_library": provenance.mpi_library(app.command(case, point.processes)[0]),
-        "one_sided_windows": done.one_sided_windows,
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "mpi": provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
+        "mpi_library": provenance.mpi_library(program),
         "machine": provenance.machine(),
         "inputs": plan.inputs(point),
-        "details": done.reading.details,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    logs.write_log(path.with_suffix(".log.gz"), done.execution.lines)
-    records.write_record(path, record)
-    return record
 
 
 EmulatedPlace = tuple[str | None, tuple[tuple[str, int], ...]]

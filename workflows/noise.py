@@ -57,26 +57,29 @@ class Noise:
     pressure_share : float or None
         Share of the time, 0-1, in which at least one runnable task waited for a CPU. A run with more
         processes than cores causes it itself.
-    foreign_cores : float
-        CPUs that something else than the run kept busy, on average.
+    foreign_cores : float or None
+        CPUs that something else than the run kept busy, on average; None where that of the run is not known.
     stolen_cores : float
         CPUs that the hypervisor gave to others, on average.
     """
 
     pressure_share: float | None
-    foreign_cores: float
+    foreign_cores: float | None
     stolen_cores: float
 
 
-def noise_between(before: Counters, after: Counters, own_cpu_seconds: float) -> Noise:
-    """Noise between two readings, `own_cpu_seconds` of the busy time being the run's own."""
+def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:
+    """Noise between two readings, `own_cpu_seconds` of the busy time being the run's own (None: not known)."""
     elapsed = max(after.clock - before.clock, 1e-9)
     share = None
     if before.pressure is not None and after.pressure is not None:
         share = min(max((after.pressure - before.pressure) / elapsed, 0.0), 1.0)
+    foreign = None
+    if own_cpu_seconds is not None:
+        foreign = max((after.busy - before.busy - own_cpu_seconds) / elapsed, 0.0)
     return Noise(
         pressure_share=share,
-        foreign_cores=max((after.busy - before.busy - own_cpu_seconds) / elapsed, 0.0),
+        foreign_cores=foreign,
         stolen_cores=(after.steal - before.steal) / elapsed,
     )
 

@@ -58,7 +58,7 @@ def check_components(
     """
     if interconnect is None:
         return None
-    mca = interconnect.launch["mca"]
+    mca = interconnect.launch.get("mca", {})
     asked, carried = mca.get("osc"), ", ".join(sorted(windows))
     if asked and windows.keys() - set(asked.split(",")):
         return f"one-sided messages were carried by {carried}, not by {asked} as the interconnect asks"

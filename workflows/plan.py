@@ -14,15 +14,17 @@ from typing import Any
 
 from workflows import cases, interconnects
 from workflows.applications import application
+from workflows.cluster import Cluster, check_cluster, placed, read_cluster, unavailable_on
 from workflows.design import Cost, LeftOut, Repetition, duration, excluded, expected_cost, points, repetitions
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.emulation import EmulationError
-from workflows.records import record_files, record_path, recorded_block, request_file
+from workflows.mpi import other_library
+from workflows.records import record_files, record_path, recorded_block, request_file, simulated_folder
 from workflows.request import request_facts
 from workflows.study import Study, check_baselines, check_exclude, check_sizes, read_study
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = {".py", ".typ", ".j2", ".css", ".js"}
+SOURCES = {".py", ".typ", ".j2", ".css", ".js", ".cpp"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Plan:
         What the study asks of the analysis: see `workflows.request.request_facts`.
     own_cases : dict of str to Case
         In a study with a scale, every case at its own size.
+    cluster : Cluster or None
+        On which the runs are made; None for this machine.
+    simulated : tuple of Point
+        What is replayed from traces, serial points among them.
     """
 
     study: Study
@@ -56,6 +62,8 @@ class Plan:
     blocks: int
     request: Mapping[str, Any]
     own_cases: dict[str, Case] = field(default_factory=dict)
+    cluster: Cluster | None = None
+    simulated: tuple[Point, ...] = ()
 
     @property
     def results(self) -> Path:
@@ -81,7 +89,8 @@ class Plan:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        return repetitions(self.points, range(1, self.blocks + 1), self.study.seed)
+        place_of = [self.cluster.partition_of] if self.cluster else []
+        return repetitions(self.points, range(1, self.blocks + 1), self.study.seed, *place_of)
 
     def prepared(self) -> list[str]:
         """Folders that are prepared before the first block: one a case and process count."""
@@ -90,6 +99,24 @@ class Plan:
     def prepared_folder(self, case: str, processes: int) -> Path:
         """Where a case prepared for a process count lies."""
         return self.results / "prepared" / case / f"processes-{processes}"
+
+    def traced_folder(self, case: str, processes: int) -> Path:
+        """Where the trace of a case on a process count lies."""
+        return self.results / "traces" / case / f"processes-{processes}"
+
+    def traces(self) -> list[str]:
+        """Traces that are replayed: one a case and process count."""
+        return sorted({str(self.traced_folder(point.case, point.processes)) for point in self.simulated})
+
+    def replayed(self) -> list[str]:
+        """Folder of what was replayed, if anything is."""
+        return [str(simulated_folder(self.results))] if self.simulated else []
+
+    @cached_property
+    def replay_digest(self) -> str:
+        """Digest of what is replayed, and on what."""
+        points = [(point, self.inputs(point)) for point in self.simulated]
+        return _digest([points, self.study.simulation["host_speed"]])
 
     def references(self) -> list[str]:
         """Files with the answer that the runs of a case must give, one a case."""
@@ -157,6 +184,7 @@ class Plan:
         return {
             "case": self._case_digests[point.case],
             "interconnect": self._interconnect_digests.get(point.interconnect),
+            **({"cluster": self.cluster.digest} if self.cluster else {}),
         }
 
     @cached_property
@@ -182,6 +210,9 @@ class Plan:
         lines = [
             f"{study.name}: {len(self.points)} points, {least} in all; {recorded} recorded in {self.results}"
         ]
+        if self.simulated:
+            traces = len(self.traces())
+            lines.append(f"simulated: {len(self.simulated)} points, replayed from {traces} traces")
         if self.own_cases:
             lines.append(f"sizes at scale {study.scale:g}: {', '.join(map(self._told_size, study.cases))}")
         used = {point.interconnect for point in self.points}
@@ -229,21 +260,44 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
     request = request_facts(study, wanted_interconnects, ROOT / "config")
     missing_programs = {name: _missing_programs(case) for name, case in wanted_cases.items()}
-    unavailable = {name: interconnects.unavailable(one) for name, one in wanted_interconnects.items()}
+    cluster = read_cluster(ROOT / study.cluster) if study.cluster else None
+    if cluster:
+        check_cluster(cluster, wanted_interconnects)
+        wanted_interconnects = {name: placed(one, cluster) for name, one in wanted_interconnects.items()}
+        unavailable = {name: unavailable_on(one, cluster) for name, one in wanted_interconnects.items()}
+    else:
+        unavailable = {name: interconnects.unavailable(one) for name, one in wanted_interconnects.items()}
     usable_cases = {name: case for name, case in wanted_cases.items() if not missing_programs[name]}
     usable = {name: one for name, one in wanted_interconnects.items() if not unavailable[name]}
-    found, impossible = points(study, usable_cases, usable)
+    launched = {name: one for name, one in usable.items() if not one.simulate}
+    replayed = {name: one for name, one in usable.items() if one.simulate}
+    only_simulated = bool(wanted_interconnects) and all(one.simulate for one in wanted_interconnects.values())
+    found, impossible = points(
+        study, {} if only_simulated else usable_cases, launched, _unsuited(usable_cases, launched)
+    )
+    simulated, not_simulated = points(study, usable_cases, replayed) if replayed else ([], [])
     left_out = [
         *(LeftOut(f"case {name}", reason) for name, reason in missing_programs.items() if reason),
         *(LeftOut(f"interconnect {name}", reason) for name, reason in unavailable.items() if reason),
         *impossible,
+        *not_simulated,
     ]
-    if not found and not study.imports and not (Path("results") / study.name / "records").exists():
+    nothing = not (found or simulated or study.imports)
+    if nothing and not (Path("results") / study.name / "records").exists():
         reasons = "; ".join(f"{one.what}: {one.reason}" for one in left_out)
         raise InputError(f"{file}: nothing of this study can be run here: {reasons}")
     blocks = max(study.blocks, _highest_block(study)) if study.until else study.blocks
     return Plan(
-        study, wanted_cases, wanted_interconnects, tuple(found), tuple(left_out), blocks, request, own_cases
+        study,
+        wanted_cases,
+        wanted_interconnects,
+        tuple(found),
+        tuple(left_out),
+        blocks,
+        request,
+        own_cases,
+        cluster,
+        simulated=tuple(simulated),
     )
 
 
@@ -349,6 +403,19 @@ def source_digest(package: str) -> str:
 
 def _digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def _unsuited(
+    cases: Mapping[str, Case], interconnects: Mapping[str, Interconnect]
+) -> dict[tuple[str, str], str]:
+    """Which cases cannot run over which interconnects, since their programs use another MPI library."""
+    programs = {name: application(case.application).command(case, 2)[0] for name, case in cases.items()}
+    pairs = {
+        (case, name): other_library(programs[case], interconnects[name])
+        for case in cases
+        for name in interconnects
+    }
+    return {pair: reason for pair, reason in pairs.items() if reason}
 
 
 def _missing_programs(case: Case) -> str | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
+from workflows.launch_cluster import JobNode
 from workflows.plan import Plan
 from workflows.running import run
 
@@ -27,7 +29,9 @@ def prepare(plan: Plan, name: str, processes: int) -> None:
         raise InputError(f"case {name}, {processes} processes: cannot be prepared: {error}") from None
 
 
-def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, float | str | None]:
+def reference_answer(
+    case: Case, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
+) -> dict[str, float | str | None]:
     """The answer that every run of a case must give, and where it is from.
 
     Parameters
@@ -36,6 +40,8 @@ def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> d
     prepared : Path
         The case prepared for one process. It is run once, untimed, where there is no golden answer.
     time_limit_seconds : float
+    nodes : sequence of JobNode
+        Those of the job, on a cluster.
 
     Returns
     -------
@@ -51,7 +57,8 @@ def reference_answer(case: Case, prepared: Path, time_limit_seconds: float) -> d
         return {"value": None, "source": "none"}
     if case.answer.golden is not None:
         return {"value": case.answer.golden, "source": "golden"}
-    serial = run(case, Point(case.name, None, 1, 1, nodes=1, cores=1), prepared, None, (), time_limit_seconds)
+    point = Point(case.name, None, 1, 1, nodes=1, cores=1)
+    serial = run(case, point, prepared, None, nodes, time_limit_seconds)
     if serial.problem or serial.reading.answer is None:
         raise InputError(f"case {case.name}: the serial run that gives its answer failed: {serial.problem}")
     return {"value": serial.reading.answer, "source": "serial"}

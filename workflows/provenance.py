@@ -32,13 +32,14 @@ def machine() -> dict[str, str | int | float | None]:
 
 
 @functools.cache
-def mpi_version() -> str | None:
-    """First line that ``mpirun --version`` prints; None where there is no mpirun."""
+def mpi_version(library: str = "openmpi") -> str | None:
+    """First line that an MPI library prints of its version; None where it is not installed."""
+    command = {"openmpi": ["mpirun", "--version"], "mpich": ["mpichversion"]}[library]
     try:
-        shown = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=20)
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return shown.stdout.partition("\n")[0].strip() or None
+    return " ".join(shown.stdout.partition("\n")[0].split()) or None
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from workflows.design import Repetition
 from workflows.domain import InputError, Point
 
 Record = dict[str, Any]
+TRIES = 3  # of a repetition whose job ends before it does
 
 
 def point_folder(results: Path, point: Point) -> Path:
@@ -99,6 +100,17 @@ def read_all(results: Path) -> Iterator[tuple[Path, Record]]:
         yield path, read_record(path)
 
 
+def simulated_folder(results: Path) -> Path:
+    """Folder of what a study replayed; unlike records of runs, it belongs to a rule and is made anew."""
+    return results / "simulated"
+
+
+def read_simulated(results: Path) -> Iterator[tuple[Path, Record]]:
+    """Every record of a simulated point with its path, in order of the paths."""
+    for path in sorted(simulated_folder(results).glob("*/*/processes-*.json")):
+        yield path, read_record(path)
+
+
 def point_of(record: Record) -> Point:
     """Give the point of a record."""
     names = ("case", "interconnect", "processes", "oversubscription", "nodes", "cores")
@@ -161,14 +173,14 @@ def wanted(
     ----------
     repetition : Repetition
     records : sequence of Record
-        All its attempts.
+        All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
     inputs : mapping
         Digests of its case and interconnect as they are now. Records of other inputs do not count.
     requests : sequence of Request
     """
     counted = [record for record in records if record["inputs"] == inputs]
-    if not counted:
-        return True
+    if all(record.get("interrupted") for record in counted):
+        return len(counted) < TRIES
     return any(
         request.covers(repetition.point)
         and not any(record["started"] > request.time for record in counted)

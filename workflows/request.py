@@ -32,7 +32,7 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     -------
     dict
         ``settings, queue, proposal, proposal_interconnect, economics``, as `analysis.request.request_of`
-        takes them.
+        takes them, and ``congestion``, as `workflows.congestion` does.
         ``economics`` is None for a study without a node's price.
 
     Raises
@@ -48,7 +48,16 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
         "proposal": _rule(study, config / "proposals"),
         "proposal_interconnect": study.proposal.get("interconnect"),
         "economics": _economics(study, interconnects, config) if "node" in study.economics else None,
+        "congestion": _congestion(study) if study.congestion else {},
     }
+
+
+def _congestion(study: Study) -> dict[str, Any]:
+    """What route load is asked for, checked."""
+    from workflows.congestion import check_congestion  # a second of imports that few studies need
+
+    check_congestion(study.congestion, f"{study.file}: congestion")
+    return dict(study.congestion)
 
 
 def check_names(study: Study, cases: Collection[str], interconnects: Collection[str]) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import application
-from workflows.domain import Application, Case, Interconnect, Point, Reading
+from workflows.domain import Application, Case, Interconnect, Option, Point, Reading
 from workflows.emulation import Node
 from workflows.execution import Execution, execute
-from workflows.launch import Launch, check_placement, mpirun, read_placement
+from workflows.launch import Launch, check_placement, read_placement
+from workflows.launchers import launch_ranks
 from workflows.leftovers import PREFIX, owner
 from workflows.one_sided import check_components, read_windows
 
@@ -57,6 +58,7 @@ def run(
     interconnect: Interconnect | None,
     nodes: Sequence[Node],
     time_limit_seconds: float,
+    prefix: Sequence[str] = (),
 ) -> Run:
     """Run a point once in a fresh folder that is gone afterwards.
 
@@ -72,6 +74,8 @@ def run(
         The emulated nodes of the interconnect; empty where it is not emulated.
     time_limit_seconds : float
         A run that takes longer is stopped.
+    prefix : sequence of str
+        What each rank's command begins with: a program that starts the rest of it (``env`` for a tracer).
 
     Returns
     -------
@@ -83,12 +87,13 @@ def run(
         folder = scratch / "run"
         folder.mkdir()
         app.stage(case, prepared.resolve(), folder)
-        option = case.option.environment if case.option and point.processes > 1 else {}
-        launch = mpirun(
-            point,
+        option = case.option.environment if case.option and point.running > 1 else {}
+        placed = placed_ranks(point, case.option)
+        launch = launch_ranks(
+            placed,
             interconnect,
             nodes,
-            app.command(case, point.processes),
+            [*prefix, *app.command(case, point.processes)],
             ONE_THREAD | app.environment(case) | option,
             scratch,
         )
@@ -99,10 +104,17 @@ def run(
         placement = read_placement(launch.placement)
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
-        or check_placement(placement, point, nodes)
+        or check_placement(placement, placed, nodes)
         or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
     )
     return Run(launch, execution, reading, placement, windows, problem)
+
+
+def placed_ranks(point: Point, option: Option | None) -> Point:
+    """Give the point as its ranks are started: servers that are ranks are placed like any other."""
+    if option is None or not option.server_ranks:
+        return point
+    return replace(point, processes=point.running, servers_per_process=0)
 
 
 def scratch_place() -> Path:

@@ -69,4 +69,5 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
 
 def core_hours(records: list[Mapping]) -> float:
     """Core hours that recorded runs took, from launch to end."""
-    return sum(record["cores"] * record["times"]["wall_seconds"] for record in records) / 3600
+    ended = (record for record in records if not record.get("interrupted"))
+    return sum(record["cores"] * record["times"]["wall_seconds"] for record in ended) / 3600

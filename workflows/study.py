@@ -58,13 +58,17 @@ class Study:
     economics: Mapping[str, Any]
     queue: Mapping[str, Any]
     proposal: Mapping[str, Any]
+    congestion: Mapping[str, Any]
     limits: Limits
     cases_folder: Path | None
     imports: tuple[Path, ...]
     import_sites: Mapping[Path, str]
     site: str | None
     compare_sites: tuple[tuple[str, str], ...]
+    simulation: Mapping[str, Any]
     creators: tuple[str, ...]
+    cluster: Path | None
+    allocation: bool
     file: Path
 
     def case_at(self, name: str, processes: int) -> str:
@@ -126,12 +130,16 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         baselines=tuple(data.get("baselines", ())),
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
         **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
+        congestion=_congestion(data),
         limits=limits,
         cases_folder=file.parent / data["cases_folder"] if "cases_folder" in data else None,
         **_imports(data, file),
         site=data.get("site"),
         compare_sites=_compare_sites(data, file),
+        simulation=inputs.defaults("study", "simulation") | data["simulation"],
         creators=tuple(data.get("creators", ())),
+        cluster=Path(data["cluster"]) if "cluster" in data else None,
+        allocation=data["allocation"],
         file=file,
     )
 
@@ -146,6 +154,12 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             raise InputError(f"{where}: {given[place]['file']!r} is there twice; each only once")
     sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
     return {"imports": tuple(paths), "import_sites": sites}
+
+
+def _congestion(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Route load that is asked for; empty where none is."""
+    given = data.get("congestion")
+    return inputs.defaults("study", "congestion") | given if given else {}
 
 
 def _check_economics(given: Mapping[str, Any], file: Path) -> None:

@@ -11,9 +11,12 @@ from typing import Any
 import pandas as pd
 
 from analysis.figures.changes import changes_figures
+from analysis.figures.congestion import matrix_figures
 from analysis.figures.drawing import Drawing, drawable, save
 from analysis.figures.improvement import improvement_figures
 from analysis.figures.models import model_figures
+from analysis.figures.network import network_figures
+from analysis.figures.network_links import link_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
 from analysis.figures.parts_of_time import parts_figures
@@ -21,7 +24,9 @@ from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.style import looks
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
+from analysis.figures.traffic import traffic_figures
 from analysis.labels import Labels
+from analysis.network_curves import interconnects_of, without_benchmarks
 from analysis.sites import told_apart
 
 __all__ = ["Drawing", "draw_figures", "save"]
@@ -46,9 +51,9 @@ def draw_figures(
     list of Drawing
         Names are unique. A topic that has no data has no figure.
     """
-    runs, tables, facts = told_apart(runs, tables, facts)
+    runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
     labels = Labels(drawable(facts))
-    appearance = looks(labels.order(), runs["interconnect"].dropna().unique())
+    appearance = looks(labels.order(), interconnects_of(runs, tables))
     of_first_site = {name.partition("@")[0]: look for name, look in reversed(appearance.items())}
     return [
         *changes_figures(tables.get("changes"), labels, of_first_site),
@@ -61,5 +66,9 @@ def draw_figures(
         *(model_figures(tables, labels, appearance) if "models" in tables else []),
         *(parts_figures(tables["parts"], labels, appearance) if "parts" in tables else []),
         *(spread_figure(tables["variability"], labels, appearance) if "variability" in tables else []),
+        *network_figures(tables, labels, appearance),
+        *(link_figures(tables["network_links"]) if "network_links" in tables else []),
+        *traffic_figures(tables, labels, appearance),
+        *matrix_figures(tables, facts.get("congestion", {})),
         *order_figure(runs, labels, appearance),
     ]

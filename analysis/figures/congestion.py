@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
+from analysis.congestion.tables import topology_of
 from analysis.congestion.topology import Tree
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem
@@ -28,6 +30,8 @@ GAP = 0.6
 UNIT_INCHES = 0.16
 TITLE_INCHES = 0.3
 FOOT_INCHES = 0.55
+PAGE_INCHES = 7.0
+"""Height of a figure at most, unless one matrix is higher."""
 
 
 def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: str) -> Drawing:
@@ -63,6 +67,36 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
         bar.set_label("Route load (% of the most loaded link, or switch)")
         bar.outline.set_linewidth(style.RC["axes.linewidth"])
     return drawing
+
+
+def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, Any]) -> list[Drawing]:
+    """Draw the congestion matrices of a study, a figure a tree and so many patterns as fit on a page.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Of the study; read is ``congestion_matrix``.
+    requested : mapping
+        Key ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
+
+    Returns
+    -------
+    list of Drawing
+        Their topic is ``congestion``.
+    """
+    if "congestion_matrix" not in tables:
+        return []
+    drawings: list[Drawing] = []
+    for title, rows in tables["congestion_matrix"].groupby("topology", sort=False):
+        tree = topology_of(requested["topologies"][title])
+        of_patterns = list(rows.groupby("pattern", sort=False))
+        most = max(1, int(PAGE_INCHES / (tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES)))
+        for first in range(0, len(of_patterns), most):
+            shown = {pattern.replace("_", " "): part for pattern, part in of_patterns[first : first + most]}
+            drawing = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
+            drawing.name = file_stem("congestion", title, taken={one.name for one in drawings})
+            drawings.append(drawing)
+    return drawings
 
 
 def _places(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:

@@ -58,6 +58,7 @@ def add_legend(
     looks: Mapping[str, Look],
     serial: bool = False,
     curves: bool = True,
+    ideal: bool = True,
 ) -> float:
     """Put the legend below the panels, in as many columns as fit.
 
@@ -70,7 +71,9 @@ def add_legend(
     serial : bool
         Whether there is a point of the serial run to explain.
     curves : bool
-        Whether points are joined, and an ideal drawn.
+        Whether points are joined.
+    ideal : bool
+        Whether an ideal is drawn with the curves.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def add_legend(
             Line2D([], [], color=style.SERIAL_LOOK.colour, marker=style.SERIAL_LOOK.marker, linestyle="none")
         )
         texts.append(SERIAL)
-    if curves:
+    if curves and ideal:
         handles.append(Line2D([], [], color=style.IDEAL, linewidth=0.8))
         texts.append("Ideal")
     longest = max(len(line) for text in texts for line in text.split("\n"))

@@ -10,6 +10,7 @@ from analysis.formats import counted, listed
 from analysis.labels import Labels
 from analysis.report.blocks import Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.report.factors import factor_blocks
 
 
 def asked(content: Content) -> Section | None:
@@ -43,7 +44,7 @@ def asked(content: Content) -> Section | None:
         column("Kind", "left"),
         column("Description", "left"),
     ]
-    blocks.append(table("Interconnects.", columns, {"": rows}))
+    blocks += [table("Interconnects.", columns, {"": rows}), *factor_blocks(content)]
     return section("asked", "What was asked", blocks)
 
 

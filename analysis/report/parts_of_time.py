@@ -1,4 +1,4 @@
-"""The section on where the time goes: parts of runs and of main loops, iterations of the linear solver."""
+"""The section on where the time goes: parts of runs and main loops, solver iterations, communication."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _PREPARED = ("mesh", "decomposition")
 def parts_of_time(content: Content) -> Section | None:
     """Where the time of runs goes, and what changes with the process count."""
     tables, labels = content.tables, content.labels
-    parts, solver = (tables.get(name, pd.DataFrame()) for name in ("parts", "solver_iterations"))
+    names = ("parts", "solver_iterations", "communication")
+    parts, solver, communication = (tables.get(name, pd.DataFrame()) for name in names)
     said: list[str] = []
     blocks: list[Block] = []
     if len(parts):
@@ -34,6 +35,8 @@ def parts_of_time(content: Content) -> Section | None:
     if len(solver):
         said += solver_sentences(solver, labels)
         blocks.append(_solver_table(solver, labels))
+    if len(communication):
+        blocks.append(_communication_table(communication, labels))
     if not blocks:
         return None
     return section("parts", "Where the time goes", [bullets(said), *blocks])
@@ -173,3 +176,36 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
         "all interconnects; each point is in tables/solver_iterations.csv."
     )
     return table(caption, columns, groups)
+
+
+def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
+    ends = at_extremes(communication)
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(ends["case"]):
+        own = ends[ends["case"] == case]
+        found = own.groupby(["operation", "processes"])[["calls", "bytes", "remote_bytes"]].median()
+        groups[labels.case(case)] = [
+            row(
+                [
+                    operation,
+                    formats.whole(count),
+                    formats.whole(numbers["calls"]),
+                    *(_megabytes(numbers[name]) for name in ("bytes", "remote_bytes")),
+                ],
+                case,
+            )
+            for (operation, count), numbers in found.iterrows()
+        ]
+    columns = [
+        column("Operation", "left"),
+        *(column(name) for name in ("Processes", "Calls", "MB", "MB to others")),
+    ]
+    caption = (
+        "What rank 0 did with the Global Arrays in a run, medians over all interconnects, at the smallest "
+        "and the largest process count; each point is in tables/communication.csv."
+    )
+    return table(caption, columns, groups)
+
+
+def _megabytes(amount: float) -> str:
+    return MISSING if formats.is_missing(amount) else formats.number(amount / 1e6)

@@ -11,17 +11,21 @@ from analysis import formats, sentences
 from analysis.figures.style import looks
 from analysis.formats import listed
 from analysis.labels import Labels, one_line
+from analysis.network_curves import benchmarks, interconnects_of, without_benchmarks
 from analysis.report import record, tables
 from analysis.report.asked import asked
 from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.changes import changes
+from analysis.report.congestion import congestion
 from analysis.report.content import Content
 from analysis.report.models import models
 from analysis.report.money import pays
+from analysis.report.network import network, published_networks
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
 from analysis.report.published import published_figures
 from analysis.report.quality import quality
+from analysis.report.traffic import traffic
 from analysis.report.turnaround import turnaround
 from analysis.report.winners import fastest, network_answer
 from analysis.sites import told_apart
@@ -48,7 +52,7 @@ def answer(content: Content) -> Section | None:
 
 def no_answer(content: Content) -> Section | None:
     """Why there is no answer, of a study without estimates."""
-    if content.runs.empty:
+    if content.runs.empty or benchmarks(content.tables):
         return None
     valid = content.runs["valid"].any()
     why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
@@ -219,6 +223,10 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     placement,
     pays,
     turnaround,
+    network,
+    traffic,
+    congestion,
+    published_networks,
     published_figures,
     models,
     parts_of_time,
@@ -229,7 +237,18 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
 )
 
 
-WITHOUT_ESTIMATES = (asked, no_answer, published_figures, order, left_out, machine)
+WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]] = (
+    asked,
+    no_answer,
+    network,
+    traffic,
+    congestion,
+    published_networks,
+    published_figures,
+    order,
+    left_out,
+    machine,
+)
 """Sections of a study that has no run to estimate anything from."""
 
 
@@ -261,10 +280,10 @@ def make_report(
         ``title, subtitle, study, cases, interconnects, sections``; texts, lists and numbers only, so that
         it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
     """
-    runs, tables, facts = told_apart(runs, tables, facts)
+    runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, Labels(facts), entries, published or {})
     study, labels = facts.get("study", {}), content.labels
-    present = labels.sorted_interconnects(runs["interconnect"].dropna().unique())
+    present = labels.sorted_interconnects(interconnects_of(runs, tables))
     appearance = looks(labels.order(), present)
     made: list[Section] = []
     for make in SECTIONS if content.cases else WITHOUT_ESTIMATES:

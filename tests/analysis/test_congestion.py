@@ -20,8 +20,9 @@ from analysis.congestion.loads import (
 )
 from analysis.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
 from analysis.errors import TableError
+from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, jobs_of
-from workflows.traffic.schedule import Demand, mean_flows
+from workflows.traffic.schedule import Demand
 
 TOPOLOGIES = [
     star(16), ring(16), ring(9), k_ary_n_tree(2, 4), k_ary_n_tree(4, 2), fat_tree((8, 2), 2), fat_tree((4, 2, 2), 2),

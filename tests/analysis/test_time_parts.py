@@ -66,11 +66,23 @@ def test_a_part_that_only_some_cases_have_is_not_zero_in_the_others(runs):
     assert set(tables["solver_iterations"]["case"]) == {"duct"}
 
 
+def test_communication_by_hand(runs):
+    told = {"calls.get": [10, 10, 6, 8, 99], "calls.create": [3, 3, 3, 3, 9], "calls.put": [0] * 5}
+    told |= {"bytes.get": [4e6, 4e6, 2e6, 4e6, 9e9], "remote_bytes.get": [0, 0, 1e6, 2e6, 9e9]}
+    counted = runs.assign(**{f"global_array_{name}": values for name, values in told.items()})
+    table = make_part_tables(counted)["communication"].set_index(["processes", "operation"])
+    columns = ["n", "calls", "bytes", "remote_bytes"]
+    assert table.loc[(1, "get"), columns].tolist() == [2, 10, 4e6, 0]
+    assert table.loc[(2, "get"), columns].tolist() == [2, 7, 3e6, 1.5e6]  # without the invalid repetition
+    assert table.loc[(1, "create"), "calls"] == 3 and np.isnan(table.loc[(1, "create"), "bytes"])
+    assert set(table.index.get_level_values("operation")) == {"create", "get"}  # nothing was put
+
+
 def test_runs_that_tell_no_parts_have_no_such_table():
     runs = complete_runs(pd.DataFrame([row[:7] for row in ROWS], columns=COLUMNS[:7]))
     assert all(table.empty for table in make_part_tables(runs).values())
     tables = make_all_tables(runs, Request(settings=Settings(draws=200)))
-    assert not {"parts", "solver_iterations"} & set(tables)
+    assert not {"parts", "solver_iterations", "communication"} & set(tables)
 
 
 def test_a_csv_file_gives_the_same_tables(runs, tmp_path):

@@ -63,7 +63,7 @@ def test_the_exception_of_a_rank_is_the_reason_and_not_what_mpirun_adds():
 
 def test_parameters_and_what_the_program_imports_are_input_files(case):
     files = mpi4py.inputs(case)
-    names = ("__init__", "messages", "point_to_point", "sweep")
+    names = ("__init__", "messages", "point_to_point", "program", "sweep")
     ours = {"workflows/__init__.py", *(f"workflows/benchmarks/{name}.py" for name in names)}
     assert set(files) == {"pingpong.py", "parameters.json", *ours}
     assert b'"largest_bytes": 65536' in files["parameters.json"]

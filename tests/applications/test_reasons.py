@@ -7,7 +7,7 @@ from workflows.execution import Execution
 from workflows.prepare import compare_answer
 from workflows.running import problem_of
 
-ELBOW, MELT = "elbow_segregated-smoke", "lj_melt-smoke"
+ELBOW, MELT, CCSD = "elbow_segregated-smoke", "lj_melt-smoke", "water_ccsd-smoke"
 BAD = [
     # application, log, case, processes, exit status, signal, what the reason begins with
     (
@@ -35,6 +35,13 @@ BAD = [
     ("openfoam", "elbow_cut_off", ELBOW, 1, 0, None, "incomplete: 39 of 60 iterations"),
     ("openfoam", "elbow_killed", ELBOW, 2, 137, None, "exit status 137: incomplete: 42 of 60 iterations"),
     ("openfoam", "elbow_stale_folder", ELBOW, 1, 0, None, "incomplete: 30 of 60 iterations"),
+    ("nwchem", "scf_other_basis", "water_scf-smoke", 1, 0, None, "energy -75.97275475 differs from the golden"),
+    # An energy is printed before it fails: neither the exit status nor the log alone would let it count.
+    ("nwchem", "ccsd_not_converged", CCSD, 1, 255, None, "exit status 255: NWChem stopped: ccsd: "),
+    ("nwchem", "ccsd_not_converged", CCSD, 1, 0, None, "NWChem stopped: ccsd: "),
+    ("nwchem", "ccsd_killed", CCSD, 2, 137, None, "exit status 137: incomplete: no 'Total times'"),
+    ("nwchem", "ccsd_restarted", CCSD, 2, 0, None, "not a fresh start: status is restart, not startup"),
+    ("nwchem", "ccsd_stale_scratch", CCSD, 2, 0, None, "not a fresh start: Restarting from old vector in"),
     ("lammps", "melt_other_seed", MELT, 1, 0, None, "potential_energy -5.742357971 differs from the golden"),
     ("lammps", "melt_drift", MELT, 1, 0, None, "diverged: TotEng -4.6318 at step 100 outside -4.63 to -4.61"),
     (

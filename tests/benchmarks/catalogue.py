@@ -4,8 +4,8 @@
 
 Prepares and runs each case as a study does, once a process count, and writes a row of docs/cases.csv for each;
 rows of other cases, sizes and counts stay. Without names: all sizes of all cases. With ``--decompose``, rows of
-further counts say how the mesh is cut, without a run. Run it on a machine that is otherwise idle. Afterwards
-``python -m workflows.catalogue`` writes the page.
+further counts say how the mesh is cut, without a run. Times by the clock want an idle machine: each row says how
+busy it was, and the page marks those that were disturbed. ``python -m workflows.catalogue`` writes the page.
 """
 
 import argparse
@@ -28,9 +28,10 @@ sys.path.insert(0, str(ROOT))
 from workflows import catalogue, inputs, provenance  # noqa: E402
 from workflows.applications import application  # noqa: E402
 from workflows.cases import case_files, load_case  # noqa: E402
-from workflows.domain import Case, Point, Reading  # noqa: E402
+from workflows.domain import Case, Point  # noqa: E402
 from workflows.interconnects import load_interconnect  # noqa: E402
-from workflows.running import run  # noqa: E402
+from workflows.noise import noise_between, read_counters  # noqa: E402
+from workflows.running import Run, run  # noqa: E402
 
 TIME_LIMIT_SECONDS = 7200
 WATCH_SECONDS = 0.01
@@ -70,13 +71,18 @@ def measure(case: Case, processes: list[int], decompose: list[int], folder: Path
                 app.prepare(case, count, prepared, base)
         row = {"prepare_memory_MB": memory[0] or None} | preparation(prepared)
         if count in processes:
+            before = read_counters()
             with largest_program() as memory:
-                reading = run_once(case, count, prepared)
+                done = run_once(case, count, prepared)
+            reading, cpu = done.reading, done.execution.cpu_seconds
+            noise = noise_between(before, read_counters(), cpu)
             iterations = reading.details.get("iterations")
             row |= {
                 "iterations": iterations,
                 "seconds": reading.seconds,
                 "iteration_seconds": reading.seconds / (iterations - 1) if iterations else None,
+                "cpu_seconds": cpu,
+                "foreign_cores": noise.foreign_cores + noise.stolen_cores,
                 "memory_MB": memory[0] or None,
                 "answer": reading.answer,
             }
@@ -86,7 +92,7 @@ def measure(case: Case, processes: list[int], decompose: list[int], folder: Path
             shutil.rmtree(prepared)
 
 
-def run_once(case: Case, processes: int, prepared: Path) -> Reading:
+def run_once(case: Case, processes: int, prepared: Path) -> Run:
     """Run a case once; ends the program where the run does not count."""
     interconnect = (
         load_interconnect("shared_memory", ROOT / "config/interconnects") if processes > 1 else None
@@ -96,7 +102,7 @@ def run_once(case: Case, processes: int, prepared: Path) -> Reading:
     done = run(case, point, prepared, interconnect, (), TIME_LIMIT_SECONDS)
     if done.problem:
         raise SystemExit(f"{case.name}, {processes} processes: {done.problem}")
-    return done.reading
+    return done
 
 
 def preparation(prepared: Path) -> dict[str, Any]:

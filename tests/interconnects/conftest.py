@@ -13,7 +13,9 @@ from workflows.domain import Point
 from workflows.emulation import emulated_nodes
 from workflows.execution import Execution, execute
 from workflows.interconnects import load_interconnect, unavailable
-from workflows.launch import check_placement, mpirun, read_placement
+from workflows.launch import check_placement, read_placement
+from workflows.launchers import launch_ranks
+from workflows.mpich import LIBRARIES
 
 INTERCONNECTS = Path("config/interconnects")
 
@@ -51,10 +53,11 @@ def run(scratch: Path) -> Iterator[Callable[..., Ran]]:
             emulated = stack.enter_context(emulated_nodes(emulate)) if emulate else ()
             folder = scratch / str(next(numbers))
             folder.mkdir()
-            launch = mpirun(point, interconnect, emulated, command, env, folder)
+            launch = launch_ranks(point, interconnect, emulated, command, env, folder)
             execution = execute(launch.argv, launch.env, folder, time_limit_seconds=120)
             placement = read_placement(launch.placement)
-            left = [path for path in folder.iterdir() if path not in (launch.placement, launch.messages)]
+            kept = (launch.placement, launch.messages, folder / LIBRARIES)
+            left = [path for path in folder.iterdir() if path not in kept]
             return Ran(execution, placement, check_placement(placement, point, emulated), left)
 
         yield run

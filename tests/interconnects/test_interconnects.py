@@ -11,6 +11,7 @@ import pytest
 
 from workflows import emulation
 from workflows.domain import InputError
+from workflows.factors import factors
 from workflows.interconnects import digest, load_interconnect, unavailable
 
 MEASURED = """
@@ -52,11 +53,39 @@ def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
         ("title:", "titel:", "titel: unknown key, did you mean 'title'?; allowed: "),
         ("name: mine", "name: yours", "name: 'yours' must be 'mine', as the file is called"),
         ("kind: emulated", "kind: measured", "emulate: does not belong here, since kind is measured"),
-        ("kind: emulated", "kind: simulated", "kind: no 'simulated' here"),
+        ("kind: emulated", "kind: simulated", "simulate: missing, since kind is simulated"),
+        ("mpi: openmpi", "mpi: lam", "launch.mpi: no 'lam' here; allowed: openmpi, mpich"),
         (
             "mpi: openmpi",
             "mpi: mpich",
-            "launch.mpi: no 'mpich' here; allowed: openmpi",
+            "launch.mca: does not belong here, since launch.mpi is mpich",
+        ),
+        (', mca: {btl: "self,vader"}', "", "launch.mca: missing, since launch.mpi is openmpi"),
+        (
+            "emulate:",
+            "attest: {latency: [1, 2]}\nemulate:",
+            "attest.latency: unknown key, did you mean 'latency_us'",
+        ),
+        (
+            "emulate:",
+            "attest: {latency_us: [1]}\nemulate:",
+            "attest.latency_us: [1] has too few entries; at least 2",
+        ),
+        (
+            "emulate:",
+            "attest: {bandwidth_MBps: [122, 100]}\nemulate:",
+            "attest.bandwidth_MBps: 122 must be below 100",
+        ),
+        (
+            "emulate:",
+            "factors: {transport: ib}\nemulate:",
+            "factors.transport: no 'ib' here; allowed: rc, uc, ud",
+        ),
+        ("emulate:", "factors: {path: direct}\nemulate:", "factors.path: no 'direct' here"),
+        (
+            "emulate:",
+            "factors: {mtu: 9000}\nemulate:",
+            "factors.mtu: does not belong here, since kind is emulated: section emulate decides it",
         ),
         ("nodes: 2", "nodes: 1", "emulate.nodes: 1 is too small; at least 2"),
         ("mtu: 1500", "mtu: jumbo", "emulate.mtu: 'jumbo' is not a whole number"),
@@ -97,7 +126,7 @@ def test_the_examples_of_the_documentation_are_right(tmp_path):
     for name, example in zip(names, examples, strict=True):
         (tmp_path / f"{name}.yaml").write_text(example)
         assert load_interconnect(name, tmp_path).name == name
-    assert len(names) == 2
+    assert len(names) == 3
 
 
 def test_the_digest_follows_what_changes_a_run_and_nothing_else(tmp_path):
@@ -145,3 +174,82 @@ def test_without_the_right_to_make_namespaces_the_reason_is_one_line():
         "cannot make a network namespace (as root?): unshare: unshare failed: Operation not permitted",
         "None",
     ]
+
+
+def test_factors_are_told_with_all_else_that_decides_how_an_interconnect_is_used(tmp_path):
+    measured = (
+        MEASURED
+        + "link_mbps: 8000\nfactors: {transport: ud, mtu: 2048, cable: copper 5 m, path: back_to_back}\n"
+    )
+    assert factors(load(tmp_path, measured)) == {
+        "mpi": "Open MPI",
+        "link_mbps": 8000,
+        "transport": "ud",
+        "mtu": 2048,
+        "cable": "copper 5 m",
+        "path": "back_to_back",
+        "launch.mca.btl": "self,vader",
+    }
+    assert factors(load(tmp_path, EMULATED)) == {
+        "mpi": "Open MPI",
+        "link_mbps": 100,
+        "transport": "tcp",
+        "mtu": 1500,
+        "path": "switched",
+        "launch.mca.btl": "self,vader",
+        "emulate.nodes": 2,
+        "emulate.cores_per_node": 1,
+        "emulate.burst_bytes": 2048,
+        "emulate.gso_max_bytes": 6000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("transport", "carriers", "right"),
+    [
+        ("rc", "rc,self", True),
+        ("rc", "self,rc_x", True),
+        ("ud", "all", True),
+        ("ud", "rc,self", False),
+        ("uc", "rc,ud,self", False),
+        ("tcp", "self,tcp", True),
+        ("tcp", "rc,self", False),
+    ],
+)
+def test_a_transport_that_ucx_is_not_given_is_refused(tmp_path, transport, carriers, right):
+    text = (
+        MEASURED.replace("mca:", f'env: {{UCX_TLS: "{carriers}"}}, mca:')
+        + f"factors: {{transport: {transport}}}\n"
+    )
+    if right:
+        assert load(tmp_path, text).factors == {"transport": transport}
+    else:
+        with pytest.raises(
+            InputError, match=f"factors.transport: '{transport}' is not among launch.env.UCX_TLS: {carriers}"
+        ):
+            load(tmp_path, text)
+
+
+def test_the_digest_follows_factors_and_not_what_is_attested(tmp_path):
+    one = digest(load(tmp_path, MEASURED))
+    assert digest(load(tmp_path, MEASURED + "attest: {latency_us: [1, 2]}\n")) == one
+    told = [
+        digest(load(tmp_path, MEASURED + f"factors: {{cable: copper {length} m}}\n")) for length in (1, 5)
+    ]
+    assert len({one, *told}) == 3
+
+
+def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else():
+    folder = Path("config/interconnects")
+    jumbo, usual = (
+        factors(load_interconnect(f"emulated_ten_gigabit{end}", folder)) for end in ("", "_mtu1500")
+    )
+    assert {key for key in jumbo if jumbo[key] != usual[key]} == {"mtu"}
+    assert (jumbo["mtu"], usual["mtu"]) == (9000, 1500)
+
+
+def test_a_misspelt_parameter_of_open_mpi_is_told_with_the_nearest(tmp_path):
+    misspelt = load(tmp_path, MEASURED.replace("btl:", "btl_tcp_if_inclde: lo, btl:"))
+    assert unavailable(misspelt) == (
+        "launch.mca.btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
+    )

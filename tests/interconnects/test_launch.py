@@ -59,6 +59,14 @@ def test_ranks_yield_exactly_where_they_outnumber_cores(tmp_path, processes, lev
     assert mca(argv)["mpi_yield_when_idle"] == yields
 
 
+def test_a_parameter_of_open_mpi_in_the_environment_of_a_case_goes_before_what_a_run_would_set(tmp_path):
+    own = {"OMPI_MCA_mpi_yield_when_idle": "0", "OTHER": "1"}
+    point = Point("case", "gigabit", 4, 2, nodes=2, cores=2)
+    argv = mpirun(point, GIGABIT, NODES, ["true"], own, tmp_path).argv
+    assert " --mca mpi_yield_when_idle 0 " in " ".join(argv)
+    assert words(argv, "-x") == ["UCX_TLS", "OTHER"]
+
+
 def test_a_run_on_emulated_nodes_starts_on_the_first_and_enters_the_others(tmp_path):
     launch = mpirun(Point("case", "gigabit", 4, 2, 2, 2), GIGABIT, NODES, ["solve"], {}, tmp_path)
     assert launch.argv[:7] == [

@@ -105,3 +105,20 @@ def test_many_small_parts_share_a_colour():
     assert len(names) == MOST and names[-1] == REMAINING
     total = sum(loop[1].values())
     assert {row: sum(widths) for row, widths in bars(drawing).items()}[0] == pytest.approx(total)
+
+
+def test_what_was_communicated_is_a_table_at_the_ends():
+    runs, _, facts = study()
+    moved = runs["processes"].map({1: 0.0, 2: 3e6})
+    told = {"calls.get": 4000.0, "bytes.get": 5e6, "remote_bytes.get": moved, "calls.create": 7.0}
+    runs = runs.assign(**{f"global_array_{name}": value for name, value in told.items()})
+    tables = make_tables(runs, Settings(draws=200)) | make_part_tables(runs)
+    section = part(make_report(runs, tables, facts, []), "parts")
+    (found,) = [block for block in blocks(section, "table") if "Global Arrays" in block["caption"]]
+    rows = [[plain(cell) for cell in row["cells"]] for group in found["groups"] for row in group["rows"]]
+    assert rows == [
+        ["create", "1", "7", "–", "–"],
+        ["create", "2", "7", "–", "–"],
+        ["get", "1", "4000", "5.00", "0"],
+        ["get", "2", "4000", "5.00", "3.00"],
+    ]

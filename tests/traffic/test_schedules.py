@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from workflows.domain import InputError
+from workflows.traffic.flows import flows_of, mean_flows
 from workflows.traffic.patterns import PATTERNS, Pattern, jobs_of
-from workflows.traffic.schedule import MESSAGE, Demand, flows_of, make_schedule, mean_flows
+from workflows.traffic.schedule import MESSAGE, Demand, make_schedule, messages_of
 
-LINK = 100.0
-"""10^6 bytes/s."""
+LINK = 100e6
+"""Bytes/s."""
 KINDS = st.sampled_from(["uniform", "exponential"])
 
 
@@ -73,6 +74,14 @@ def test_a_process_sends_the_same_whoever_else_there_is():
     assert (many[many["process"] < 8] == few).all()
 
 
+@given(st.sampled_from(PATTERNS), st.integers(0, 15))
+def test_a_process_can_make_its_own_messages_alone(name, process):
+    jobs, wanted = jobs_of(pattern_of(name), 16), demands(write_ratio=0.5)
+    everything = make_schedule(jobs, wanted, LINK, 0.02, 5)
+    alone = messages_of(process, jobs, wanted, LINK, 0.02, 5)
+    assert (alone == everything[everything["process"] == process]).all()
+
+
 def test_jobs_draw_independently():
     schedule = schedule_of("combined", 16)
     compute, io = (schedule[schedule["job"] == job]["bytes"] for job in (0, 1))
@@ -82,7 +91,7 @@ def test_jobs_draw_independently():
 @pytest.mark.parametrize("intervals", ["uniform", "exponential"])
 def test_intervals_have_the_distribution_asked_for(intervals):
     schedule = schedule_of("neighbor", 2, seconds=2.0, intervals=intervals)
-    mean = 10_000 / (0.5 * LINK * 1e6)
+    mean = 10_000 / (0.5 * LINK)
     times = schedule[schedule["process"] == 0]["seconds"]
     expected = stats.uniform(0, 2 * mean) if intervals == "uniform" else stats.expon(scale=mean)
     assert len(times) > 9000

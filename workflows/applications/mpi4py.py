@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
+from workflows.benchmarks import SERVERS
 from workflows.domain import Case, InputError, Line, Reading, Work
 
 RANKS = {"MPI4PY_RC_THREADS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -77,8 +78,9 @@ def command(case: Case, processes: int) -> list[str]:
 
 
 def environment(case: Case) -> dict[str, str]:
-    """Environment of every rank."""
-    return RANKS | case.settings["environment"]
+    """Environment of every rank; a program with data servers is told how many there are a process."""
+    servers = {SERVERS: str(case.option.servers_per_process)} if case.option else {}
+    return RANKS | servers | case.settings["environment"]
 
 
 def read(case: Case, processes: int, lines: list[Line]) -> Reading:

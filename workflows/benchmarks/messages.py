@@ -8,7 +8,7 @@ from itertools import takewhile
 PERTURBATION = 3
 """Bytes by which NetPIPE goes below and above each power of two, to show effects of alignment."""
 
-_PERIOD = 251
+PERIOD = 251
 """Length after which the content repeats: a prime, so that a shifted message is a wrong one."""
 
 
@@ -56,9 +56,9 @@ def pages(size: int) -> mmap.mmap:
 
 def content(seed: int, size: int) -> bytes:
     """What a message of `size` bytes holds; it differs from that of the next 250 seeds in every byte."""
-    start = seed % _PERIOD
-    period = bytes((start + place) % _PERIOD for place in range(_PERIOD))
-    return (period * (size // _PERIOD + 1))[:size]
+    start = seed % PERIOD
+    period = bytes((start + place) % PERIOD for place in range(PERIOD))
+    return (period * (size // PERIOD + 1))[:size]
 
 
 def wrong_bytes(got: bytes, wanted: bytes) -> int:

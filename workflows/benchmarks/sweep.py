@@ -8,21 +8,18 @@ hangs is ended by the time limit of the run, and an exception on one rank by ``p
 
 from __future__ import annotations
 
+import functools
 import gc
-import inspect
-import json
 import math
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import mpi4py
 from mpi4py import MPI
+
+from workflows.benchmarks.program import Told, start
 
 PERCENTILES = (5, 25, 50, 75, 95)
 BATCH_SECONDS = 1e-4
@@ -87,55 +84,24 @@ class Progress:
 
 
 def main(program: Callable[..., Tasks]) -> None:
-    """Run a benchmark with the parameters of the case's size, and print what it gave.
-
-    Rank 0 prints two lines of JSON: ``started`` when all ranks are up, and ``finished`` with the seconds, the
-    answer (wrong bytes), and the rows. Nothing is printed between, as whoever passes it on takes CPU time.
+    """Run a benchmark message size by message size with the parameters of the case's size; print its rows.
 
     Parameters
     ----------
     program : callable
         Takes the communicator and the parameters; gives the tasks.
-
-    Raises
-    ------
-    ValueError
-        The size has a parameter that the benchmark does not take, or lacks one.
     """
-    comm = MPI.COMM_WORLD
-    parameters = json.loads(Path("parameters.json").read_text())
-    known = list(inspect.signature(program).parameters)[1:]
-    if set(parameters) != set(known):
-        odd = sorted(set(parameters) ^ set(known))[0]
-        raise ValueError(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")
-    comm.Barrier()
-    if comm.rank == 0:
-        print(json.dumps({"started": about()}), flush=True)
-    before = os.times()
-    progress = run(comm, program(comm, **parameters))
-    after = os.times()
-    cpu = {"user_seconds": after.user - before.user, "system_seconds": after.system - before.system}
-    cpu = comm.gather(cpu)
-    if comm.rank == 0:
-        finished = {
+
+    @functools.wraps(program)
+    def sweep(comm: MPI.Comm, **parameters: Any) -> Told:
+        progress = run(comm, program(comm, **parameters))
+        return {
             "seconds": summary([row["seconds_p50"] for row in progress.rows if row["summary"]]),
             "answer": progress.wrong_bytes,
             "rows": progress.rows,
-            "cpu": cpu,
         }
-        print(json.dumps({"finished": finished}), flush=True)
 
-
-def about() -> dict[str, Any]:
-    """What runs: versions, and how the machine treats huge pages."""
-    huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    return {
-        "mpi4py": mpi4py.__version__,
-        "python": platform.python_version(),
-        "library": MPI.Get_library_version().split("\n", 1)[0].strip("\0 "),
-        "page_bytes": os.sysconf("SC_PAGE_SIZE"),
-        "transparent_huge_pages": huge.read_text().strip() if huge.exists() else None,
-    }
+    start(sweep)
 
 
 def run(comm: MPI.Comm, tasks: Tasks) -> Progress:

@@ -4,6 +4,8 @@ Turns the runs table into estimates with their uncertainty.
 REQUIRED INPUTS:
 
     runs        = <results>/runs.csv
+    facts       = <results>/facts.json
+    published   = <results>/published
 
 OUTPUTS:
 
@@ -16,10 +18,12 @@ rule analyse:
     input:
         runs="<results>/runs.parquet",
         facts="<results>/facts.json",
+        published="<results>/published",
     output:
         tables=directory("<results>/tables"),
     log:
         "<results>/logs/analyse.log",
+    localrule: True  # on a cluster, what takes seconds is done where Snakemake runs
     conda:
         "../../envs/python.yaml"
     params:

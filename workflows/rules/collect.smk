@@ -5,6 +5,7 @@ REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
     imports     = files of foreign results that the study names
+    simulated   = <results>/simulated, if the study has simulated interconnects
 
 OUTPUTS:
 
@@ -20,6 +21,7 @@ rule collect:
     input:
         records="<results>/records.txt",
         imports=plan.imports(),
+        simulated=plan.replayed(),
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",
@@ -27,6 +29,7 @@ rule collect:
         published=directory("<results>/published"),
     log:
         "<results>/logs/collect.log",
+    localrule: True  # on a cluster, what takes seconds is done where Snakemake runs
     conda:
         "../../envs/python.yaml"
     params:

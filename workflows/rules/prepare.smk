@@ -12,6 +12,9 @@ OUTPUTS:
 """
 
 
+from workflows.jobs import site_resources
+
+
 wildcard_constraints:
     processes=r"\d+",
 
@@ -24,6 +27,10 @@ rule prepare_serial:
         "<results>/logs/prepare/{case}-1.log",
     conda:
         "../../envs/python.yaml"
+    group:
+        "prepare"
+    resources:
+        **site_resources(plan),
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -41,6 +48,10 @@ rule prepare_parallel:
         "<results>/logs/prepare/{case}-{processes}.log",
     conda:
         "../../envs/python.yaml"
+    group:
+        "prepare"
+    resources:
+        **site_resources(plan),
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -61,7 +72,11 @@ rule reference:
         "<results>/logs/prepare/{case}-reference.log",
     conda:
         "../../envs/python.yaml"
-    threads: workflow.cores
+    group:
+        "prepare"
+    threads: 1 if plan.cluster else workflow.cores
+    resources:
+        **site_resources(plan),
     params:
         study=str(plan.study.file),
         golden=plan.golden,

@@ -28,6 +28,7 @@ rule figures:
         figures=directory("<results>/figures"),
     log:
         "<results>/logs/figures.log",
+    localrule: True
     conda:
         "../../envs/python.yaml"
     params:
@@ -48,6 +49,7 @@ rule report_data:
         report="<results>/report.json",
     log:
         "<results>/logs/report.log",
+    localrule: True
     conda:
         "../../envs/python.yaml"
     params:
@@ -65,6 +67,7 @@ rule report_pdf:
         pdf="<results>/report.pdf",
     log:
         "<results>/logs/report_pdf.log",
+    localrule: True
     conda:
         "../../envs/python.yaml"
     params:
@@ -82,6 +85,7 @@ rule report_html:
         html="<results>/report.html",
     log:
         "<results>/logs/report_html.log",
+    localrule: True
     conda:
         "../../envs/python.yaml"
     params:
@@ -102,6 +106,7 @@ rule proposal:
         docx="<results>/proposal.docx",
     log:
         "<results>/logs/proposal.log",
+    localrule: True
     conda:
         "../../envs/python.yaml"
     params:

@@ -1,7 +1,7 @@
 """
-Runs the study, block by block, in one job. A repetition that is recorded is not run again, whatever
-happens to this rule: its only output is the list of the records; the records themselves belong to no
-rule, so that Snakemake never deletes one.
+Runs the study, block by block, in one job; on a cluster, each block of what is compared in a job of its own.
+A repetition that is recorded is not run again, whatever happens to this rule: its only output is the list of
+the records; the records themselves belong to no rule, so that Snakemake never deletes one.
 
 REQUIRED INPUTS:
 
@@ -11,28 +11,76 @@ REQUIRED INPUTS:
 
 OUTPUTS:
 
+    part        = <results>/measured/{case}/.../blocks-{first}-{last}.txt: what one job of a cluster measured
     records     = <results>/records.txt, and what it lists, one file a repetition:
                   <results>/records/{case}/{interconnect}/processes-{processes}/
                   oversubscription-{level}/[processes-per-node-{count}/]block-{block}-attempt-{attempt}.json
 """
 
 
-rule measure:
-    """Measuring"""
-    input:
-        prepared=plan.prepared(),
-        references=plan.references(),
-        again=plan.requests(),
-    output:
-        records="<results>/records.txt",
-    log:
-        "<results>/logs/measure.log",
-    conda:
-        "../../envs/python.yaml"
-    threads: workflow.cores
-    params:
-        study=str(plan.study.file),
-        digest=plan.digest,
-        lost=plan.lost_records(),
-    script:
-        "../scripts/measure.py"
+from workflows.jobs import lost_records, measuring_resources, part_digest, part_list, parts, prepared_for
+from workflows.records import TRIES
+
+if plan.cluster and not plan.study.allocation:
+    with one_line_errors():
+        known = parts(plan)
+
+    rule measure_part:
+        """Measuring {wildcards.part}"""
+        input:
+            lambda wildcards: prepared_for(plan, known[wildcards.part].points),
+        output:
+            records="<results>/measured/{part}.txt",
+        wildcard_constraints:
+            part=r".+/blocks-\d+-\d+",
+        log:
+            "<results>/logs/measured/{part}.log",
+        conda:
+            "../../envs/python.yaml"
+        retries: TRIES
+        params:
+            study=str(plan.study.file),
+            digest=lambda wildcards: part_digest(plan, known[wildcards.part]),
+            lost=lambda wildcards: lost_records(plan, known[wildcards.part]),
+        resources:
+            **measuring_resources(plan, known),
+        script:
+            "../scripts/measure.py"
+
+    rule measure:
+        """Listing what the jobs measured"""
+        input:
+            parts=[str(part_list(plan, part)) for part in known],
+        output:
+            records="<results>/records.txt",
+        log:
+            "<results>/logs/measure.log",
+        localrule: True
+        conda:
+            "../../envs/python.yaml"
+        params:
+            study=str(plan.study.file),
+        script:
+            "../scripts/measured.py"
+
+else:
+
+    rule measure:
+        """Measuring"""
+        input:
+            prepared=plan.prepared(),
+            references=plan.references(),
+            again=plan.requests(),
+        output:
+            records="<results>/records.txt",
+        log:
+            "<results>/logs/measure.log",
+        conda:
+            "../../envs/python.yaml"
+        threads: workflow.cores
+        params:
+            study=str(plan.study.file),
+            digest=plan.digest,
+            lost=plan.lost_records(),
+        script:
+            "../scripts/measure.py"

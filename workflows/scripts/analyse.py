@@ -4,14 +4,22 @@ import json
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from analysis.all_tables import make_all_tables
+from analysis.congestion.tables import make_congestion_tables
 from analysis.extrap import write_extrap
-from analysis.network_curves import read_network
+from analysis.importers import read_published
+from analysis.network_curves import network_table, read_details
+from analysis.network_imports import read_imported
+from analysis.network_links import make_links
 from analysis.network_tables import link_rates, make_network_tables
 from analysis.network_text import write_texts
 from analysis.records import TableError, read_runs
 from analysis.request import request_of
 from analysis.tables import write_tables
+from analysis.traffic import make_traffic_tables
+from workflows.congestion import requested_flows, requested_topologies
 
 facts = json.loads(Path(snakemake.input.facts).read_text(encoding="utf-8"))
 folder = Path(snakemake.output.tables)
@@ -19,8 +27,17 @@ try:
     runs = read_runs(snakemake.input.runs, may_be_empty=True)
     write_tables(make_all_tables(runs, request_of(facts)), folder)
     write_extrap(runs, folder / "extrap")
-    network = read_network(runs, folder.parent)
-    write_tables(make_network_tables(network, link_rates(facts)), folder)
-    write_texts(network, folder / "curves")
+    told = read_details(runs, folder.parent)
+    measured = network_table(*told)
+    network = pd.concat([measured, read_imported(snakemake.input.published)], ignore_index=True)
+    published = read_published(snakemake.input.published)
+    write_tables(make_network_tables(network, link_rates(facts, published)), folder)
+    write_tables({"network_links": links} if len(links := make_links(published)) else {}, folder)
+    write_texts(measured, folder / "curves")
+    write_tables({name: table for name, table in make_traffic_tables(*told).items() if len(table)}, folder)
+    if requested := facts.get("congestion"):
+        topologies = requested_topologies(requested, "congestion")
+        flows = requested_flows(requested, topologies, "congestion")
+        write_tables(make_congestion_tables(topologies, flows, requested["matrices"]), folder)
 except TableError as error:
     sys.exit(f"nodeworth: {error}")

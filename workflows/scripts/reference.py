@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from workflows.allocation import this_allocation
 from workflows.machine import end_with_snakemake
 from workflows.plan import make_plan, one_line_errors
 from workflows.prepare import reference_answer
@@ -10,5 +11,6 @@ from workflows.prepare import reference_answer
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
     case = plan.cases[snakemake.wildcards.case]
-    reference = reference_answer(case, Path(snakemake.input.folder), plan.study.limits.run_seconds)
+    nodes = this_allocation(plan, f"reference-{case.name}").nodes if plan.cluster else ()
+    reference = reference_answer(case, Path(snakemake.input.folder), plan.study.limits.run_seconds, nodes)
 Path(snakemake.output.reference).write_text(json.dumps(reference, indent=1) + "\n")

@@ -114,6 +114,12 @@ def jobs_of(pattern: Pattern, processes: int) -> tuple[Job, ...]:
             return (_without_idle(Job("compute", everyone, permutation(name, processes), fixed=True)),)
 
 
+def only(job: Job, process: int) -> Job:
+    """Give a job that has one of its clients, or none where the process is no client of it."""
+    own = job.clients == process
+    return Job(job.name, job.clients[own], job.targets[own] if job.fixed else job.targets, job.fixed)
+
+
 def io_nodes(pattern: Pattern, processes: int) -> Processes:
     """Processes that act as I/O nodes, in ascending order.
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workflows.domain import InputError
 from workflows.traffic.options import Distribution, one_of
-from workflows.traffic.patterns import Job, Processes
+from workflows.traffic.patterns import Job, Processes, only
 
 MESSAGE = np.dtype(
     [
@@ -73,7 +72,11 @@ class Demand:
 
 
 def make_schedule(
-    jobs: Sequence[Job], demands: Mapping[str, Demand], link_mbps: float, seconds: float, seed: int
+    jobs: Sequence[Job],
+    demands: Mapping[str, Demand],
+    link_bytes_per_second: float,
+    seconds: float,
+    seed: int,
 ) -> NDArray[np.void]:
     """All messages that the clients of some jobs issue within a time.
 
@@ -87,8 +90,8 @@ def make_schedule(
         As `workflows.traffic.patterns.jobs_of` gives it.
     demands : mapping of str to Demand
         By the job's name.
-    link_mbps : float
-        Bandwidth that an offered load of 1 stands for, 10^6 bytes/s.
+    link_bytes_per_second : float
+        Bandwidth that an offered load of 1 stands for.
     seconds : float
         Messages are issued from 0 to this time.
     seed : int
@@ -104,7 +107,7 @@ def make_schedule(
     InputError
         For a job without demand, a bad number, or more than `SCHEDULE_LIMIT` messages.
     """
-    for key, value in (("link_mbps", link_mbps), ("seconds", seconds)):
+    for key, value in (("link_bytes_per_second", link_bytes_per_second), ("seconds", seconds)):
         if not 0 < value < math.inf:
             raise InputError(f"{key}: {value}: must be above 0")
     if seed < 0:
@@ -112,7 +115,9 @@ def make_schedule(
     missing = [job.name for job in jobs if job.name not in demands]
     if missing:
         raise InputError(f"demands: nothing for the job '{missing[0]}' (given: {', '.join(demands)})")
-    expected = sum(len(job.clients) * seconds / _mean_interval(demands[job.name], link_mbps) for job in jobs)
+    expected = sum(
+        len(job.clients) * seconds / _mean_interval(demands[job.name], link_bytes_per_second) for job in jobs
+    )
     if expected > SCHEDULE_LIMIT:
         raise InputError(
             f"seconds: {seconds}: would make about {expected:.0f} messages, "
@@ -121,7 +126,7 @@ def make_schedule(
     parts = [np.empty(0, MESSAGE)]
     for place, job in enumerate(jobs):
         demand = demands[job.name]
-        mean_interval = _mean_interval(demand, link_mbps)
+        mean_interval = _mean_interval(demand, link_bytes_per_second)
         for rank, client in enumerate(job.clients):
             targets = job.targets[rank : rank + 1] if job.fixed else job.targets[job.targets != client]
             part = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
@@ -131,9 +136,29 @@ def make_schedule(
     return schedule[np.lexsort((schedule["process"], schedule["seconds"]))]
 
 
-def _mean_interval(demand: Demand, link_mbps: float) -> float:
+def messages_of(
+    process: int,
+    jobs: Sequence[Job],
+    demands: Mapping[str, Demand],
+    link_bytes_per_second: float,
+    seconds: float,
+    seed: int,
+) -> NDArray[np.void]:
+    """Messages of one process: those rows of `make_schedule`'s, without making the others.
+
+    Parameters
+    ----------
+    process : int
+    jobs, demands, link_bytes_per_second, seconds, seed
+        As `make_schedule` takes them.
+    """
+    own = [only(job, process) for job in jobs]
+    return make_schedule(own, demands, link_bytes_per_second, seconds, seed)
+
+
+def _mean_interval(demand: Demand, link_bytes_per_second: float) -> float:
     """Mean seconds between two messages of a client."""
-    return demand.mean_bytes / (demand.offered_load * link_mbps * 1e6)
+    return demand.mean_bytes / (demand.offered_load * link_bytes_per_second)
 
 
 def _messages(
@@ -175,61 +200,3 @@ def _sizes(rng: np.random.Generator, demand: Demand, count: int) -> NDArray[np.i
     if demand.sizes == "uniform":
         return rng.integers(1, 2 * demand.mean_bytes, count)
     return rng.geometric(1 / demand.mean_bytes, count)
-
-
-def mean_flows(jobs: Sequence[Job], demands: Mapping[str, Demand]) -> pd.DataFrame:
-    """Traffic that the jobs offer on average, between which no message and no time is told apart.
-
-    Parameters
-    ----------
-    jobs, demands
-        As `make_schedule` takes them.
-
-    Returns
-    -------
-    DataFrame
-        ``source, destination, load``, one row a job, direction and pair: bytes go from `source` to
-        `destination`, reads thus from the I/O node to its client, at `load` times a link's bandwidth.
-    """
-    parts = []
-    for job in jobs:
-        demand = demands[job.name]
-        if job.fixed:
-            clients, targets = job.clients, job.targets
-            choices = np.ones(len(clients))
-        else:
-            clients, targets = (
-                np.repeat(job.clients, len(job.targets)),
-                np.tile(job.targets, len(job.clients)),
-            )
-            others = len(job.targets) - np.isin(job.clients, job.targets)
-            away = clients != targets
-            clients, targets, choices = clients[away], targets[away], np.repeat(others, others)
-        load = demand.offered_load / choices
-        for source, destination, share in (
-            (clients, targets, demand.write_ratio),
-            (targets, clients, 1 - demand.write_ratio),
-        ):
-            if share > 0:
-                parts.append({"source": source, "destination": destination, "load": load * share})
-    return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
-
-
-def flows_of(schedule: NDArray[np.void], link_mbps: float, seconds: float) -> pd.DataFrame:
-    """Traffic of a schedule, as `mean_flows` gives its mean, one row a pair.
-
-    Parameters
-    ----------
-    schedule : structured array of `MESSAGE`
-    link_mbps, seconds : float
-        As it was made with.
-    """
-    back = ~schedule["write"]
-    pairs = pd.DataFrame(
-        {
-            "source": np.where(back, schedule["destination"], schedule["process"]).astype(np.int64),
-            "destination": np.where(back, schedule["process"], schedule["destination"]).astype(np.int64),
-            "load": schedule["bytes"] / (seconds * link_mbps * 1e6),
-        }
-    )
-    return pairs.groupby(["source", "destination"], as_index=False)["load"].sum()

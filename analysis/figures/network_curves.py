@@ -1,0 +1,272 @@
+"""Latency and bandwidth of network benchmarks against the message size, and how they vary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import formats
+from analysis.figures import style
+from analysis.figures.axes import log_axis
+from analysis.figures.drawing import Drawing, canvas, file_stem
+from analysis.figures.legend import add_legend, legend_entries
+from analysis.figures.sizes import draw_curve, places, size_axis
+from analysis.figures.style import Look
+from analysis.labels import Labels
+from analysis.network_curves import network_parts
+from analysis.network_words import COLLECTIVES, QUANTITIES, benchmark, ordered
+
+PANEL_HEIGHT = 2.3
+SMALL_PANEL = 1.35
+MOST_COLUMNS = 3
+LEAST_PERCENT = 0.1
+"""Spreads below it are drawn there."""
+
+
+class Panel(NamedTuple):
+    """Processes and oversubscription of what shares a panel; None where only imported curves are in it."""
+
+    processes: int | None
+    oversubscription: int | None
+
+    @property
+    def title(self) -> str:
+        """Processes, and the level where it is not 1."""
+        if self.processes is None:
+            return ""
+        count = formats.counted(self.processes, "process", "processes")
+        level = self.oversubscription
+        return f"{count}, oversubscription {level}" if level and level > 1 else count
+
+
+def panels(rows: pd.DataFrame, any_count: bool) -> dict[Panel, pd.DataFrame]:
+    """Part the curves of a benchmark into panels.
+
+    Curves that were measured here share a panel where processes and oversubscription are the same. Imported
+    ones stand beside those of their process count, or beside all.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of one benchmark.
+    any_count : bool
+        Whether imported curves stand in every panel whatever their process count, as for two processes of
+        any number.
+
+    Returns
+    -------
+    dict of Panel to DataFrame
+        Ascending.
+    """
+    imported = rows["imported_from"].notna()
+    own = rows[~imported].groupby(["processes", "oversubscription"])
+    found = {Panel(int(count), int(level)): part for (count, level), part in own}
+    beside: dict[Panel, list[pd.DataFrame]] = {panel: [part] for panel, part in found.items()}
+    for count, part in rows[imported].groupby("processes", dropna=False):
+        known = None if pd.isna(count) else int(count)
+        fitting = [panel for panel in found if any_count or known in (None, panel.processes)]
+        for panel in fitting or [Panel(known, None)]:
+            beside.setdefault(panel, []).append(part)
+    order = sorted(beside, key=lambda panel: (panel.processes or 0, panel.oversubscription or 0))
+    return {panel: pd.concat(beside[panel]) for panel in order}
+
+
+def curve_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw latency and bandwidth against size, a figure a benchmark that is no collective.
+
+    Parameters
+    ----------
+    network : DataFrame
+        As `analysis.network_curves.NETWORK`.
+    labels : Labels
+    looks : mapping of str to Look
+    """
+    sized = _sized(network)
+    names = [name for name in ordered(set(sized["benchmark"])) if name not in COLLECTIVES]
+    return [_curve_figure(name, sized[sized["benchmark"] == name], labels, looks) for name in names]
+
+
+def _sized(network: pd.DataFrame) -> pd.DataFrame:
+    plain = network[["pairs", "source", "part"]].isna().all(axis="columns")
+    return network[plain & network["bytes"].notna()]
+
+
+def _curve_figure(name: str, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+    parts = panels(rows, any_count=True)
+    shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
+    titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
+    about = formats.listed([titles[quantity] for quantity in shown])
+    with mpl.rc_context(style.RC):
+        height = PANEL_HEIGHT * len(parts)
+        figure = canvas(height)
+        caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
+        alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
+        drawing = Drawing(file_stem("network", name, taken=set()), "network", figure, caption, alt)
+        grid = figure.subplots(len(parts), len(shown), sharex=True, sharey="col", squeeze=False)
+        for line, (panel, part) in zip(grid, parts.items(), strict=True):
+            for axes, quantity in zip(line, shown, strict=True):
+                for curve in network_parts(part):
+                    draw_curve(axes, curve, quantity, drawing, labels, looks)
+                axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
+            if len(parts) > 1:
+                line[0].set_title(panel.title, fontweight="bold")
+        for axes, quantity in zip(grid[0], shown, strict=True):
+            log_axis(axes, list(rows[quantity].dropna()))
+        for axes in grid[-1]:
+            axes.set_xlabel("Message size")
+        size_axis(grid[0][0], rows["bytes"])
+        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        figure.set_size_inches(style.WIDTH, height + legend)
+    return drawing
+
+
+def collective_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the time of collectives against size, a row of panels a collective, a column a process count.
+
+    Returns
+    -------
+    list of Drawing
+        One, or none where there is no collective with sizes.
+    """
+    rows = _sized(network)
+    rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
+    if rows.empty:
+        return []
+    names = ordered(set(rows["benchmark"]))
+    parts = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
+    columns = sorted({panel for found in parts.values() for panel in found}, key=lambda one: (one[0] or 0,
+                     one[1] or 0))[:MOST_COLUMNS]  # fmt: skip
+    with mpl.rc_context(style.RC):
+        height = SMALL_PANEL * len(names)
+        width = style.WIDTH if len(columns) > 1 else 0.6 * style.WIDTH
+        figure = canvas(height, width)
+        told = f"Time of collective operations against the message size. {reading_notes(rows)}"
+        alt = f"Time of {formats.listed(map(benchmark, names))} over {_names(rows, labels)} against size."
+        drawing = Drawing("network-collectives", "network", figure, told, alt)
+        grid = figure.subplots(len(names), len(columns), sharex=True, sharey="row", squeeze=False)
+        for line, name in zip(grid, names, strict=True):
+            for axes, panel in zip(line, columns, strict=True):
+                if panel not in parts[name]:
+                    axes.set_axis_off()
+                    continue
+                for curve in network_parts(parts[name][panel]):
+                    draw_curve(axes, curve, "latency_us", drawing, labels, looks)
+                axes.set_title(f"{benchmark(name)}, {panel.title}" if panel.title else benchmark(name))
+            line[0].set_ylabel("Time (µs)")
+            log_axis(line[0], list(rows.loc[rows["benchmark"] == name, "latency_us"]), most=5)
+        for axes in grid[-1]:
+            axes.set_xlabel("Message size")
+        size_axis(grid[0][0], rows["bytes"], narrow=len(columns) > 2)
+        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        figure.set_size_inches(width, height + legend)
+    return [drawing]
+
+
+def variability_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw how the times of a ping-pong and an exchange vary, within a run and from run to run.
+
+    Returns
+    -------
+    list of Drawing
+        One, or none where nothing was run twice.
+    """
+    rows = spreads(network)
+    if rows.empty:
+        return []
+    names = ordered(set(rows["benchmark"]))
+    columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
+    with mpl.rc_context(style.RC):
+        height = 1.7 * len(names)
+        figure = canvas(height)
+        caption = (
+            "Variability of the time of a message. Left: difference of the slowest and the fastest run's "
+            "median, in percent of the median of all runs. Right: 95th percentile over the batches of a run "
+            "less the median, in percent of it. Values below "
+            f"{formats.percent(LEAST_PERCENT)} are drawn there."
+        )
+        drawing = Drawing("network-variability", "network", figure, caption, caption)
+        grid = figure.subplots(len(names), 2, sharex=True, squeeze=False)
+        for line, name in zip(grid, names, strict=True):
+            own = rows[rows["benchmark"] == name]
+            for axes, (column, title) in zip(line, columns.items(), strict=True):
+                for curve in network_parts(own):
+                    _draw_spread(axes, curve, column, drawing, looks)
+                log_axis(axes, list(own[column].clip(lower=LEAST_PERCENT)), most=5)
+                axes.set_title(benchmark(name))
+                axes.set_ylabel(title)
+        for axes in grid[-1]:
+            axes.set_xlabel("Message size")
+        size_axis(grid[0][0], rows["bytes"])
+        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        figure.set_size_inches(style.WIDTH, height + legend)
+    return [drawing]
+
+
+def spreads(network: pd.DataFrame) -> pd.DataFrame:
+    """Rows of ping-pong and exchange of several runs, with how their times spread.
+
+    Parameters
+    ----------
+    network : DataFrame
+        As `analysis.network_curves.NETWORK`.
+
+    Returns
+    -------
+    DataFrame
+        Powers of two alone, with ``between_percent``: slowest less fastest run's median, of their median;
+        and ``within_percent``: 95th percentile over a run's batches less its median, of the latter.
+    """
+    rows = _sized(network)
+    sizes = rows["bytes"].astype("int64")
+    rows = rows[rows["benchmark"].isin(("pingpong", "sendrecv")) & (rows["runs"] > 1)
+                & (sizes & (sizes - 1) == 0)]  # fmt: skip
+    middle = rows["latency_us"]
+    return rows.assign(
+        between_percent=100 * (rows["latency_us_highest_run"] - rows["latency_us_lowest_run"]) / middle,
+        within_percent=100 * (rows["latency_us_p95"] / middle - 1),
+    )
+
+
+def _draw_spread(
+    axes: Axes, rows: pd.DataFrame, column: str, drawing: Drawing, looks: Mapping[str, Look]
+) -> None:
+    first = rows.iloc[0]
+    look = looks[first["interconnect"]]
+    (line,) = axes.plot(
+        places(rows["bytes"]),
+        rows[column].clip(lower=LEAST_PERCENT),
+        color=look.colour,
+        linestyle=style.line_of(first["kind"]),
+        marker=look.marker,
+        markevery=3,
+        markersize=3.2,
+        linewidth=0.9,
+    )
+    drawing.mark(line, first["interconnect"])
+
+
+def reading_notes(rows: pd.DataFrame) -> str:
+    """Say what bands and line styles mean."""
+    said = []
+    if (rows["runs"] > 1).any():
+        said.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")
+    names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
+    kinds = [kind for kind in dict.fromkeys(rows["kind"]) if kind in names]
+    if kinds:
+        lines = formats.listed([f"{names[kind]} lines are {kind}" for kind in kinds])
+        said.append(f"{lines[0].upper()}{lines[1:]}.")
+    if files := list(dict.fromkeys(rows["imported_from"].dropna())):
+        said.append(f"Imported: {formats.listed(files)}.")
+    return " ".join(said)
+
+
+def _names(rows: pd.DataFrame, labels: Labels) -> str:
+    return formats.listed(_labels(rows, labels))
+
+
+def _labels(rows: pd.DataFrame, labels: Labels) -> Iterable[str]:
+    return (entry.label for entry in legend_entries(rows, labels))

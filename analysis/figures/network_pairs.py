@@ -1,0 +1,247 @@
+"""Every pair of processes as a heat map, pairs at once, and what an exchange leaves of the processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from analysis.figures import style
+from analysis.figures.axes import count_axis, log_axis
+from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.legend import add_legend, legend_entries
+from analysis.figures.sizes import places, size_axis
+from analysis.figures.style import Look
+from analysis.formats import counted, number
+from analysis.labels import Labels
+from analysis.network_curves import POINT, pair_matrix
+from analysis.network_words import QUANTITIES, size_text
+
+NUMBERED_RANKS = 16
+"""Processes at most whose pairs have their numbers written in."""
+WIDEST = 2.0
+"""Times the median, or one part of it, at which the colours end."""
+DARK = 0.65
+"""Times below this part of the median have white numbers."""
+WIDE_CELLS = 4
+"""Processes up to which there is room for three digits."""
+TITLE_LETTERS = 30
+MATRIX_INCHES = 1.6
+MOST_COLUMNS = 4
+LINE_HEIGHT = 2.0
+_CURVE = ("case", "interconnect", "kind", "processes", "oversubscription")
+SLOW_FAST = LinearSegmentedColormap.from_list("pairs", [style.COLOURS[0], style.PAPER, style.COLOURS[1]])
+
+
+def matrix_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw every pair as a square of pairs, a figure a message size, a panel an interconnect.
+
+    The smallest size shows the latency, larger ones the bandwidth. Colours tell the time of a message
+    relative to the median over the pairs, so that a slow link shows whatever the interconnect.
+
+    Parameters
+    ----------
+    network : DataFrame
+        As `analysis.network_curves.NETWORK`.
+    labels : Labels
+    looks : mapping of str to Look
+        Not used: the colours are those of times.
+    """
+    rows = network[network["source"].notna() & (network["processes"] > 2)]
+    drawings = []
+    for place, (size, own) in enumerate(rows.groupby("bytes")):
+        quantity = "latency_us" if place == 0 else "bandwidth_MBps"
+        drawings.append(_matrix_figure(int(size), own, quantity, labels))
+    return drawings
+
+
+def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
+    order = labels.sorted_interconnects(rows["interconnect"])
+    rows = rows.assign(place=rows["interconnect"].map(order.index))
+    key = ["processes", "oversubscription", "place", *POINT]
+    squares = [(part.iloc[0], part) for _, part in rows.groupby(key, dropna=False)]
+    columns = min(MOST_COLUMNS, len(squares))
+    lines = -(-len(squares) // columns)
+    title, unit = QUANTITIES[quantity]
+    caption = (
+        f"{title} in {unit} of a ping-pong of {size_text(size)} between every two processes, one pair "
+        "after the other. Colours: time of a message relative to the median over the pairs of a panel; "
+        "orange pairs are slower, blue ones faster."
+    )
+    with mpl.rc_context(style.RC):
+        figure = canvas(lines * (MATRIX_INCHES + 0.5) + 0.6)
+        drawing = Drawing(
+            file_stem("network-pairs", str(size), taken=set()), "network", figure, caption, caption
+        )
+        grid = figure.subplots(lines, columns, squeeze=False)
+        norm = LogNorm(1 / WIDEST, WIDEST)
+        for axes, (first, part) in zip(grid.flat, squares, strict=False):
+            values = pair_matrix(part, quantity).to_numpy(float)
+            times = pair_matrix(part, "latency_us").to_numpy(float)
+            relative = np.clip(times / np.nanmedian(times), 1 / WIDEST, WIDEST)
+            axes.imshow(relative, cmap=SLOW_FAST, norm=norm)
+            _write_numbers(axes, values, relative)
+            _rank_axes(axes, len(values))
+            level = f", {first['oversubscription']} a core" if first["oversubscription"] > 1 else ""
+            name = shortened(labels.interconnect(first["interconnect"], first["kind"]), TITLE_LETTERS, 1)
+            axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=6.5)
+            drawing.mark(axes, first["interconnect"])
+        for axes in grid.flat[len(squares) :]:
+            axes.set_axis_off()
+        bar = figure.colorbar(
+            mpl.cm.ScalarMappable(norm, SLOW_FAST), ax=grid, location="bottom", aspect=60, shrink=0.6
+        )
+        bar.set_label("Time of a message / median over the pairs")
+        ticks = (0.5, 0.7, 1, 1.4, 2)
+        bar.ax.xaxis.set_major_locator(FixedLocator(ticks))
+        bar.ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
+        bar.ax.xaxis.set_minor_locator(NullLocator())
+        bar.outline.set_linewidth(style.RC["axes.linewidth"])
+    return drawing
+
+
+def _write_numbers(axes: Axes, values: np.ndarray, relative: np.ndarray) -> None:
+    if len(values) > NUMBERED_RANKS:
+        return
+    size, digits = min(6.5, 34 / len(values)), 3 if len(values) <= WIDE_CELLS else 2
+    for (down, along), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            colour = style.PAPER if relative[down, along] < DARK else style.INK
+            text = number(value, digits)
+            axes.text(along, down, text, ha="center", va="center", fontsize=size, color=colour)
+
+
+def _rank_axes(axes: Axes, ranks: int) -> None:
+    step = -(-ranks // 8)
+    axes.set_xticks(range(0, ranks, step))
+    axes.set_yticks(range(0, ranks, step))
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.set_xlabel("Process")
+    axes.set_ylabel("Process")
+
+
+def pairs_figures(pairs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        Table ``network_pairs``. Shown are the smallest and the largest message of the points with most pairs.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        One, or none where there never was more than one pair.
+    """
+    if pairs.empty or pairs["pairs"].max() < 2:
+        return []
+    pairs = pairs[pairs.groupby(["processes", "oversubscription"])["pairs"].transform("max") > 1]
+    small, large = int(pairs["bytes"].min()), int(pairs["bytes"].max())
+    shown = {"latency_us": small, "bandwidth_MBps": large}
+    parts = list(pairs.groupby(["processes", "oversubscription"]))
+    with mpl.rc_context(style.RC):
+        height = LINE_HEIGHT * len(parts)
+        figure = canvas(height)
+        caption = (
+            "Pairs of processes that exchange messages at once, the first half of the processes with the "
+            f"second half: time of a message of {size_text(small)}, and bandwidth of all pairs together in "
+            f"both directions at {size_text(large)}, against the number of pairs. Where all pairs share one "
+            "link or core, the bandwidth does not grow."
+        )
+        drawing = Drawing("network-at_once", "network", figure, caption, caption)
+        grid = figure.subplots(len(parts), 2, squeeze=False)
+        for line, ((count, level), part) in zip(grid, parts, strict=True):
+            for axes, (quantity, size) in zip(line, shown.items(), strict=True):
+                own = part[part["bytes"] == size]
+                for _, curve in own.groupby(["interconnect", "kind"], sort=False):
+                    _draw_pairs(axes, curve, quantity, drawing, labels, looks)
+                log_axis(axes, list(own[quantity]))
+                count_axis(axes, list(own["pairs"]), inches=2.6)
+                title, unit = QUANTITIES[quantity]
+                axes.set_ylabel(f"{title} ({unit})")
+                of = f"{counted(count, 'process', 'processes')}, " if len(parts) > 1 else ""
+                at = f", oversubscription {level}" if len(parts) > 1 and level > 1 else ""
+                axes.set_title(f"{of}{size_text(size)}{at}")
+        for axes in grid[-1]:
+            axes.set_xlabel("Pairs at once")
+        legend = add_legend(figure, drawing, legend_entries(pairs, labels), looks, ideal=False)
+        figure.set_size_inches(style.WIDTH, height + legend)
+    return [drawing]
+
+
+def _draw_pairs(
+    axes: Axes,
+    rows: pd.DataFrame,
+    quantity: str,
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    first = rows.iloc[0]
+    look, line = looks[first["interconnect"]], style.line_of(first["kind"])
+    (joined,) = axes.plot(rows["pairs"], rows[quantity], color=look.colour, linestyle=line)
+    drawing.mark(joined, first["interconnect"])
+    title, unit = QUANTITIES[quantity]
+    for row in rows.to_dict("records"):
+        (point,) = axes.plot(
+            row["pairs"], row[quantity], color=look.colour, marker=look.marker, linestyle="none"
+        )
+        lines = [
+            labels.interconnect(row["interconnect"], row["kind"]),
+            f"{counted(row['pairs'], 'pair')} at once",
+            f"{title.lower()} {number(row[quantity])} {unit}",
+        ]
+        drawing.mark(point, row["interconnect"], "\n".join(lines))
+
+
+def availability_figures(table: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+    """Draw the processor's availability during an exchange and its overhead, against the message size.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table ``network_availability``.
+    labels : Labels
+    looks : mapping of str to Look
+    """
+    if table.empty:
+        return []
+    caption = (
+        "Left: share of an exchange's time that the processor has for other work (1: the adapter does it "
+        "all, 0: the processor does). Right: what the exchange adds to work that goes on meanwhile; where "
+        "the spread of the measurement makes it 0 or less, there is no point. Shares outside 0 to 1 are "
+        "drawn at the edge."
+    )
+    with mpl.rc_context(style.RC):
+        figure = canvas(LINE_HEIGHT)
+        drawing = Drawing("network-availability", "network", figure, caption, caption)
+        left, right = figure.subplots(1, 2, sharex=True)
+        for _, rows in table.groupby(list(_CURVE), sort=False):
+            first = rows.iloc[0]
+            look, line = looks[first["interconnect"]], style.line_of(first["kind"])
+            marks = {"color": look.colour, "linestyle": line, "marker": look.marker, "markersize": 3.2}
+            within = rows.assign(availability=rows["availability"].clip(0, 1))
+            over = rows[rows["overhead_us"] > 0]
+            for axes, own, column in ((left, within, "availability"), (right, over, "overhead_us")):
+                (joined,) = axes.plot(places(own["bytes"]), own[column], markevery=2, **marks)
+                drawing.mark(joined, first["interconnect"])
+        left.set_ylim(-0.05, 1.05)
+        left.set_ylabel("Availability")
+        positive = table.loc[table["overhead_us"] > 0, "overhead_us"]
+        if len(positive):
+            log_axis(right, list(positive))
+        right.set_ylabel("Overhead (µs)")
+        size_axis(left, table["bytes"])
+        for axes in (left, right):
+            axes.set_xlabel("Message size")
+        legend = add_legend(figure, drawing, legend_entries(table, labels), looks, ideal=False)
+        figure.set_size_inches(style.WIDTH, LINE_HEIGHT + legend)
+    return [drawing]

@@ -1,0 +1,122 @@
+"""Axes of message sizes, and curves against them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from analysis.figures import style
+from analysis.figures.drawing import Drawing
+from analysis.figures.style import Look
+from analysis.formats import counted, number
+from analysis.labels import Labels
+from analysis.network_words import QUANTITIES, size_text
+
+ZERO = 0.125
+"""Where a message of 0 bytes stands on a logarithmic axis of sizes: far enough from 1 byte for its label."""
+MARKED_POWERS = 3
+"""Every so many powers of two have a marker."""
+SPREAD = 0.18
+"""How much a band covers what is behind it."""
+
+
+def places(sizes: pd.Series) -> np.ndarray:
+    """Places of message sizes on an axis, those of 0 bytes at `ZERO`."""
+    given = sizes.to_numpy(float)
+    return np.where(given == 0, ZERO, given)
+
+
+def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
+    """Make the horizontal axis one of message sizes: log2, ticks at 0 and at round sizes.
+
+    Parameters
+    ----------
+    axes : Axes
+    sizes : Series
+        Bytes that are shown.
+    narrow : bool
+        Whether there is room for a few ticks only.
+    """
+    shown = places(sizes.dropna())
+    low, high = math.log2(shown.min()), math.log2(shown.max())
+    step = 10 if narrow and high - low > 12 else 5 if high - low > 8 else 2
+    powers = [power for power in range(math.ceil(max(low, 0)), math.floor(high) + 1) if power % step == 0]
+    ticks = [*([ZERO] if shown.min() == ZERO else []), *(2.0**power for power in powers)]
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(2 ** (low - 0.5), 2 ** (high + 0.5))
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FixedFormatter([size_text(one) if one >= 1 else "0" for one in ticks]))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def draw_curve(
+    axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: Labels, looks: dict[str, Look]
+) -> None:
+    """Draw a quantity of one curve against the message size, with the range over its runs.
+
+    Parameters
+    ----------
+    axes : Axes
+    rows : DataFrame
+        Of one point of `analysis.network_curves.NETWORK`, sizes rising.
+    quantity : str
+        ``latency_us`` or ``bandwidth_MBps``.
+    drawing : Drawing
+    labels : Labels
+    looks : dict of str to Look
+    """
+    rows = rows[rows[quantity].notna()]
+    if rows.empty:
+        return
+    first = rows.iloc[0]
+    look, at = looks[first["interconnect"]], places(rows["bytes"])
+    middle = rows[quantity].to_numpy(float)
+    (line,) = axes.plot(at, middle, color=look.colour, linestyle=style.line_of(first["kind"]), linewidth=1.0)
+    drawing.mark(line, first["interconnect"])
+    low, high = _range(rows, quantity)
+    if np.any(high > low):
+        band = axes.fill_between(at, low, high, color=look.colour, alpha=SPREAD, linewidth=0)
+        drawing.mark(band, first["interconnect"])
+    for place, row in zip(at, rows.to_dict("records"), strict=True):
+        if _marked(int(row["bytes"])):
+            (point,) = axes.plot(
+                place, row[quantity], color=look.colour, marker=look.marker, linestyle="none", markersize=3.2
+            )
+            drawing.mark(point, row["interconnect"], told(row, quantity, labels))
+
+
+def _marked(size: int) -> bool:
+    return size == 0 or (size & (size - 1) == 0 and (size.bit_length() - 1) % MARKED_POWERS == 0)
+
+
+def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest run; a bandwidth is highest where the time is lowest."""
+    middle = rows[quantity].to_numpy(float)
+    ends = [rows[f"latency_us_{end}_run"].to_numpy(float) for end in ("lowest", "highest")]
+    if quantity == "latency_us":
+        low, high = ends
+    else:
+        low, high = (middle * rows["latency_us"].to_numpy(float) / end for end in reversed(ends))
+    return np.where(np.isnan(low), middle, low), np.where(np.isnan(high), middle, high)
+
+
+def told(row: dict, quantity: str, labels: Labels) -> str:
+    """Say on lines of their own what a point of a curve stands for."""
+    title, unit = QUANTITIES[quantity]
+    count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process', 'processes')}"
+    lines = [
+        labels.interconnect(row["interconnect"], row["kind"]),
+        f"{size_text(row['bytes'])}{count}",
+        f"{title.lower()} {number(row[quantity])} {unit}",
+    ]
+    return "\n".join(lines)
+
+
+def together(values: Sequence[pd.Series]) -> pd.Series:
+    """Values of several columns one after the other, the missing ones left out."""
+    return pd.concat(values, ignore_index=True).dropna()

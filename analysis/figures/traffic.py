@@ -1,0 +1,186 @@
+"""Traffic patterns: accepted against offered load, bandwidth of each process, slowdown of the other job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, shortened
+from analysis.figures.legend import add_legend, legend_entries
+from analysis.figures.style import Look
+from analysis.formats import counted, number
+from analysis.labels import Labels
+from analysis.traffic import with_titles
+
+COLUMNS = 4
+ROW_HEIGHT = 1.35
+TITLE_LETTERS = 24
+
+Draw = Callable[[Axes, pd.DataFrame, Drawing], None]
+
+
+def traffic_figures(
+    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
+) -> list[Drawing]:
+    """Draw every figure of traffic patterns that the tables carry.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Those of `analysis.traffic.TRAFFIC_TABLES` that the study has.
+    labels : Labels
+    looks : mapping of str to Look
+
+    Returns
+    -------
+    list of Drawing
+        Their topic is ``traffic``: loads at every process count; the processes and the slowdown at the
+        largest.
+    """
+    if "traffic" not in tables:
+        return []
+    traffic = with_titles(tables["traffic"])
+    alone = traffic[traffic["pattern"] != "combined"]
+    drawings = [_load_figure(int(count), rows, labels, looks) for count, rows in alone.groupby("processes")]
+    clients = with_titles(tables["traffic_processes"])
+    clients = clients[
+        (clients["pattern"] != "combined") & (clients["processes"] == clients["processes"].max())
+    ]
+    beside = traffic[traffic["slowdown"].notna() & (traffic["processes"] == traffic["processes"].max())]
+    drawings += [_process_figure(clients, labels, looks)] if len(clients) else []
+    return drawings + ([_slowdown_figure(beside, labels, looks)] if len(beside) else [])
+
+
+def _panels(
+    name: str, caption: str, rows: pd.DataFrame, draw: Draw, axis_titles: tuple[str, str], labels: Labels,
+    looks: Mapping[str, Look], share: bool,
+) -> Drawing:  # fmt: skip
+    """A panel a pattern, its interconnects in each."""
+    titles = list(dict.fromkeys(rows["title"]))
+    columns = min(COLUMNS, len(titles))
+    lines = -(-len(titles) // columns)
+    with mpl.rc_context(style.RC):
+        height = ROW_HEIGHT * lines + 0.15
+        width = max(style.WIDTH * columns / COLUMNS, 0.6 * style.WIDTH)
+        figure = canvas(height, width)
+        drawing = Drawing(name, "traffic", figure, caption, caption)
+        grid = figure.subplots(lines, columns, sharex=True, sharey=share, squeeze=False)
+        for axes, title in zip(grid.flat, titles, strict=False):
+            draw(axes, rows[rows["title"] == title], drawing)
+            axes.set_title(shortened(title, TITLE_LETTERS))
+        for axes in grid.flat[len(titles) :]:
+            axes.set_axis_off()
+        for place, axes in enumerate(grid.flat[: len(titles)]):
+            if place + columns >= len(titles):
+                axes.set_xlabel(axis_titles[0])
+                axes.tick_params(labelbottom=True)
+            if place % columns == 0:
+                axes.set_ylabel(axis_titles[1])
+        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        figure.set_size_inches(width, height + legend)
+    return drawing
+
+
+def _load_figure(count: int, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+    caption = (
+        f"Accepted against offered load on {counted(count, 'process', 'processes')}, pattern by pattern: "
+        "bytes a second of a process over those of its link. The grey line is all that is offered."
+    )
+    if (rows["runs"] > 1).any():
+        caption += " Bands reach from the lowest to the highest run."
+
+    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
+        highest = float(rows["offered_load"].max())
+        axes.plot([0, highest], [0, highest], color=style.IDEAL, linewidth=0.8)
+        for (name, kind), curve in own.groupby(["interconnect", "kind"], sort=False):
+            _draw(axes, curve, ("offered_load", "accepted_load"), (name, kind), drawing, labels, looks)
+            ends = (curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest"))
+            band = axes.fill_between(
+                curve["offered_load"], *ends, color=looks[name].colour, alpha=0.18, linewidth=0
+            )
+            drawing.mark(band, name)
+        axes.set_xlim(0, 1.05 * highest)
+        axes.set_ylim(0, 1.05 * max(highest, float(rows["accepted_load"].max())))
+
+    titles = ("Offered load", "Accepted load")
+    return _panels(f"traffic-load-{count}", caption, rows, draw, titles, labels, looks, share=True)
+
+
+def _draw(
+    axes: Axes,
+    rows: pd.DataFrame,
+    columns: tuple[str, str],
+    of: tuple[str, str],
+    drawing: Drawing,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> None:
+    """Draw a curve with its points, whose values are told on hover."""
+    name, kind = of
+    look, (along, up) = looks[name], columns
+    (line,) = axes.plot(
+        rows[along], rows[up].astype(float), color=look.colour, linestyle=style.line_of(kind), linewidth=1.0
+    )
+    drawing.mark(line, name)
+    for row in rows.to_dict("records"):
+        if pd.isna(row[up]):
+            continue
+        (point,) = axes.plot(
+            row[along], row[up], color=look.colour, marker=look.marker, markersize=3.2, linestyle="none"
+        )
+        said = f"{along.replace('_', ' ')} {number(row[along])}: {up.replace('_', ' ')} {number(row[up])}"
+        drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{row['title']}\n{said}")
+
+
+def _process_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+    """Bandwidth of every process at the highest offered load of its pattern."""
+    highest = rows.groupby("title")["offered_load"].transform("max")
+    rows = rows[rows["offered_load"] == highest]
+    count = int(rows["processes"].iloc[0])
+    caption = (
+        f"Bandwidth that was accepted of each of {counted(count, 'process', 'processes')} at the highest "
+        "offered load. A level line is fair; a process without a point sends nothing in the pattern."
+    )
+
+    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
+        for (name, _), part in own.groupby(["interconnect", "kind"], sort=False):
+            look = looks[name]
+            (points,) = axes.plot(
+                part["process"].astype(int),
+                part["accepted_MBps"],
+                color=look.colour,
+                marker=look.marker,
+                markersize=2.2,
+                linestyle="none",
+            )
+            drawing.mark(points, name)
+        axes.set_ylim(0, 1.1 * max(float(own["accepted_MBps"].max()), 1e-9))
+        axes.set_xlim(-1, count)
+
+    titles = ("Process", "Accepted (MB/s)")
+    return _panels("traffic-processes", caption, rows, draw, titles, labels, looks, share=False)
+
+
+def _slowdown_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+    """Slowdown of the compute job beside the I/O job, at the compute job's highest load."""
+    rows = rows[rows["offered_load"] == rows["offered_load"].max()]
+    count = int(rows["processes"].iloc[0])
+    caption = (
+        f"Slowdown of a compute job beside an I/O job on {counted(count, 'process', 'processes')} together: "
+        "its accepted bandwidth alone over that beside the I/O job (1: none), against the I/O job's offered "
+        "load, by the placement of the I/O nodes."
+    )
+
+    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
+        axes.axhline(1, color=style.IDEAL, linewidth=0.8)
+        for of, curve in own.groupby(["interconnect", "kind"], sort=False):
+            _draw(axes, curve, ("beside_load", "slowdown"), of, drawing, labels, looks)
+        axes.set_ylim(0, 1.1 * max(1.0, float(rows["slowdown"].max())))
+        axes.set_xlim(0, 1.1 * float(rows["beside_load"].max()))
+
+    titles = ("Load of the I/O job", "Slowdown")
+    return _panels("traffic-slowdown", caption, rows, draw, titles, labels, looks, share=True)

@@ -1,0 +1,104 @@
+"""Published figures of one kind of link at several rates, over several media, paths and interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from analysis.formats import THIN, exact, is_missing, number
+from analysis.schemas import NOTE, POSITIVE, TEXT, table_schema, validated
+
+LINKS = table_schema(
+    "network_links",
+    rate=TEXT,
+    medium=NOTE,
+    path=NOTE,
+    bidirectional_Gbps=POSITIVE,
+    latency_us=POSITIVE,
+    source=NOTE,
+)
+"""One row a rate, medium and path or interface, as published: the highest bandwidth of both directions
+together, 10^9 bits per second, and the lowest latency."""
+
+QUANTITIES = {"max bidirectional bandwidth": "bidirectional_Gbps", "min latency": "latency_us"}
+"""Column of each published quantity that can be compared."""
+
+ALTERNATIVES = (
+    ("rate", ()),
+    ("medium", ()),
+    ("path", ("switched", "back to back")),
+    ("path", ("verbs", "ipoib")),
+)
+"""What links are compared by: a column, and the values between which it is a choice (none: any two)."""
+
+_NAMES = {"verbs": "verbs", "ipoib": "IPoIB"}
+
+
+def make_links(published: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Gather statements about links into a row each.
+
+    Parameters
+    ----------
+    published : mapping of str to DataFrame
+        As `analysis.importers.read_published` gives it; read is ``link_statements``.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `LINKS`, in the order of the statements; without rows where there are none.
+    """
+    rows = published.get("link_statements")
+    rows = None if rows is None else rows[rows["quantity"].isin(QUANTITIES)]
+    if rows is None or rows.empty:
+        return validated(LINKS, pd.DataFrame())
+    key = ["rate", "medium", "path", "source"]
+    wide = rows.assign(column=rows["quantity"].map(QUANTITIES))
+    wide = wide.groupby([*key, "column"], dropna=False, sort=False)["value"].first().unstack("column")
+    return validated(LINKS, wide.reset_index())
+
+
+def link_name(row: Mapping) -> str:
+    """Name a link by what was said of it: ``QDR, fiber, IPoIB``."""
+    parts = [row[key] for key in ("rate", "medium", "path") if not is_missing(row[key])]
+    return ", ".join(_NAMES.get(part, part) for part in parts)
+
+
+def link_sentences(links: pd.DataFrame) -> list[str]:
+    """Compare links that differ in one thing only: their rate, medium, path, or interface.
+
+    Parameters
+    ----------
+    links : DataFrame
+        Columns of `LINKS`.
+    """
+    return list(dict.fromkeys(_comparisons(links)))
+
+
+def _comparisons(links: pd.DataFrame) -> Iterator[str]:
+    rows = links.to_dict("records")
+    for column, choice in ALTERNATIVES:
+        others = [key for key in ("rate", "medium", "path") if key != column]
+        for place, one in enumerate(rows):
+            for other in rows[place + 1 :]:
+                same = all(_equal(one[key], other[key]) for key in others)
+                named = not (is_missing(one[column]) or is_missing(other[column]))
+                chosen = not choice or {one[column], other[column]} == set(choice)
+                if same and named and chosen and one[column] != other[column]:
+                    yield _compared(one, other)
+
+
+def _equal(one: object, other: object) -> bool:
+    return one == other or (is_missing(one) and is_missing(other))
+
+
+def _compared(one: Mapping, other: Mapping) -> str:
+    """Both bandwidths and latencies, the faster link first."""
+    first, second = sorted((one, other), key=lambda row: -row["bidirectional_Gbps"])
+    return (
+        f"{link_name(first)} against {link_name(second)}: {exact(first['bidirectional_Gbps'])} against "
+        f"{exact(second['bidirectional_Gbps'])}{THIN}Gbit/s in both directions, "
+        f"{number(first['bidirectional_Gbps'] / second['bidirectional_Gbps'])} times; latency "
+        f"{exact(first['latency_us'])} against {exact(second['latency_us'])}{THIN}µs, "
+        f"{number(first['latency_us'] / second['latency_us'])} times."
+    )

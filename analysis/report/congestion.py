@@ -1,0 +1,161 @@
+"""The section on route load: what topologies can accept of patterns of traffic, and where they collide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING, counted, exact, is_missing, listed, number
+from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+
+HOW = (
+    "Route load is arithmetic: the bytes that the routes of a topology bring to each link and switch, where "
+    "every process offers what its link can carry. It knows no time, no buffers and no flow control. The "
+    "bound is 1 / the highest load of a link: no more of the offered traffic can be accepted. Deterministic "
+    "routing has one route to a destination; the bound in brackets is that of traffic divided evenly over "
+    "all shortest routes, which adaptive routing reaches at best."
+)
+PER_NODE = "MB/s per node"
+"""Unit of published statements that stand beside a bound."""
+
+
+def congestion(content: Content) -> Section | None:
+    """Bounds of accepted traffic, conflicts of permutations and congestion matrices, where asked for."""
+    if "congestion" not in content.tables:
+        return None
+    bounds = content.tables["congestion"]
+    said = [
+        sentence
+        for title, rows in bounds.groupby("topology", sort=False)
+        for sentence in _conflict_sentences(title, rows)
+    ]
+    blocks = [paragraph(HOW), bullets(said), _bounds_table(bounds, content), *content.figures("congestion")]
+    return section("congestion", "Route load and congestion", blocks, not content.runs.empty)
+
+
+def _conflict_sentences(title: str, rows: pd.DataFrame) -> list[str]:
+    """Say which permutations are free of conflict, and what the worst one loads."""
+    rows = rows[rows["permutation"]]
+    if rows.empty:
+        return []
+    said = []
+    place = f"{title}, {counted(rows['nodes'].iloc[0], 'node')}"
+    for routing, own in rows.groupby("routing", sort=False):
+        words = "deterministic routing" if routing == "deterministic" else "traffic divided evenly"
+        free, others = own[own["free_of_conflict"]], own[~own["free_of_conflict"]]
+        if others.empty:
+            said.append(f"{place}, {words}: every permutation shown is free of conflict.")
+            continue
+        worst = others["highest_link_load"].max()
+        most = others[others["highest_link_load"] > worst * (1 - 1e-9)]
+        names = listed(map(_plain, free["pattern"])) or "none"
+        said.append(
+            f"{place}, {words}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
+            f"{listed(map(_plain, most['pattern'])).capitalize()} "
+            f"{'loads' if len(most) == 1 else 'load'} a link {number(worst)} times, so that at most "
+            f"{formats.percent(100 / worst)} can be accepted."
+        )
+    return said
+
+
+def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
+    columns = [
+        column("Pattern", "left"),
+        column("Most loaded link"),
+        column("Bound"),
+        column("Free of conflict", "left"),
+        column("Accepted, measured", "left"),
+        column("Published (MB/s a node)", "left"),
+    ]
+    groups = {}
+    for (title, nodes), rows in bounds.groupby(["topology", "nodes"], sort=False):
+        groups[f"{title}, {counted(nodes, 'node')}"] = [
+            row(_cells(pattern, own.set_index("routing"), title, int(nodes), content))
+            for pattern, own in rows.groupby("pattern", sort=False)
+        ]
+    caption = (
+        "What can be accepted of the offered traffic, as a share; in brackets where all shortest routes "
+        "share the traffic and the figure differs. Beside it, what was accepted at the highest load on as "
+        "many processes, and what was published of the topology: links, buffers and hosts set limits of "
+        "their own."
+    )
+    return table(caption, columns, groups)
+
+
+def _cells(pattern: str, rows: pd.DataFrame, title: str, nodes: int, content: Content) -> list[str]:
+    fixed, spread = rows.loc["deterministic"], rows.loc["spread"]
+    told = []
+    for key in ("highest_link_load", "accepted_bound"):
+        one, other = number(fixed[key]), number(spread[key])
+        told.append(one if one == other else f"{one} ({other})")
+    free = _yes(fixed["free_of_conflict"], spread["free_of_conflict"]) if fixed["permutation"] else MISSING
+    return [
+        _plain(pattern),
+        *told,
+        free,
+        _measured(pattern, nodes, content),
+        _published(pattern, title, nodes, content),
+    ]
+
+
+def _yes(fixed: bool, spread: bool) -> str:
+    one, other = ("yes" if free else "no" for free in (fixed, spread))
+    return one if one == other else f"{one} ({other})"
+
+
+def _measured(pattern: str, nodes: int, content: Content) -> str:
+    """Accepted load at the highest offered load on as many processes, by interconnect."""
+    traffic = content.tables.get("traffic")
+    if traffic is None:
+        return ""
+    name, *options = pattern.split(", ")
+    rows = traffic[
+        (traffic["pattern"] == name) & (traffic["processes"] == nodes) & traffic["beside_load"].isna()
+    ]
+    for option in options:
+        rows = rows[
+            (rows[["io_mapping", "application_mapping", "destinations"]] == option).any(axis="columns")
+        ]
+    rows = rows[rows["offered_load"] == rows["offered_load"].max()]
+    best = rows.groupby(["interconnect", "kind"], sort=False)["accepted_load"].median()
+    return listed(f"{number(load, 2)} {content.labels.interconnect(*of)}" for of, load in best.items())
+
+
+def _published(pattern: str, title: str, nodes: int, content: Content) -> str:
+    """Bandwidths of the pattern that were published of the topology, as they were stated."""
+    statements = content.published.get("network_statements")
+    if statements is None or content.facts["congestion"].get("published") != title:
+        return ""
+    name = pattern.partition(",")[0]
+    rows = statements[(statements["unit"] == PER_NODE)]
+    told = [
+        f"{exact(one['value'])}{_qualified(one['quantity'])}"
+        for one in rows.to_dict("records")
+        if name in _words(one) and _nodes(one) in (None, nodes)
+    ]
+    return listed(told, "to") if len(told) == 2 else listed(told)
+
+
+def _words(statement: Mapping) -> set[str]:
+    """What a statement is about: its experiment, and the parts of its condition."""
+    condition = "" if is_missing(statement["condition"]) else statement["condition"]
+    return {part.strip().replace("-", "_") for part in [statement["experiment"], *condition.split(",")]}
+
+
+def _nodes(statement: Mapping) -> int | None:
+    found = re.search(r"(\d+) nodes", "" if is_missing(statement["condition"]) else statement["condition"])
+    return int(found[1]) if found else None
+
+
+def _qualified(quantity: str) -> str:
+    """What a quantity says of its value: lowest, highest, less than."""
+    found = re.search(r"(lowest|highest|less than|about)", quantity)
+    return f" ({found[1]})" if found else ""
+
+
+def _plain(pattern: str) -> str:
+    return pattern.replace("_", " ")

@@ -1,0 +1,118 @@
+"""What the interconnects are made of, and in what those that are compared differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from analysis import formats
+from analysis.formats import MISSING, listed
+from analysis.labels import Labels
+from analysis.report.blocks import Block, bullets, column, row, table
+from analysis.report.content import Content
+
+TITLES = {
+    "mpi": ("MPI library", ""),
+    "link_mbps": ("Link rate", "Mbit/s"),
+    "transport": ("Transport", ""),
+    "mtu": ("MTU", "bytes"),
+    "cable": ("Cable", ""),
+    "path": ("Path", ""),
+}
+"""Title and unit of the factors that have a name; others are told by the key of the interconnect's file."""
+
+WORDS = {
+    "transport": {
+        "rc": "reliable connection (RC)",
+        "uc": "unreliable connection (UC)",
+        "ud": "unreliable datagram (UD)",
+        "tcp": "TCP",
+        "udp": "UDP",
+        "memory": "shared memory",
+    },
+    "path": {"back_to_back": "back to back"},
+}
+
+Factors = Mapping[str, Any]
+
+
+def factor_blocks(content: Content) -> list[Block]:
+    """Tabulate what the interconnects that ran are made of; list in what each differs from its baseline."""
+    known = content.facts.get("interconnects", {})
+    present = content.labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
+    told = {name: known[name]["factors"] for name in present if known.get(name, {}).get("factors")}
+    if not told:
+        return []
+    keys = [key for key in TITLES if any(key in factors for factors in told.values())]
+    columns = [column("Interconnect", "left"), *(column(_head(key), "left") for key in keys)]
+    rows = [
+        row([content.labels.interconnect(name), *(_value(key, factors) for key in keys)], "", name)
+        for name, factors in told.items()
+    ]
+    blocks = [table("What the interconnects are made of.", columns, {"": rows})]
+    baselines = content.facts.get("study", {}).get("baselines", [])
+    kinds = {name: known[name].get("kind") for name in told}
+    if said := differences(told, kinds, baselines, content.labels):
+        blocks.append(bullets(said, "In what compared interconnects differ, by their files"))
+    return blocks
+
+
+def differences(
+    factors: Mapping[str, Factors],
+    kinds: Mapping[str, str | None],
+    baselines: Sequence[str],
+    labels: Labels,
+) -> list[str]:
+    """Say in what interconnects of one kind differ from their baselines.
+
+    Parameters
+    ----------
+    factors : mapping
+        By interconnect: the factors in `TITLES` and others, by key.
+    kinds : mapping
+        Kind of each interconnect.
+    baselines : sequence of str
+    labels : Labels
+
+    Returns
+    -------
+    list of str
+        A sentence a pair. Settings are not told where the MPI libraries differ, since each has its own.
+    """
+    said = []
+    for one, two in combinations(sorted(factors, key=lambda name: name not in baselines), 2):
+        if one not in baselines or kinds[one] != kinds[two]:
+            continue
+        keys = [
+            key
+            for key in dict.fromkeys([*TITLES, *factors[two], *factors[one]])
+            if factors[one].get(key) != factors[two].get(key)
+        ]
+        if "mpi" in keys:
+            keys = [key for key in keys if not key.startswith("launch.")]
+        told = listed(_difference(key, factors[two], factors[one]) for key in keys)
+        what = f"differs from {labels.interconnect(one)} in {told or 'nothing that their files tell'}"
+        said.append(f"{labels.interconnect(two)} {what}.")
+    return said
+
+
+def _difference(key: str, one: Factors, two: Factors) -> str:
+    title, unit = TITLES.get(key, (key, ""))
+    title = title if title[:2].isupper() else title[0].lower() + title[1:]
+    values = listed(_value(key, factors, "not told") for factors in (one, two))
+    return f"{title} ({values}{f' {unit}' if unit else ''})"
+
+
+def _head(key: str) -> str:
+    title, unit = TITLES[key]
+    return f"{title} ({unit})" if unit else title
+
+
+def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
+    value = factors.get(key)
+    if value is None:
+        return missing
+    if key in ("link_mbps", "mtu"):
+        return formats.number(value) if value % 1 else formats.whole(int(value))
+    return WORDS.get(key, {}).get(value, str(value))

@@ -1,0 +1,337 @@
+"""The sections on what the interconnects can do: curves, pairs, processor, collectives, published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from analysis import formats, network_links, network_sentences
+from analysis.formats import MISSING, fixed, is_missing, number
+from analysis.network_words import COLLECTIVES, benchmark, ordered, size_text
+from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+
+HOW = (
+    "Latency is half a round trip of a ping-pong, the time of an exchange in both directions, or that of a "
+    "collective operation; bandwidth counts the bytes of all messages under way. Curves are medians over the "
+    "batches of a run and over runs. N/2 is the size that reaches half of the peak. Measured, emulated, "
+    "simulated and published curves are told apart and never compared with each other."
+)
+
+
+def network(content: Content) -> list[Section]:
+    """What the interconnects can do, of a study that measures or imports network curves."""
+    if "network" not in content.tables:
+        return []
+    made = [_point_to_point(content), _pairs(content), _processor(content), _collectives(content)]
+    return [one for one in made if one]
+
+
+def _figures(content: Content, *names: str) -> list[Block]:
+    return [one for one in content.figures("network") if one["name"].startswith(names)]
+
+
+def _of(content: Content, name: str) -> pd.DataFrame:
+    return content.tables.get(name, pd.DataFrame())
+
+
+def _point_to_point(content: Content) -> Section | None:
+    curves, labels = content.tables["network"], content.labels
+    heads, crossings = _of(content, "network_headlines"), _of(content, "network_crossings")
+    own = content.runs[content.runs["case"].isin(curves["case"])]
+    said = network_sentences.pressure_sentences(own)
+    if len(heads):
+        said += network_sentences.headline_sentences(heads, labels)
+        said += network_sentences.loss_sentences(heads, labels)
+    if len(crossings):
+        said += network_sentences.crossing_sentences(crossings, labels)
+    names = [name for name in ordered(set(curves["benchmark"])) if name not in COLLECTIVES]
+    blocks: list[Block] = [bullets(said)] if said else []
+    blocks += _figures(content, *(f"network-{name}" for name in names if name in _single(curves)))
+    if len(heads):
+        blocks.append(_headline_table(heads, content))
+    if len(crossings):
+        blocks.append(_crossing_table(crossings, content))
+    if varying := _figures(content, "network-variability"):
+        blocks.append(bullets(network_sentences.variability_sentences(curves, labels), "From run to run"))
+        blocks += varying
+    if not blocks:
+        return None
+    return section("network", "What the interconnects can do", [paragraph(HOW), *blocks], bool(content.cases))
+
+
+def _single(curves: pd.DataFrame) -> set[str]:
+    """Benchmarks that are a curve against size, without pairs or parts."""
+    plain = curves[["pairs", "source", "part"]].isna().all(axis="columns")
+    return set(curves.loc[plain, "benchmark"])
+
+
+def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
+    columns = [
+        column("Interconnect", "left"),
+        column("Latency (µs)"),
+        column("Peak (MB/s)"),
+        column("at"),
+        column("% of link"),
+        column("N/2"),
+        column("Loses from"),
+        column("Another protocol from", "left"),
+    ]
+    groups = {
+        _group(name, count, level): [_headline_row(line, content) for line in rows.to_dict("records")]
+        for (name, count, level), rows in heads.groupby(
+            ["benchmark", "processes", "oversubscription"], dropna=False, sort=False
+        )
+    }
+    caption = (
+        "Headline numbers, among 0 bytes and the powers of two. Protocols: sizes at which the time is 25 % "
+        "or more above what the sizes before let expect."
+    )
+    if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
+        caption += (
+            " An emulated link lets the first packets of a burst pass undelayed: hence more than 100 % at "
+            "some KiB."
+        )
+    return table(caption, columns, groups)
+
+
+def _group(name: str, count: float, level: float) -> str:
+    text = benchmark(name)
+    if not is_missing(level):
+        text += f", {formats.counted(int(count), 'process', 'processes')}"
+        return f"{text}, oversubscription {int(level)}" if level > 1 else text
+    return f"{text}, imported"
+
+
+def _headline_row(line: Mapping, content: Content) -> dict:
+    switches = "" if is_missing(line["switches"]) else line["switches"]
+    cells = [
+        content.labels.interconnect(line["interconnect"], line["kind"]),
+        number(line["latency_us"]),
+        number(line["peak_MBps"]),
+        size_text(line["peak_bytes"]),
+        MISSING if is_missing(line["percent_of_link"]) else fixed(line["percent_of_link"], 0),
+        MISSING if is_missing(line["half_peak_bytes"]) else size_text(round(line["half_peak_bytes"])),
+        size_text(line["loses_from_bytes"]),
+        ", ".join(size_text(int(size)) for size in switches.split()) or MISSING,
+    ]
+    return row(cells, "", line["interconnect"])
+
+
+def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
+    labels = content.labels
+    columns = [column("Faster", "left"), column("than", "left"), column("from", "left")]
+    key = ["benchmark", "processes", "oversubscription"]
+    groups = {}
+    places = {name: place for place, name in enumerate(ordered(set(crossings["benchmark"])))}
+    crossings = crossings.sort_values("benchmark", key=lambda names: names.map(places), kind="stable")
+    for place, rows in crossings.groupby(key, dropna=False, sort=False):
+        groups[_group(*place)] = [
+            row(
+                [
+                    labels.interconnect(name, kind),
+                    labels.interconnect(other, kind),
+                    formats.listed(size_text(size) for size in found["from_bytes"]),
+                ],
+                "",
+                name,
+            )
+            for (name, other, kind), found in rows.groupby(
+                ["interconnect", "other_interconnect", "kind"], sort=False
+            )
+        ]
+    return table("Sizes at which an interconnect overtakes another of the same kind.", columns, groups)
+
+
+def _pairs(content: Content) -> Section | None:
+    curves, labels, at_once = content.tables["network"], content.labels, _of(content, "network_pairs")
+    figures = _figures(content, "network-pairs", "network-at_once")
+    said = network_sentences.slow_pair_sentences(curves, labels)
+    said += network_sentences.contention_sentences(at_once, labels) if len(at_once) else []
+    blocks = [bullets(said)] if said else []
+    return section("network-pairs", "Every pair, and pairs at once", [*blocks, *figures])
+
+
+def _processor(content: Content) -> Section | None:
+    rows = _of(content, "network_availability")
+    if rows.empty:
+        return None
+    said = network_sentences.availability_sentences(rows, content.labels)
+    columns = [
+        column("Message", "left"),
+        column("Exchange (µs)"),
+        column("Overhead (µs)"),
+        column("Availability (%)"),
+    ]
+    groups = {
+        content.labels.interconnect(name, kind): [
+            row(
+                [
+                    size_text(line["bytes"]),
+                    number(line["exchange_us"]),
+                    number(line["overhead_us"]),
+                    fixed(100 * line["availability"], 0),
+                ],
+                "",
+                name,
+            )
+            for line in own[own["bytes"].isin(_few(own["bytes"]))].to_dict("records")
+        ]
+        for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False)
+    }
+    shown = table("What an exchange leaves of the processor.", columns, groups)
+    blocks = [bullets(said), *_figures(content, "network-availability"), shown]
+    return section("network-processor", "What communication takes of the processor", blocks)
+
+
+def _few(sizes: pd.Series) -> list[int]:
+    """A handful of sizes from the smallest to the largest."""
+    known = sorted(set(sizes))
+    step = max(1, (len(known) - 1) // 5)
+    return [*known[:-1:step], known[-1]]
+
+
+def _collectives(content: Content) -> Section | None:
+    rows = content.tables["network"]
+    rows = rows[rows["benchmark"].isin(COLLECTIVES)]
+    if rows.empty:
+        return None
+    blocks = [
+        bullets(network_sentences.collective_sentences(rows, content.labels)),
+        *_figures(content, "network-collectives"),
+    ]
+    if len(sized := rows[rows["bytes"].notna()]):
+        blocks.append(_collective_table(sized, content))
+    if len(barriers := rows[rows["bytes"].isna()]):
+        blocks.append(_barrier_table(barriers, content))
+    return section("network-collectives", "Collective operations", blocks)
+
+
+def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
+    """Times of collectives at a handful of sizes."""
+    few = sorted(_few(rows["bytes"]))
+    columns = [column("Interconnect", "left"), *(column(size_text(size)) for size in few)]
+    groups = {}
+    for name in ordered(set(rows["benchmark"])):
+        own = rows[rows["benchmark"] == name]
+        for (count, level), part in own.groupby(["processes", "oversubscription"], dropna=False):
+            lines = []
+            for (interconnect, kind), curve in part.groupby(["interconnect", "kind"], sort=False):
+                times = curve.groupby("bytes")["latency_us"].first()
+                cells = [number(times.get(size)) for size in few]
+                lines.append(row([content.labels.interconnect(interconnect, kind), *cells], "", interconnect))
+            groups[_group(name, count, level)] = lines
+    return table("Times of collective operations in µs, by the message size.", columns, groups)
+
+
+def _barrier_table(rows: pd.DataFrame, content: Content) -> Block:
+    columns = [column("Interconnect", "left")]
+    columns += [column(title) for title in ("Time (µs)", "Fastest run", "Slowest run")]
+    groups = {
+        _group(name, count, level): [
+            row(
+                [
+                    content.labels.interconnect(line["interconnect"], line["kind"]),
+                    *(number(line[f"latency_us{end}"]) for end in ("", "_lowest_run", "_highest_run")),
+                ],
+                "",
+                line["interconnect"],
+            )
+            for line in own.to_dict("records")
+        ]
+        for (name, count, level), own in rows.groupby(
+            ["benchmark", "processes", "oversubscription"], dropna=False, sort=False
+        )
+    }
+    return table("Operations without a message size.", columns, groups)
+
+
+def published_networks(content: Content) -> Section | None:
+    """Published figures of networks that are no curve: summaries, peaks and statements."""
+    blocks: list[Block] = []
+    if len(links := _of(content, "network_links")):
+        blocks += [bullets(network_links.link_sentences(links)), *content.figures("network_links")]
+    for name, make in _PUBLISHED.items():
+        if name in content.published:
+            blocks.append(make(content.published[name], content))
+    return section("network-published", "Published figures of networks", blocks) if blocks else None
+
+
+def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
+    columns = [
+        column("Interconnect", "left"),
+        column("Interface", "left"),
+        column("Latency (µs)"),
+        column("Peak (MB/s)"),
+        column("Note", "left"),
+    ]
+    lines = []
+    for one in rows.to_dict("records"):
+        high = one["latency_us_high"]
+        latency = MISSING if is_missing(one["latency_us"]) else formats.exact(one["latency_us"])
+        cells = [
+            content.labels.interconnect(one["interconnect"], "published"),
+            one["api"],
+            latency if is_missing(high) else f"{latency}–{formats.exact(high)}",
+            MISSING if is_missing(one["peak_Mbps"]) else formats.exact(one["peak_Mbps"] / 8),
+            "" if is_missing(one["note"]) else one["note"],
+        ]
+        lines.append(row(cells, "", one["interconnect"]))
+    return table(f"Summaries. {_from(rows)}", columns, {"": lines})
+
+
+def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
+    columns = [
+        column("Interconnect", "left"),
+        column("Link (MB/s)"),
+        column("One direction (MB/s)"),
+        column("% of link"),
+        column("Both directions (MB/s)"),
+        column("% of both"),
+    ]
+    keys = ("link_peak_unidirectional_MBps", "max_unidirectional_MBps", "unidirectional_percent_of_peak",
+            "max_bidirectional_MBps", "bidirectional_percent_of_peak")  # fmt: skip
+    lines = [
+        row(
+            [
+                content.labels.interconnect(one["interconnect"], "published"),
+                *(formats.exact(one[key]) for key in keys),
+            ],
+            "",
+            one["interconnect"],
+        )
+        for one in rows.to_dict("records")
+    ]
+    return table(f"Peaks. {_from(rows)}", columns, {"": lines})
+
+
+def _statements(rows: pd.DataFrame, content: Content) -> Block:
+    """What was published under which condition, as it was said."""
+    del content
+    conditions = [key for key in ("experiment", "rate", "condition", "medium", "path") if key in rows]
+    columns = [*(column(key.capitalize(), "left") for key in conditions), column("Quantity", "left")]
+    columns += [column("Value"), column("Unit", "left")]
+    lines = [
+        row(
+            [
+                *("" if is_missing(one[key]) else one[key] for key in (*conditions, "quantity")),
+                formats.exact(one["value"]),
+                "" if is_missing(one["unit"]) else one["unit"],
+            ]
+        )
+        for one in rows.to_dict("records")
+    ]
+    return table(f"Statements. {_from(rows)}", columns, {"": lines})
+
+
+def _from(rows: pd.DataFrame) -> str:
+    return f"Published, from {formats.listed(dict.fromkeys(rows['source']))}."
+
+
+_PUBLISHED: Mapping[str, Callable[[pd.DataFrame, Content], Block]] = {
+    "network_summary": _summary_table,
+    "network_peaks": _peaks_table,
+    "link_statements": _statements,
+    "network_statements": _statements,
+}

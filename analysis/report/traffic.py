@@ -1,0 +1,154 @@
+"""The section on traffic patterns: what was accepted of what was offered, how fairly, and at whose cost."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING, counted, listed, number
+from analysis.labels import Labels
+from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+from analysis.traffic import with_titles
+
+HOW = (
+    "Every process sends messages at random times; their sizes, times and targets are those of a seeded "
+    "schedule, the same for every interconnect. A load of 1 is what a process sends while each of the first "
+    "half exchanges messages with one of the second half, measured in every run. Fairness is Jain's index: 1 "
+    "where all clients had the same share of what was due, 1/n where one of n had everything."
+)
+
+
+def traffic(content: Content) -> Section | None:
+    """What traffic patterns came to, of a study that ran any."""
+    if "traffic" not in content.tables:
+        return None
+    rows, labels = with_titles(content.tables["traffic"]), content.labels
+    alone, beside = rows[rows["pattern"] != "combined"], rows[rows["slowdown"].notna()]
+    said = [*_shared_cores(rows), *accepted_sentences(alone, labels), *slowdown_sentences(beside, labels)]
+    blocks: list[Block] = [paragraph(HOW), bullets(said), *content.figures("traffic")]
+    if len(alone):
+        blocks.append(_accepted_table(alone, labels))
+    if len(beside):
+        blocks.append(_slowdown_table(beside, labels))
+    return section("traffic", "Traffic patterns", blocks, True)
+
+
+def _shared_cores(rows: pd.DataFrame) -> list[str]:
+    level = int(rows["oversubscription"].max())
+    if level == 1:
+        return []
+    return [
+        f"Up to {level} processes share a core: what is accepted is then what the cores can move, and tells "
+        "little of the interconnect."
+    ]
+
+
+def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say of every interconnect which pattern is accepted best and least, and which is the least fair.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Table ``traffic`` with titles, without combined jobs. Said of the highest offered load of each pattern
+        on most processes.
+    labels : Labels
+    """
+    rows = _highest(rows[rows["processes"] == rows["processes"].max()]) if len(rows) else rows
+    said = []
+    for (name, kind, count), own in rows.groupby(["interconnect", "kind", "processes"], sort=False):
+        best, least = (own.loc[getattr(own["accepted_load"], end)()] for end in ("idxmax", "idxmin"))
+        text = (
+            f"{labels.interconnect(name, kind)}, {counted(count, 'process', 'processes')}: most is accepted "
+            f"of {best['title']}, {number(best['accepted_load'], 2)} of an offered load of "
+            f"{number(best['offered_load'], 2)}"
+        )
+        if best["title"] != least["title"]:
+            text += f"; least of {least['title']}, {number(least['accepted_load'], 2)}"
+        if own["fairness"].notna().any():
+            unfair = own.loc[own["fairness"].idxmin()]
+            text += f"; least fair is {unfair['title']}, {number(unfair['fairness'], 2)}"
+        said.append(f"{text}.")
+    return said
+
+
+def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say beside which I/O job the compute job loses most, and where the I/O nodes cost it least."""
+    if rows.empty:
+        return []
+    rows = rows[rows["processes"] == rows["processes"].max()]
+    said = []
+    for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
+        worst = own.loc[own["slowdown"].idxmax()]
+        by_place = own.groupby("title")["slowdown"].median()
+        text = (
+            f"{labels.interconnect(name, kind)}: the compute job is slowed down at most "
+            f"{_times(worst['slowdown'])} ({worst['title']}, I/O load {number(worst['beside_load'])})"
+        )
+        if len(by_place) > 1:
+            text += f"; least, at the median, with {by_place.idxmin()}, {_times(by_place.min())}"
+        said.append(f"{text}.")
+    return said
+
+
+def _times(factor: float) -> str:
+    return f"{number(factor)} times"
+
+
+def _highest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the highest offered load of each pattern."""
+    return rows[rows["offered_load"] == rows.groupby("title")["offered_load"].transform("max")]
+
+
+def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    rows = _highest(rows)
+    owners = _owners(rows, labels)
+    columns = [column("Pattern", "left"), column("Offered"), *(column(title) for title in owners.values())]
+    groups = {}
+    for (count, level), part in rows.groupby(["processes", "oversubscription"]):
+        lines = []
+        for title, own in part.groupby("title", sort=False):
+            found = own.set_index(["interconnect", "kind"])
+            cells = [_load_cell(found.loc[[owner]]) if owner in found.index else MISSING for owner in owners]
+            lines.append(row([title, number(own["offered_load"].iloc[0], 2), *cells]))
+        groups[_place(int(count), int(level))] = lines
+    caption = (
+        "Accepted load at the highest offered load, in brackets its fairness. Bandwidths, delays and "
+        "messages that were withheld are in tables/traffic.csv, each process in tables/traffic_processes.csv."
+    )
+    return table(caption, columns, groups)
+
+
+def _load_cell(rows: pd.DataFrame) -> str:
+    load, fair = rows["accepted_load"].median(), rows["fairness"].median()
+    return number(load, 2) if pd.isna(fair) else f"{number(load, 2)} ({formats.fixed(fair, 2)})"
+
+
+def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    owners = _owners(rows, labels)
+    columns = [column("I/O nodes", "left"), column("I/O load"), *(column(title) for title in owners.values())]
+    groups = {}
+    for (count, level, load), part in rows.groupby(["processes", "oversubscription", "offered_load"]):
+        lines = []
+        for (title, beside), own in part.groupby(["title", "beside_load"], sort=False):
+            times = own.groupby(["interconnect", "kind"])["slowdown"].median()
+            cells = [number(times.get(owner)) for owner in owners]
+            lines.append(row([title.removeprefix("combined, "), number(beside), *cells]))
+        groups[f"{_place(int(count), int(level))}, compute job's load {number(load)}"] = lines
+    caption = (
+        "Slowdown of the compute job beside the I/O job: its accepted bandwidth alone over that beside it."
+    )
+    return table(caption, columns, groups)
+
+
+def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
+    """Titles of the interconnects, in the study's order."""
+    order = labels.sorted_interconnects(rows["interconnect"])
+    pairs = sorted(
+        set(zip(rows["interconnect"], rows["kind"], strict=True)), key=lambda one: order.index(one[0])
+    )
+    return {pair: labels.interconnect(*pair) for pair in pairs}
+
+
+def _place(count: int, level: int) -> str:
+    return listed([counted(count, "process", "processes"), *([f"{level} a core"] if level > 1 else [])], ",")

@@ -1,0 +1,6 @@
+"""Butterfly: traffic at rising offered load."""
+
+from workflows.benchmarks.program import start
+from workflows.benchmarks.traffic import one_job
+
+start(one_job("butterfly"))

@@ -1,0 +1,134 @@
+"""A distributed array with data servers and without: the sum, the servers, where they run, a server that dies."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.applications import mpi4py
+from workflows.benchmarks.data_servers import blocks_of_task, density, expected_sum
+from workflows.cases import digest, load_case
+from workflows.domain import Option, Point
+from workflows.interconnects import load_interconnect
+from workflows.running import placed_ranks, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def case(name):
+    return load_case(name, ROOT / "cases")
+
+
+def test_what_the_array_must_sum_up_to_by_hand():
+    # 2 blocks of 3: (0, 1, 2) and (1, 2, 3); task 0 adds blocks 0 and 1 to block 0, task 1 twice block 1... of 10 % 2
+    assert [density(block, 3).tolist() for block in (0, 1)] == [[0, 1, 2], [1, 2, 3]]
+    assert [blocks_of_task(task, 2) for task in (0, 1)] == [(0, 1), (1, 0)]
+    assert expected_sum(2, 3, 2) == (3 + 6) + (6 + 3)
+
+
+@pytest.mark.parametrize("size", ["", "-smoke"])
+def test_the_golden_answer_is_the_sum_by_its_definition(size):
+    one = case(f"data_servers{size}")
+    tasks = {name: one.parameters[name] for name in ("blocks", "block_doubles", "tasks")}
+    assert one.answer.golden == expected_sum(**tasks)
+
+
+@given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 40))
+def test_the_sum_is_that_of_adding_block_by_block(blocks, block_doubles, tasks):
+    fock = np.zeros((blocks, block_doubles))
+    for task in range(tasks):
+        first, second = blocks_of_task(task, blocks)
+        fock[first] += density(first, block_doubles) + density(second, block_doubles)
+    assert fock.sum() == expected_sum(blocks, block_doubles, tasks)
+
+
+def test_servers_that_are_ranks_are_placed_as_ranks_and_are_no_processes_of_the_count():
+    point = Point("one", "tcp", 2, 2, nodes=2, cores=2, servers_per_process=1)
+    threads, ranks = (Option("servers", 1, {}, server_ranks=own) for own in (False, True))
+    assert placed_ranks(point, None) is point and placed_ranks(point, threads) is point
+    placed = placed_ranks(point, ranks)
+    assert (placed.processes, placed.running, placed.cores) == (4, 4, 2)
+    assert (point.processes, point.running) == (2, 4)
+
+
+def test_the_ways_to_wait_are_runs_of_their_own():
+    ways = [case(f"data_servers-smoke{way}") for way in ("", "-polling", "-yielding", "-sleeping")]
+    assert len({digest(way) for way in ways}) == 4
+    assert mpi4py.environment(ways[1])["NODEWORTH_SERVERS"] == "1"
+    assert "NODEWORTH_SERVERS" not in mpi4py.environment(ways[0])
+
+
+@pytest.fixture
+def measure(tmp_path):
+    def measure(one, processes, servers, interconnect="tcp_loopback", cores=2):
+        prepared = tmp_path / f"{one.name}-{processes}"
+        mpi4py.prepare(one, processes, prepared, None)
+        running = processes * (1 + servers)
+        point = Point(
+            one.name,
+            interconnect,
+            processes,
+            running // cores,
+            nodes=1,
+            cores=cores,
+            servers_per_process=servers,
+        )
+        joins = load_interconnect(interconnect, ROOT / "config/interconnects")
+        return run(one, point, prepared, joins, (), 100)
+
+    return measure
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "processes", "servers", "waiting"),
+    [
+        ("", 3, 0, None), ("-polling", 1, 1, "receive"), ("-yielding", 2, 1, "receive"), ("-sleeping", 2, 1, "sleep"),
+    ],
+)  # fmt: skip
+def test_the_sum_is_right_with_servers_and_without(measure, way, processes, servers, waiting):
+    one = case(f"data_servers-smoke{way}")
+    cores = 1 if processes == 3 else 2
+    done = measure(one, processes, servers, cores=cores)
+    assert done.problem is None, (done.problem, done.execution.errors)
+    assert done.reading.answer == one.answer.golden
+    assert len(done.placement) == processes * (1 + servers)
+    details = done.reading.details
+    assert (details["servers"], details["waiting"]) == (processes * servers, waiting)
+    calls = {row["operation"]: row["calls"] for row in details["rows"]}
+    if servers:  # 16 blocks put; two blocks of each of 40 tasks and 16 of the sum; 40 results
+        assert calls == {"put": 16, "get": 96, "accumulate": 40}
+    else:
+        assert calls.keys() == {
+            "get"
+        }  # a task's own block of the result is its process's where 3 divides neither
+
+
+DYING = """
+import os
+from workflows.benchmarks import data_servers
+from workflows.benchmarks.program import start
+
+serve_one = data_servers.DistributedArrays._serve_one
+
+def dying(self, status):
+    if len(self.held) and self.comm.rank == 1 and self.held[0, 0].any():
+        os.kill(os.getpid(), 9)
+    return serve_one(self, status)
+
+data_servers.DistributedArrays._serve_one = dying
+start(data_servers.data_servers)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_ends_the_run_with_the_reason(measure, tmp_path):
+    folder = tmp_path / "data_servers"
+    folder.mkdir()
+    (folder / "data_servers.py").write_text(DYING)
+    done = measure(replace(case("data_servers-smoke-yielding"), folder=folder), 1, 1)
+    assert not done.execution.timed_out
+    assert done.problem.startswith("exit status ") and "signal 9" in done.problem

@@ -1,0 +1,74 @@
+"""A study whose interconnect is not what its file says."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from workflows.collect import runs_table
+from workflows.emulation import emulated_nodes
+from workflows.interconnects import load_interconnect
+from workflows.measure import measure
+from workflows.plan import ROOT, make_plan
+from workflows.prepare import prepare, reference_answer
+from workflows.records import record_path
+
+pytestmark = pytest.mark.slow
+
+NAME = "emulated_ten_gigabit"
+STUDY = f"""
+name: mislabelled
+title: Mislabelled
+question: Is it what it says?
+cases: [barrier-smoke]
+interconnects: [{NAME}]
+processes: [2]
+blocks: 1
+seed: 1
+limits: {{core_hours: 1, run_seconds: 60, idle_seconds: 0}}
+"""
+
+
+def changed(plan, **changes):
+    """Plan with another description of its interconnect."""
+    return replace(plan, interconnects={NAME: replace(plan.interconnects[NAME], **changes)})
+
+
+def judged(plan):
+    """Validity and reason of the only run."""
+    [row] = runs_table(plan)[0].to_dict("records")
+    return row["valid"], row["reason"]
+
+
+def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_what_the_link_is(
+    tmp_path, monkeypatch
+):
+    file = tmp_path / "mislabelled.yaml"
+    file.write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    plan = make_plan(file)
+    wrong = changed(plan, emulate=plan.interconnects[NAME].emulate | {"rate_mbps": 1000})
+    [repetition] = wrong.repetitions
+    prepare(wrong, "barrier-smoke", 2)
+    reference = reference_answer(plan.cases["barrier-smoke"], tmp_path, 60)
+    wrong.reference_file("barrier-smoke").write_text(json.dumps(reference))
+    with emulated_nodes(wrong.interconnects[NAME].emulate) as nodes:
+        record = measure(wrong, repetition, 1, nodes)
+    assert (record["valid"], record["problem"]) == (False, None)
+    assert re.fullmatch(
+        rf"the probe between ranks 0 and 1 contradicts {NAME}: latency \S+ µs \(attested 2.5 to 100\), "
+        r"bandwidth \S+ MB/s \(attested 300 to 1300\)",
+        record["reason"],
+    )
+    assert record["probe"]["hosts"] == ["emulated-node1", "emulated-node2"]
+    assert record["probe"]["bandwidth_MBps"] < 125
+    assert judged(wrong) == (False, record["reason"])
+
+    gigabit = load_interconnect("emulated_gigabit", ROOT / "config/interconnects")
+    assert judged(changed(wrong, attest=gigabit.attest)) == (True, None)  # judged by the file as it is now
+
+    path = record_path(wrong.results, repetition, 1)
+    del record["probe"]  # as versions before wrote it
+    path.write_text(json.dumps(record))
+    assert judged(wrong) == (True, None)

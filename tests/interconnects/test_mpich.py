@@ -1,0 +1,137 @@
+"""Launching with MPICH, and what cannot be run over an interconnect that uses it."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from workflows.domain import Interconnect, Point
+from workflows.emulation import Node
+from workflows.interconnects import unavailable
+from workflows.launch import PROGRAMS
+from workflows.mpi import other_library
+from workflows.mpich import ABI_NAME, mpiexec
+from workflows.plan import make_plan
+from workflows.provenance import mpi_library, mpi_version
+
+MEMORY = Interconnect("memory", "measured", "Memory", {"mpi": "mpich"}, None, 1, 2)
+LINKS = replace(
+    MEMORY,
+    name="links",
+    kind="emulated",
+    launch={"mpi": "mpich", "env": {"UCX_TLS": "self,tcp"}},
+    emulate={"nodes": 2, "cores_per_node": 1},
+    nodes=2,
+    cores_per_node=1,
+)
+NODES = [
+    Node("emulated-node1", "10.0.0.1", (0,), "/proc/7/fd/3", "/proc/7/fd/4"),
+    Node("emulated-node2", "10.0.0.2", (1,), "/proc/7/fd/5", "/proc/7/fd/6"),
+]
+WHO = "from mpi4py import MPI; print(MPI.Get_library_version().split()[0], MPI.COMM_WORLD.size)"
+
+
+def test_ranks_of_one_machine_are_started_by_the_wrapper_that_pins_them(tmp_path):
+    launch = mpiexec(
+        Point("case", "memory", 2, 1, 1, 2), MEMORY, (), ["solve", "-fast"], {"A": "1"}, tmp_path
+    )
+    folders = [str(tmp_path / "placement"), str(tmp_path / "messages")]
+    assert launch.argv == [
+        *("mpiexec.hydra", "-n", "2", "-bind-to", "none"),
+        *(str(PROGRAMS / "rank"), *folders, "1", "1", "solve", "-fast"),
+    ]
+    assert (launch.env["A"], launch.env["MPI4PY_MPIABI"], launch.env["TMPDIR"]) == (
+        "1",
+        "mpich",
+        str(tmp_path),
+    )
+
+
+def test_mpi4py_finds_the_library_under_the_name_that_it_looks_for(tmp_path):
+    launch = mpiexec(Point("case", "memory", 2, 1, 1, 2), MEMORY, (), ["solve"], {}, tmp_path)
+    folder = Path(launch.env["LD_LIBRARY_PATH"].split(":")[0])
+    assert folder.parent == tmp_path
+    assert (folder / ABI_NAME).resolve() == Path(mpi_library("mpichversion"))
+
+
+def test_emulated_nodes_are_entered_and_joined_by_their_own_link(tmp_path):
+    launch = mpiexec(Point("case", "links", 2, 1, 2, 2), LINKS, NODES, ["solve"], {}, tmp_path)
+    assert launch.argv[:8] == [
+        *("nsenter", "--net=/proc/7/fd/3", "--uts=/proc/7/fd/4", "--", "taskset", "-c", "0"),
+        "mpiexec.hydra",
+    ]
+    given = dict(zip(launch.argv[8:20:2], launch.argv[9:20:2], strict=True))
+    assert given == {
+        "-n": "2",
+        "-hosts": "emulated-node1:1,emulated-node2:1",
+        "-launcher": "rsh",
+        "-launcher-exec": "enter-node",
+        "-iface": "eth0",
+        "-bind-to": "none",
+    }
+    assert (launch.env["UCX_NET_DEVICES"], launch.env["UCX_TLS"]) == ("eth0", "self,tcp")
+    assert launch.env["NODEWORTH_NODES"].startswith("emulated-node1:/proc/7/fd/3:")
+
+
+def test_a_machine_without_mpich_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert unavailable(MEMORY) == (
+        "mpiexec.hydra, mpichversion, taskset, setpriv not installed (Debian: mpich, util-linux)"
+    )
+
+
+def test_the_versions_of_both_libraries_are_known():
+    assert mpi_version().startswith("mpirun (Open MPI) ")
+    assert mpi_version("mpich").startswith("MPICH Version: ")
+
+
+def test_a_program_of_the_other_library_is_told_with_the_file_that_it_is_bound_to():
+    file = mpi_library("icoFoam")
+    assert other_library("icoFoam", MEMORY) == (
+        f"icoFoam is bound to Open MPI ({file}), and the interconnect uses MPICH"
+    )
+    assert other_library("mpichversion", replace(MEMORY, launch={"mpi": "openmpi"})).startswith(
+        "mpichversion is bound to MPICH ("
+    )
+    assert other_library("mpichversion", MEMORY) is None
+    assert other_library(sys.executable, MEMORY) is None  # mpi4py takes either
+
+
+STUDY = """
+name: of_a_test
+title: Of a test
+question: Which?
+cases: [cavity-4k, barrier]
+interconnects: [shared_memory, shared_memory_mpich]
+processes: [2, 4]
+oversubscription: [1, 2]
+blocks: 1
+seed: 1
+limits: {core_hours: 1, run_seconds: 60, idle_seconds: 1}
+"""
+
+
+def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_path):
+    file = tmp_path / "of_a_test.yaml"
+    file.write_text(STUDY)
+    plan = make_plan(file)
+    ran = {
+        (point.case, point.processes, point.oversubscription)
+        for point in plan.points
+        if point.interconnect == "shared_memory_mpich"
+    }
+    assert ran == {("barrier", 2, 1)}
+    reasons = {one.reason: one.what for one in plan.left_out}
+    [bound] = [reason for reason in reasons if reason.startswith("icoFoam is bound to Open MPI (")]
+    assert reasons[bound].endswith("over shared_memory_mpich for cavity-4k")
+    [polls] = [reason for reason in reasons if reason.startswith("MPICH's ranks poll without yielding")]
+    assert "2 processes at oversubscription 2 over shared_memory_mpich for barrier" in reasons[polls]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["shared_memory_mpich", "tcp_loopback_mpich", "emulated_ten_gigabit_mpich"])
+def test_real_ranks_are_of_mpich_and_where_they_belong(run, name):
+    ran = run(name, [sys.executable, "-c", WHO], 2)
+    assert (ran.execution.exit_status, ran.problem) == (0, None), ran.execution.errors
+    assert [line.text for line in ran.execution.lines] == ["MPICH 2"] * 2

@@ -1,0 +1,83 @@
+"""What a report says of what interconnects are made of."""
+
+from report_parts import blocks, part, plain
+from synthetic_study import make_runs, make_study
+
+from analysis.labels import Labels
+from analysis.report import make_report
+from analysis.report.factors import differences
+
+LINKS = {
+    "mpi": "Open MPI",
+    "link_mbps": 10000,
+    "transport": "tcp",
+    "mtu": 9000,
+    "path": "switched",
+    "launch.mca.btl": "self,tcp",
+}
+LABELS = Labels({"interconnects": {"jumbo": {"title": "Jumbo"}, "usual": {"title": "Usual"}}})
+
+
+def told(one, two, kinds=("measured", "measured"), baselines=("jumbo",)):
+    factors = {"jumbo": one, "usual": two}
+    return [
+        plain(line)
+        for line in differences(factors, dict(zip(factors, kinds, strict=True)), baselines, LABELS)
+    ]
+
+
+def test_one_factor_that_differs_is_the_only_one_told():
+    assert told(LINKS, LINKS | {"mtu": 1500}) == ["Usual differs from Jumbo in MTU (1500 and 9000 bytes)."]
+
+
+def test_the_other_one_is_the_baseline_where_the_study_says_so():
+    assert told(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"]) == [
+        "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
+    ]
+
+
+def test_factors_have_words_and_other_settings_the_key_of_the_file():
+    other = LINKS | {
+        "transport": "ud",
+        "path": "back_to_back",
+        "cable": "copper 5 m",
+        "launch.mca.btl": "self,openib",
+    }
+    assert told(LINKS, other) == [
+        "Usual differs from Jumbo in transport (unreliable datagram (UD) and TCP), "
+        "cable (copper 5 m and not told), path (back to back and switched) and launch.mca.btl (self,openib and self,tcp)."
+    ]
+
+
+def test_settings_of_different_mpi_libraries_are_not_compared():
+    other = LINKS | {"mpi": "MPICH", "launch.env.UCX_TLS": "self,tcp"}
+    del other["launch.mca.btl"]
+    assert told(LINKS, other) == ["Usual differs from Jumbo in MPI library (MPICH and Open MPI)."]
+
+
+def test_interconnects_of_two_kinds_are_not_compared():
+    assert told(LINKS, LINKS | {"mtu": 1500}, kinds=("measured", "emulated")) == []
+
+
+def test_two_names_for_the_same_are_said_to_be_that():
+    assert told(LINKS, LINKS) == ["Usual differs from Jumbo in nothing that their files tell."]
+
+
+def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
+    runs, tables, facts = make_study(make_runs())[:3]
+    names = list(dict.fromkeys(runs["interconnect"].dropna()))
+    for name, mtu in zip(names, (9000, 1500), strict=False):
+        facts["interconnects"].setdefault(name, {})["factors"] = {"mpi": "Open MPI", "mtu": mtu}
+    report = make_report(runs, tables, facts, [])
+    made_of = next(
+        block
+        for block in blocks(part(report, "asked"), "table")
+        if block["caption"] == "What the interconnects are made of."
+    )
+    assert [" ".join(head["title"]) for head in made_of["columns"]] == [
+        "Interconnect",
+        "MPI library",
+        "MTU (bytes)",
+    ]
+    cells = {plain(cell) for group in made_of["groups"] for one in group["rows"] for cell in one["cells"][2:]}
+    assert cells == {"9000", "1500"}

@@ -1,0 +1,107 @@
+"""A folder in which studies are run on a small Slurm as a user runs them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from small_slurm import ROOT, SmallSlurm
+
+SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
+FAULTY = f"""
+name: faulty
+cases_folder: {ROOT / "tests/cases"}
+cases: [CASES]
+interconnects: [emulated_gigabit]
+processes: [1, 2]
+blocks: BLOCKS
+limits: {{run_seconds: 40, idle_seconds: 0}}
+"""
+
+
+class ClusterFolder:
+    """A study and the cluster file that it runs with, in a folder of their own."""
+
+    def __init__(self, slurm: SmallSlurm, folder: Path) -> None:
+        self.slurm, self.folder = slurm, folder
+        self.study, self.site = folder / "study.yaml", folder / "site.yaml"
+        self.site.write_text("joined_by: emulated_gigabit\nminutes: 5\n")
+
+    def faulty(self, *faults: str, blocks: int = 1) -> "ClusterFolder":
+        cases = ", ".join("faulty" if fault == "sound" else f"faulty-{fault}" for fault in faults)
+        self.study.write_text(FAULTY.replace("CASES", cases).replace("BLOCKS", str(blocks)))
+        return self
+
+    def command(self, *options: str, target: str = "results/faulty/runs.csv") -> list[str]:
+        where = ["--directory", str(self.folder), "--snakefile", str(ROOT / "Snakefile")]
+        where += ["--configfile", str(self.study), "--config", f"cluster={self.site}"]
+        quick = ["--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"]
+        argv = [SNAKEMAKE, "--profile", "cluster", *where, *quick, *options, "--", target]
+        return self.slurm.on_head(argv)
+
+    def start(self, *options: str, **more: str) -> subprocess.Popen:
+        with (self.folder / "out").open("w") as out:
+            return subprocess.Popen(
+                self.command(*options, **more),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=os.environ | {"NO_COLOR": "1"},
+            )
+
+    def finish(self, process: subprocess.Popen, timeout: float = 300) -> str:
+        """Wait for a study; give what it printed, its exit status in the last line."""
+        try:
+            status = process.wait(timeout)
+        finally:
+            process.kill()
+        return f"{self.said()}exit status {status}"
+
+    def said(self) -> str:
+        return (self.folder / "out").read_text()
+
+    def run(self, *options: str, timeout: float = 300, **more: str) -> str:
+        return self.finish(self.start(*options, **more), timeout)
+
+    def allocate(self, *options: str, target: str = "results/faulty/runs.csv", **sbatch: str) -> str:
+        """Submit cluster/allocation.sh; give the job's number."""
+        given = [f"--{name}={value}" for name, value in sbatch.items()]
+        where = ["--directory", str(self.folder), "--snakefile", str(ROOT / "Snakefile")]
+        study = [str(self.study), "--config", f"cluster={self.site}", *where, *options, "--", target]
+        script = [str(ROOT / "cluster/allocation.sh"), *study]
+        return self.slurm.ask("sbatch", "--parsable", f"--output={self.folder}/out", *given, *script)
+
+    def until(self, holds, seconds: float = 120):
+        """Wait until something holds; fail after a time."""
+        deadline = time.monotonic() + seconds
+        while not (found := holds()):
+            assert time.monotonic() < deadline, f"waited {seconds} s in vain\n{self.said()}\n{self.queue()}"
+            time.sleep(0.2)
+        return found
+
+    def queue(self) -> str:
+        return self.slurm.ask("squeue", "--states=all", "--format=%A %T %r %N %k")
+
+    def under_way(self) -> dict | None:
+        """Note of a run that is under way, once its ranks are there."""
+        for notes in self.folder.glob("results/*/measured/**/*.running.json"):
+            try:
+                note = json.loads(notes.read_text())
+            except FileNotFoundError:
+                continue
+            name = note["planned"]["case"]
+            if "slow" in name and note["planned"]["processes"] == 2 and self.ranks():
+                return note
+        return None
+
+    def ranks(self) -> list[Path]:
+        return list(self.folder.glob("results/*/scratch/**/placement/1"))
+
+    def records(self) -> dict[str, dict]:
+        """Records by their paths below the study's records."""
+        found = {}
+        for path in sorted(self.folder.glob("results/*/records/**/*.json")):
+            found[str(path).partition("/records/")[2].removesuffix(".json")] = json.loads(path.read_text())
+        return found

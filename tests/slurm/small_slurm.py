@@ -1,0 +1,297 @@
+"""A real Slurm of a few nodes on this machine, for tests and for trying things by hand.
+
+    python -m tests.slurm.small_slurm --nodes 2 -- snakemake --profile cluster ...
+
+runs a command on its head node, or a shell without one. The nodes are network namespaces joined by shaped
+links, as `workflows.emulation` builds them. All of it lives in a process namespace of its own, whose first
+process dies with the one that started it: the kernel then ends everything, however the starter ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workflows.emulation import Node, emulated_nodes, occupants, usable_cores
+from workflows.interconnects import load_interconnect
+from workflows.leftovers import end_all, remove_stale
+from workflows.running import scratch_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0
+_FIRST_PROCESS = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # reaps what others leave
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+_CONFIGURATION = """
+ClusterName=small
+SlurmctldHost={head}({head_address})
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket,cred_expire=15
+SlurmctldPort=7817
+SlurmdPort=7818
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+TmpFS={folder}/tmp-%n
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=pmix
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=5,bf_interval=5
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/jobs.txt
+ReturnToService=2
+SlurmdParameters=config_overrides
+MinJobAge=3600
+KillWait=5
+SlurmdTimeout=10
+SlurmctldTimeout=10
+EnforcePartLimits=ALL
+{lines}
+"""
+
+
+@dataclass
+class SmallSlurm:
+    """A running Slurm.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        Those that run jobs.
+    head : Node
+        Where the controller is, and where users type.
+    folder : Path
+        Configuration, state and logs.
+    """
+
+    nodes: tuple[Node, ...]
+    head: Node
+    folder: Path
+    first_process: int
+    _daemons: dict[str, subprocess.Popen] = field(default_factory=dict)
+
+    def on_head(self, command: Sequence[str], cwd: Path = ROOT) -> list[str]:
+        """Make a command run on the head node."""
+        return self._inside(self.head, ["env", "-C", str(cwd), *command])
+
+    def run(
+        self, *command: str, cwd: Path = ROOT, timeout: float = 60, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess:
+        """Run a command on the head node to its end."""
+        return subprocess.run(
+            self.on_head(command, cwd),
+            env=os.environ | (env or {}),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    def ask(self, *command: str) -> str:
+        """Give what a command of Slurm prints.
+
+        Raises
+        ------
+        RuntimeError
+            If it fails.
+        """
+        done = self.run(*command)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def start_controller(self) -> None:
+        """Start slurmctld and wait until it answers."""
+        self._daemons["slurmctld"] = self._start(self.head, ["slurmctld", "-D", "-f", self._conf])
+        self._until(lambda: self.run("scontrol", "ping").stdout.count(" is UP"), "slurmctld")
+
+    def stop_controller(self) -> None:
+        """End slurmctld; what it knew is in its folder."""
+        self._stop("slurmctld")
+
+    def start_node(self, node: Node) -> None:
+        """Switch a node on and wait until it takes jobs."""
+        self._daemons[node.name] = self._start(node, ["slurmd", "-D", "-f", self._conf, "-N", node.name])
+        self._until(lambda: self._is_up(node), node.name)
+
+    def switch_off(self, node: Node) -> None:
+        """End everything that runs on a node at once, as without power."""
+        end_all(lambda: occupants([node.net]))
+        self._daemons.pop(node.name).wait(timeout=10)
+
+    def _is_up(self, node: Node) -> bool:
+        shown = self.run("sinfo", "--noheader", "--nodes", node.name, "--format", "%T").stdout.split()
+        return bool(shown) and set(shown) <= {"idle", "mixed", "allocated"}
+
+    @property
+    def _conf(self) -> str:
+        return "/etc/slurm/slurm.conf"
+
+    def _until(self, holds, what: str) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not holds():
+            daemon = self._daemons.get(what)
+            ended = daemon is not None and daemon.poll() is not None
+            if ended or time.monotonic() > deadline:
+                raise RuntimeError(f"{what} did not start:\n{self.logs()}")
+            time.sleep(0.1)
+
+    def logs(self, lines: int = 15) -> str:
+        """Give the last lines of every log."""
+        shown = {file.name: file.read_text(errors="replace").splitlines()[-lines:] for file in self._logs()}
+        return "\n".join(f"{name}: {line}" for name, last in shown.items() for line in last)
+
+    def _logs(self) -> list[Path]:
+        return sorted(self.folder.glob("*.log"))
+
+    def _start(self, node: Node, command: Sequence[str]) -> subprocess.Popen:
+        argv = ["setpriv", "--pdeathsig", "KILL", "--", *self._inside(node, command)]
+        with (self.folder / f"{Path(command[0]).name}-{node.name}.out.log").open("a") as log:
+            return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _stop(self, name: str) -> None:
+        daemon = self._daemons.pop(name)
+        pids = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
+        for pid in pids:
+            os.kill(int(pid), 15)
+        daemon.wait(timeout=30)
+
+    def _inside(self, node: Node, command: Sequence[str]) -> list[str]:
+        return node.enter(
+            ["nsenter", "--target", str(self.first_process), "--mount", "--pid", "--", *command]
+        )
+
+
+@contextlib.contextmanager
+def small_slurm(
+    nodes: int = 2,
+    interconnect: str = "emulated_gigabit",
+    cpus: int = 1,
+    memory_mb: int = 2000,
+    partitions: Sequence[str] = ("PartitionName=all Nodes=ALL Default=YES MaxTime=120 State=UP",),
+) -> Iterator[SmallSlurm]:
+    """Start a Slurm; end everything of it on leaving, and, if this process is killed, by the kernel.
+
+    Parameters
+    ----------
+    nodes : int
+        Nodes that run jobs. Where the machine has fewer cores than these have, nodes share cores.
+    interconnect : str
+        The emulated interconnect that joins them.
+    cpus : int
+        Cores of a node.
+    memory_mb : int
+        Memory that Slurm thinks a node has, in MiB.
+    partitions : sequence of str
+        Lines of slurm.conf.
+
+    Raises
+    ------
+    RuntimeError
+        If a part of it does not start; with the ends of the logs.
+    """
+    remove_stale()
+    link = load_interconnect(interconnect, ROOT / "config/interconnects").emulate
+    own = usable_cores()
+    cores = [own[place % len(own)] for place in range(nodes * cpus)] + own[:cpus]
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch_folder())
+        made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": cpus}, cores))
+        slurm = SmallSlurm(made[:-1], made[-1], folder, stack.enter_context(_process_namespace()))
+        _write_configuration(slurm, cpus, memory_mb, partitions)
+        _begin(slurm)
+        yield slurm
+
+
+@contextlib.contextmanager
+def _process_namespace() -> Iterator[int]:
+    """Make a process and mount namespace; give the id of its first process, with which all others end."""
+    argv = ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    argv += ["--mount-proc", "--propagation", "private", "--", sys.executable, "-c", _FIRST_PROCESS]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as maker:
+        try:
+            if maker.stdout.readline() != "ready\n":
+                raise RuntimeError("cannot make a process namespace (as root?)")
+            yield int(Path(f"/proc/{maker.pid}/task/{maker.pid}/children").read_text())
+        finally:
+            maker.kill()
+
+
+def _write_configuration(slurm: SmallSlurm, cpus: int, memory_mb: int, partitions: Sequence[str]) -> None:
+    lines = [
+        f"NodeName={node.name} NodeAddr={node.address} CPUs={cpus} RealMemory={memory_mb}"
+        for node in slurm.nodes
+    ]
+    text = _CONFIGURATION.format(
+        head=slurm.head.name,
+        head_address=slurm.head.address,
+        folder=slurm.folder,
+        lines="\n".join([*lines, *partitions]),
+    )
+    etc = slurm.folder / "etc"
+    for name in (
+        "etc",
+        "state",
+        *(f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp")),
+    ):
+        (slurm.folder / name).mkdir()
+    (etc / "slurm.conf").write_text(text)
+    key = slurm.folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o600)
+
+
+def _begin(slurm: SmallSlurm) -> None:
+    """Start the daemons, one after another."""
+    mounted = slurm.run("mount", "--bind", str(slurm.folder / "etc"), "/etc/slurm")
+    if mounted.returncode:
+        raise RuntimeError(f"/etc/slurm: {mounted.stderr.strip()}")
+    munge = ["munged", "--foreground", "--force", f"--key-file={slurm.folder}/munge.key"]
+    munge += [
+        f"--{name}={slurm.folder}/munge.{name.split('-')[0]}"
+        for name in ("socket", "pid-file", "log-file", "seed-file")
+    ]
+    slurm._daemons["munged"] = slurm._start(slurm.head, munge)
+    slurm._until(lambda: (slurm.folder / "munge.socket").exists(), "munged")
+    slurm.start_controller()
+    for node in slurm.nodes:
+        slurm.start_node(node)
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=2, help="nodes that run jobs")
+    parser.add_argument(
+        "--interconnect", default="emulated_gigabit", help="emulated interconnect between them"
+    )
+    parser.add_argument("command", nargs="*", help="runs on the head node; by default a shell")
+    given = parser.parse_args()
+    with small_slurm(given.nodes, given.interconnect) as slurm:
+        command = given.command or [os.environ.get("SHELL", "/bin/sh")]
+        return subprocess.run(slurm.on_head(command, Path.cwd())).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,110 @@
+"""A study on a Slurm of two nodes: one job a block, or all in one allocation; the table is the same."""
+
+import pandas as pd
+import pytest
+from cluster_folders import ClusterFolder
+
+pytestmark = pytest.mark.slow
+
+STUDY = """
+name: smoke_cluster
+cases: [cavity-smoke, water_scf-smoke]
+interconnects: [emulated_gigabit, shared_memory]
+processes: [1, 2, 4]
+oversubscription: [1, 2]
+exclude: [{processes: 2, oversubscription: 2}, {case: water_scf-smoke, oversubscription: 2}]
+blocks: 1
+limits: {run_seconds: 60, idle_seconds: 0}
+"""
+POINTS = {
+    ("cavity-smoke", 1, 1), ("cavity-smoke", 2, 1), ("cavity-smoke", 4, 2),
+    ("water_scf-smoke", 1, 1), ("water_scf-smoke", 2, 1),
+}  # fmt: skip
+TARGET = "results/smoke_cluster/runs.csv"
+COLUMNS = (
+    "study case application interconnect kind nodes processes cores oversubscription block repetition "
+    "attempt seconds valid reason noise started record"
+).split()
+
+
+@pytest.fixture(scope="module")
+def folders(slurm, tmp_path_factory):
+    """The same study, in jobs of its blocks and in one allocation."""
+    made = {}
+    for way in ("jobs", "allocation"):
+        folder = ClusterFolder(slurm, tmp_path_factory.mktemp(way))
+        folder.study.write_text(STUDY)
+        if way == "jobs":
+            said = folder.run(target=TARGET)
+            assert said.endswith("exit status 0"), said
+        else:
+            folder.allocate(target=TARGET, nodes=2, time=10)
+            folder.until((folder.folder / TARGET).exists, 240)
+        made[way] = folder
+    return made
+
+
+@pytest.mark.parametrize("way", ["jobs", "allocation"])
+def test_the_table_is_that_of_one_machine(folders, way):
+    runs = pd.read_csv(folders[way].folder / TARGET)
+    assert list(runs.columns[: len(COLUMNS)]) == COLUMNS
+    assert set(zip(runs["case"], runs["processes"], runs["oversubscription"], strict=True)) == POINTS
+    assert runs["valid"].all(), runs["reason"]
+    assert (runs["seconds"] > 0).all()
+    parallel = runs[runs["processes"] > 1]
+    assert set(parallel["interconnect"]) == {"emulated_gigabit"} and set(parallel["nodes"]) == {2}
+
+
+@pytest.mark.parametrize("way", ["jobs", "allocation"])
+def test_a_record_tells_job_and_place_of_every_rank(folders, way):
+    for path, record in folders[way].records().items():
+        job = record["cluster"]
+        assert job["launcher"] == "srun" and job["job"].isdigit() and job["exclusive"], path
+        assert record["command"][0] == "srun" and "--mpi=pmix" in record["command"], path
+        hosts = {rank["host"] for rank in record["placement"]}
+        assert len(hosts) == record["nodes"], path
+        assert len({(rank["host"], rank["cores"]) for rank in record["placement"]}) == record["cores"], path
+        assert record["mpi"] and record["version"]
+
+
+def test_jobs_of_blocks_and_steps_of_one_allocation(folders):
+    jobs, allocation = ({r["cluster"]["job"] for r in folders[way].records().values()} for way in folders)
+    assert len(jobs) == len(POINTS) and len(allocation) == 1
+
+
+def test_what_cannot_be_there_is_left_out(folders):
+    said = folders["jobs"].said()
+    assert "left out: 2 processes at oversubscription 1 over shared_memory: needs more cores" in said
+
+
+def test_again_it_submits_nothing(folders):
+    folder = folders["jobs"]
+    before = folder.queue().count("\n")
+    assert folder.run(target=TARGET).endswith("exit status 0")
+    assert folder.queue().count("\n") == before
+    assert not list(folder.folder.glob("results/*/scratch/*/*"))
+
+
+def test_the_launcher_of_open_mpi(slurm, tmp_path):
+    folder = ClusterFolder(slurm, tmp_path).faulty("sound")
+    folder.site.write_text(folder.site.read_text() + "launcher: mpirun\n")
+    said = folder.run()
+    assert said.endswith("exit status 0"), said
+    records = folder.records()
+    assert {record["command"][0] for record in records.values()} == {"mpirun"}
+    assert all(record["valid"] for record in records.values()), said
+    assert len({rank["host"] for rank in next(iter(records.values()))["placement"]}) == 2
+
+
+def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
+    """Six runs of 12 s cannot be in a walltime of one minute; the job puts itself back and goes on."""
+    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=5)
+    number = folder.allocate(nodes=2, time=1)
+    folder.until((tmp_path / "results/faulty/runs.csv").exists, 280)
+    said = folder.said()
+    assert "before the next run would" in said and "it goes on in the next" in said, said
+    records = folder.records()
+    assert len(records) == 10 and all(record["valid"] for record in records.values())
+    assert {record["cluster"]["job"] for record in records.values()} == {number}
+    assert len({record["cluster"]["restarts"] for record in records.values()}) > 1
+    assert "TIMEOUT" not in folder.queue()

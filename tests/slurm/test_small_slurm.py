@@ -1,0 +1,63 @@
+"""The Slurm of the tests is a real one of several nodes, and leaves nothing however it ends."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from small_slurm import ROOT, small_slurm
+
+pytestmark = pytest.mark.slow
+
+
+def daemons() -> set[str]:
+    names = {"slurmctld", "slurmd", "slurmstepd", "munged"}
+    found = (p for p in psutil.process_iter(["name"]) if p.info["name"] in names)
+    return {f"{p.pid} {p.info['name']}" for p in found if p.status() != psutil.STATUS_ZOMBIE}
+
+
+def left_over() -> set[str]:
+    """Daemons and folders; namespaces without a name and a mount of their own go with their processes."""
+    folders = {str(folder) for folder in Path("/dev/shm").glob("nodeworth-*/etc")}
+    mounts = {line for line in Path("/proc/mounts").read_text().splitlines() if "/etc/slurm" in line}
+    named = {str(name) for name in Path("/run/netns").glob("*")}
+    return daemons() | folders | mounts | named
+
+
+def test_steps_run_on_nodes_with_names_and_cores_of_their_own():
+    before = left_over()
+    with small_slurm(nodes=4) as slurm:
+        said = slurm.ask(
+            "srun", "-N4", "-n4", "sh", "-c", "hostname; grep Cpus_allowed_list /proc/self/status"
+        )
+        hosts = {line for line in said.splitlines() if line.startswith("emulated-node")}
+        assert len(hosts) == 4
+        assert all("-" not in line for line in said.splitlines() if line.startswith("Cpus"))
+        assert "pmix" in slurm.ask("srun", "--mpi=list")
+        slurm.switch_off(slurm.nodes[3])
+        slurm.start_node(slurm.nodes[3])
+        slurm.stop_controller()
+        slurm.start_controller()
+        assert slurm.ask("srun", "-N4", "hostname").count("emulated-node") == 4
+    assert left_over() <= before
+
+
+def test_a_killed_starter_leaves_nothing():
+    before = left_over()
+    command = [sys.executable, "-m", "tests.slurm.small_slurm", "--", "srun", "-N2", "sleep", "300"]
+    starter = subprocess.Popen(command, cwd=ROOT)
+    deadline = time.monotonic() + 60
+    while not any("slurmstepd" in name for name in daemons() - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert any("slurmstepd" in name for name in daemons() - before)
+    starter.send_signal(signal.SIGKILL)
+    starter.wait(timeout=10)
+    while daemons() - before and time.monotonic() < deadline + 20:
+        time.sleep(0.1)
+    assert not daemons() - before
+    with small_slurm(nodes=2):  # the next one removes the folder
+        pass
+    assert left_over() <= before

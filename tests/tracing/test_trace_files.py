@@ -1,0 +1,178 @@
+"""Reading a trace: what is complete is read, and anything else is one clear line."""
+
+import gzip
+import json
+
+import pytest
+
+from workflows.domain import InputError
+from workflows.tracing.capture import INDICATIVE_INFLATION, correction
+from workflows.tracing.trace import rank_file, read_trace, write_rank
+
+LINES = [
+    ["0 compute 700", "0 send 1 3 8", "0 allreduce 8 0"],
+    ["1 recv 0 3 8", "1 allreduce 8 0", "1 put 0 16"],
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for rank, lines in enumerate(LINES):
+        write_rank(tmp_path, rank, lines)
+    about = {
+        "format": "SimGrid 3.32 time-independent, compute in nanoseconds",
+        "case": "elbow_segregated-4k",
+        "application": "openfoam",
+        "size": "4k",
+        "processes": 2,
+        "program": ["simpleFoam", "-parallel"],
+        "mpi_library": "Open MPI v4.1.4",
+        "steps": 5,
+        "timed_steps": 99,
+        "skipped_steps": 2,
+        "mark": ["ExecutionTime = "],
+        "clock": "thread_cpu",
+        "clock_cost_ns": [391, 400],
+        **correction([0.6, 0.5], 1.0, shared_cores=True),
+        "load": {
+            "cores": 1,
+            "processes_per_core": 2,
+            "pressure_share": None,
+            "foreign_cores": 0.1,
+            "stolen_cores": 0.0,
+            "wall_seconds": 3.0,
+            "cpu_seconds": 2.0,
+        },
+        "cut_messages": 0,
+        "operations": [{"operation": "send", "largest_bytes": 8, "calls": 1, "bytes": 8}],
+        "made": "2026-01-01T00:00:00+00:00",
+        "machine": {},
+    }
+    (tmp_path / "trace.json").write_text(json.dumps(about))
+    return tmp_path
+
+
+def change(folder, **values):
+    file = folder / "trace.json"
+    about = json.loads(file.read_text()) | values
+    file.write_text(json.dumps({key: value for key, value in about.items() if value != "gone"}))
+
+
+def test_a_complete_trace_is_read(folder):
+    trace = read_trace(folder)
+    assert (trace.processes, trace.steps, trace.timed_steps) == (2, 5, 99)
+    assert trace.lines(0) == ["0 init", *LINES[0], "0 finalize"]
+    assert trace.corrected_factor == pytest.approx((1 / 1.1, 1 / 1.1))
+    assert trace.raw_factor == (1.0, 1.0)
+    assert trace.summary().endswith(
+        "5 steps, 1 calls, 1.1 s of CPU time, 1.10 times the serial run's; correction: serial_sum"
+    )
+
+
+def test_the_same_lines_make_the_same_bytes(tmp_path):
+    contents = set()
+    for _ in range(2):
+        write_rank(tmp_path, 0, LINES[0])
+        contents.add((tmp_path / rank_file(0)).read_bytes())
+    assert len(contents) == 1
+
+
+def refused(folder, *wanted):
+    with pytest.raises(InputError) as caught:
+        read_trace(folder)
+    assert "\n" not in str(caught.value)
+    for words in wanted:
+        assert words in str(caught.value)
+
+
+def test_a_cut_off_file_is_refused(folder):
+    path = folder / rank_file(1)
+    path.write_bytes(path.read_bytes()[:-12])
+    refused(folder, str(path), "cut off or damaged", "trace it again")
+
+
+def test_a_damaged_file_is_refused(folder):
+    path = folder / rank_file(1)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+    refused(folder, str(path), "trace it again")
+
+
+def test_a_file_that_is_not_compressed_is_refused(folder):
+    (folder / rank_file(0)).write_text("0 init\n0 finalize\n")
+    refused(folder, rank_file(0), "cannot be read")
+
+
+def test_a_missing_rank_is_refused(folder):
+    (folder / rank_file(1)).unlink()
+    refused(folder, "rank-1.txt.gz: no such file, of a trace of 2 processes")
+
+
+def test_a_rank_too_many_is_refused(folder):
+    write_rank(folder, 2, [])
+    refused(folder, "rank-2.txt.gz: does not belong to a trace of 2 processes")
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        (
+            "0 init\n0 dance 7\n0 finalize\n",
+            "line 2: unknown action 'dance' in '0 dance 7'; known: accumulate,",
+        ),
+        ("0 init\n0 compute 1\n0 send 1 3\n0 finalize\n", "line 3: send takes 3 whole numbers: '0 send 1 3'"),
+        ("0 init\n0 compute 1.5\n0 finalize\n", "line 2: compute takes 1 whole numbers: '0 compute 1.5'"),
+        (
+            "0 init\n0 allreduce 8 x\n0 finalize\n",
+            "line 2: allreduce takes whole numbers alone: '0 allreduce 8 x'",
+        ),
+        ("0 init\n\n0 finalize\n", "line 2: unknown action '' in ''"),
+        ("0 init\n1 compute 5\n0 finalize\n", "line 2: is not of rank 0"),
+        ("0 compute 5\n0 finalize\n", "line 1: must be '0 init'"),
+        ("0 init\n0 compute 5\n", "cut off: must end with '0 finalize'"),
+        ("", "line 1: must be '0 init'"),
+    ],
+)
+def test_wrong_lines_are_refused(folder, lines, wrong):
+    (folder / rank_file(0)).write_bytes(gzip.compress(lines.encode()))
+    refused(folder, str(folder / rank_file(0)), wrong)
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        ({"processes": 0}, "processes: 0"),
+        ({"steps": "gone"}, "steps"),
+        ({"colour": "red"}, "colour"),
+        ({"corrected_factor": [1.0]}, "corrected_factor: 1 numbers, not one for each of 2 processes"),
+        ({"corrected_factor": [1.0, 0.0]}, "corrected_factor[1]"),
+        ({"clock": "sundial"}, "clock"),
+    ],
+)
+def test_a_description_that_is_not_as_its_schema_says_is_refused(folder, values, wrong):
+    change(folder, **values)
+    refused(folder, "trace.json", wrong)
+
+
+def test_a_description_that_is_no_json_or_missing_is_refused(folder):
+    (folder / "trace.json").write_text('{"case": ')
+    refused(folder, "trace.json: damaged")
+    (folder / "trace.json").unlink()
+    refused(folder, "trace.json: cannot be read: No such file")
+
+
+def test_correction_makes_the_sum_that_of_the_serial_run():
+    made = correction([3.0, 1.0], 2.0, shared_cores=True)
+    corrected = [s * f for s, f in zip(made["compute_seconds"], made["corrected_factor"], strict=True)]
+    assert sum(corrected) == pytest.approx(2.0)
+    assert corrected[0] == pytest.approx(3 * corrected[1])  # imbalance is kept
+    assert (made["inflation"], made["correction"], made["indicative"]) == (2.0, "serial_sum", True)
+
+
+@pytest.mark.parametrize(("computed", "shared"), [([3.0, 1.0], False), ([1.0, 0.5], True)])
+def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(computed, shared):
+    made = correction(computed, 2.0, shared)
+    assert made["corrected_factor"] == [1.0, 1.0]
+    assert made["correction"] == "none"
+    assert made["indicative"] == (sum(computed) / 2 > INDICATIVE_INFLATION)

@@ -1,0 +1,225 @@
+"""A study cut into the jobs of a cluster, and what each asks for."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from workflows import records
+from workflows.design import Repetition, expected_cost
+from workflows.domain import InputError, Point
+from workflows.launch import cores_of_nodes
+from workflows.plan import Plan
+
+OWN_MB = 600  # of Snakemake and the measuring program, on the first node
+RANK_MB = 60  # of MPI and a program without data
+WALLTIME_FACTOR = 3.0  # times what is expected
+WALLTIME_MINUTES = 2.0  # beside the runs
+
+
+@dataclass(frozen=True)
+class Part:
+    """Repetitions that are measured in one job: blocks of points that are compared with each other.
+
+    Attributes
+    ----------
+    name : str
+        Path of its list of records below ``results/<study>/measured``, without ending.
+    repetitions : tuple of Repetition
+        In the order in which they are made.
+    partition : str or None
+        None for Slurm's default.
+    """
+
+    name: str
+    repetitions: tuple[Repetition, ...]
+    partition: str | None
+
+    @property
+    def points(self) -> list[Point]:
+        """Its points, each once."""
+        return list(dict.fromkeys(repetition.point for repetition in self.repetitions))
+
+
+def parts(plan: Plan) -> dict[str, Part]:
+    """Cut a study into jobs, by name, in the order of the blocks.
+
+    Parameters
+    ----------
+    plan : Plan
+        With a cluster.
+    """
+    cluster = plan.cluster
+
+    def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
+        point = repetition.point
+        where = cluster.partition_of(point.interconnect) or ""
+        bunch = (repetition.block - 1) // cluster.blocks_per_job
+        return bunch, point.case, point.processes, point.oversubscription, where
+
+    found = {}
+    for (bunch, case, processes, level, where), together in groupby(sorted(plan.repetitions, key=key), key):
+        blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
+        place = [where] if cluster.partitions else []
+        name = "/".join(
+            [
+                case,
+                f"processes-{processes}",
+                f"oversubscription-{level}",
+                *place,
+                f"blocks-{blocks[0]}-{blocks[1]}",
+            ]
+        )
+        found[name] = Part(name, tuple(together), where or None)
+    for part in found.values():
+        _check_memory(plan, part)
+    return found
+
+
+def _check_memory(plan: Plan, part: Part) -> None:
+    """Refuse what no node can hold: such a job would wait for ever."""
+    for point in part.points:
+        wanted, there = memory_of(plan, point), plan.cluster.nodes_of(point.interconnect).memory_MB
+        if wanted > there:
+            raise InputError(
+                f"{plan.study.file}: {point.case} on {point.processes} processes needs {wanted} MB a node; "
+                f"the cluster's nodes have {there}"
+            )
+
+
+def memory_of(plan: Plan, point: Point) -> int:
+    """Memory of each node for runs of a point, in MB.
+
+    That of the case, divided by the nodes, with half as much again as a reserve; RANK_MB a rank; OWN_MB.
+    """
+    data_mb = plan.cases[point.case].memory_MB / point.nodes
+    return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(point.running / point.nodes) + OWN_MB)
+
+
+def part_list(plan: Plan, name: str) -> Path:
+    """File that lists the records of a part."""
+    return plan.results / "measured" / f"{name}.txt"
+
+
+def part_digest(plan: Plan, part: Part) -> str:
+    """Digest of what a part runs, and of the requests to run some of it again."""
+    runs = [(one.point, one.block, plan.inputs(one.point)) for one in part.repetitions]
+    asked = [
+        request for request in records.read_requests(plan.results) if any(map(request.covers, part.points))
+    ]
+    return hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
+
+
+def lost_records(plan: Plan, part: Part) -> list[str]:
+    """Records of a part that were made and are gone; they are made again."""
+    listed = part_list(plan, part.name)
+    made = listed.read_text().splitlines() if listed.exists() else []
+    return [path for path in made if not Path(path).exists()]
+
+
+def prepared_for(plan: Plan, points: Iterable[Point]) -> list[str]:
+    """Folders and answers that runs of some points need."""
+    needed = {str(plan.prepared_folder(point.case, point.processes)) for point in points}
+    return sorted(needed | {str(plan.reference_file(point.case)) for point in points})
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job asks for.
+
+    Attributes
+    ----------
+    nodes, tasks_per_node : int
+        Those of the largest point of a part; a task is a core.
+    memory_MB : int
+        Of each node.
+    minutes : int
+        Walltime.
+    """
+
+    nodes: int
+    tasks_per_node: int
+    memory_MB: int  # noqa: N815
+    minutes: int
+
+
+def request_of(plan: Plan, part: Part) -> Request:
+    """Choose what the job of a part asks for.
+
+    The walltime is WALLTIME_FACTOR times what the runs are expected to
+    take, at least what one run may take, and WALLTIME_MINUTES; at most the cluster's ``minutes``.
+    """
+    points, limits = part.points, plan.study.limits
+    expected = expected_cost((one.point for one in part.repetitions), 1, plan.cases).seconds
+    seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
+    return Request(
+        nodes=max(point.nodes for point in points),
+        tasks_per_node=max(max(cores_of_nodes(point)) for point in points),
+        memory_MB=max(memory_of(plan, point) for point in points),
+        minutes=min(math.ceil(seconds / 60 + WALLTIME_MINUTES), plan.cluster.minutes),
+    )
+
+
+def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Callable[[Any], Any]]:
+    """Give the resources of the measuring rule, as Snakemake's executor for Slurm takes them.
+
+    Parameters
+    ----------
+    plan : Plan
+    known : mapping of str to Part
+        See `parts`.
+
+    Returns
+    -------
+    dict
+        By name, functions of the wildcards: ``nodes, tasks, mem_mb, runtime`` (minutes), ``mpi`` (None
+        for one task), ``slurm_extra``, and those of `site_resources`.
+    """
+    cluster = plan.cluster
+    requests = functools.cache(lambda name: request_of(plan, known[name]))
+
+    def extra(name: str) -> str:
+        whole = "--exclusive" if cluster.exclusive else ""
+        tasks = f"--ntasks-per-node={requests(name).tasks_per_node}"
+        return " ".join(filter(None, [tasks, whole, cluster.extra]))
+
+    def tasks(name: str) -> int:
+        return requests(name).nodes * requests(name).tasks_per_node
+
+    own = {
+        "nodes": lambda wildcards: requests(wildcards.part).nodes,
+        "tasks": lambda wildcards: tasks(wildcards.part),
+        "mem_mb": lambda wildcards: requests(wildcards.part).memory_MB,
+        "runtime": lambda wildcards: requests(wildcards.part).minutes,
+        "slurm_extra": lambda wildcards: extra(wildcards.part),
+        "mpi": lambda wildcards: cluster.launcher if tasks(wildcards.part) > 1 else None,
+    }
+    where = (
+        {"slurm_partition": lambda wildcards: known[wildcards.part].partition} if cluster.partitions else {}
+    )
+    return site_resources(plan) | own | where
+
+
+def site_resources(plan: Plan) -> dict[str, str]:
+    """What every job of a site asks for; nothing without a cluster."""
+    cluster = plan.cluster
+    if cluster is None:
+        return {}
+    named = {
+        "slurm_partition": cluster.partition,
+        "slurm_account": cluster.account,
+        "constraint": cluster.constraint,
+        "qos": cluster.qos,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def records_of(plan: Plan, repetitions: Iterable[Repetition]) -> str:
+    """Text of a list of records: the first record of every repetition, one a line."""
+    return "".join(f"{records.record_path(plan.results, one, 1)}\n" for one in repetitions)

@@ -1,0 +1,54 @@
+"""
+Traces a case at a process count: what every rank computes and communicates in a few steady steps, to be replayed
+on simulated interconnects. There may be far more processes than cores: each trace is corrected by the CPU time
+of the serial one. All cores are kept for one trace at a time.
+
+REQUIRED INPUTS:
+
+    prepared    = <results>/prepared/{case}/processes-{processes}
+    serial      = <results>/traces/{case}/processes-1, of more than one process
+
+OUTPUTS:
+
+    trace       = <results>/traces/{case}/processes-{processes}: rank-<r>.txt.gz, trace.json, profile.csv, pairs.csv
+"""
+
+
+rule capture_serial:
+    """Tracing {wildcards.case} on one process"""
+    input:
+        prepared="<results>/prepared/{case}/processes-1",
+    output:
+        trace=directory("<results>/traces/{case}/processes-1"),
+    log:
+        "<results>/logs/traces/{case}-1.log",
+    conda:
+        "../../envs/python.yaml"
+    threads: workflow.cores
+    params:
+        study=str(plan.study.file),
+        digest=plan.case_digest,
+    script:
+        "../scripts/capture.py"
+
+
+rule capture:
+    """Tracing {wildcards.case} on {wildcards.processes} processes"""
+    input:
+        prepared="<results>/prepared/{case}/processes-{processes}",
+        serial="<results>/traces/{case}/processes-1",
+    output:
+        trace=directory("<results>/traces/{case}/processes-{processes}"),
+    log:
+        "<results>/logs/traces/{case}-{processes}.log",
+    conda:
+        "../../envs/python.yaml"
+    threads: workflow.cores
+    params:
+        study=str(plan.study.file),
+        digest=plan.case_digest,
+    script:
+        "../scripts/capture.py"
+
+
+ruleorder: capture_serial > capture

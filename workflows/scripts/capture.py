@@ -1,0 +1,24 @@
+"""Trace a case at a process count."""
+
+from pathlib import Path
+
+from workflows.interconnects import load_interconnect
+from workflows.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.plan import ROOT, make_plan, one_line_errors
+from workflows.tracing.capture import CARRIER, TRACERS, capture
+
+with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
+    plan = make_plan(Path(snakemake.params.study), snakemake.config)
+    serial = snakemake.input.get("serial")
+    with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
+        trace = capture(
+            plan.cases[snakemake.wildcards.case],
+            int(snakemake.wildcards.get("processes", 1)),
+            Path(snakemake.input.prepared),
+            load_interconnect(CARRIER, ROOT / "config/interconnects"),
+            Path(serial) if serial else None,
+            Path(snakemake.output.trace),
+            TRACERS,
+            plan.study.limits.run_seconds,
+        )
+    print(trace.summary(), file=log)

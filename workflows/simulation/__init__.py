@@ -1,0 +1,1 @@
+"""Simulated interconnects: models fitted to ping-pong curves, and traces replayed on them."""

@@ -1,0 +1,185 @@
+"""The curve of a ping-pong: read, checked, interpolated between its points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import TableError
+from analysis.importers import make_mapping, read_foreign
+from workflows.domain import InputError
+
+NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")
+"""What is read of ``tables/network.csv`` of a study that ran our own ping-pong."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One-way times of messages between two nodes.
+
+    Attributes
+    ----------
+    bytes : tuple of int
+        Message sizes, rising, the first one 0.
+    microseconds : tuple of float
+        Half a round trip of each.
+    switches : tuple of int
+        Largest size before each change of protocol, rising; nothing is interpolated across one.
+    two_points : bool
+        Made of a latency and a peak bandwidth alone; then a time is latency + bytes / bandwidth.
+    bytes_per_us : float
+        What the link carries, in 10^6 bytes/s: the slope between the two largest messages, or the highest
+        bandwidth of a whole message where that is more.
+    """
+
+    bytes: tuple[int, ...]
+    microseconds: tuple[float, ...]
+    switches: tuple[int, ...]
+    two_points: bool
+    bytes_per_us: float
+
+    def regions(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Sizes and times of the points between changes of protocol."""
+        sizes, times = np.array(self.bytes), np.array(self.microseconds)
+        region = np.searchsorted(self.switches, sizes)
+        return [(sizes[region == one], times[region == one]) for one in np.unique(region)]
+
+    def knots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sizes and times between which time is linear: the points, and both sides of each switch.
+
+        A side of a switch continues the line through the nearest two points of its region, rising no slower
+        than nothing at all; where a region has one point only, at the link's bandwidth.
+        """
+        sizes, times = [], []
+        inner = [0, *(switch + 1 for switch in self.switches)]
+        outer = [*self.switches, self.bytes[-1]]
+        regions = {int(np.searchsorted(self.switches, known[0])): (known, at) for known, at in self.regions()}
+        for place, (first, last) in enumerate(zip(inner, outer, strict=True)):
+            if place not in regions:
+                continue
+            known, at = regions[place]
+            ends = np.array([end for end in (first, last) if end not in known], int)
+            all_sizes = np.concatenate([known, ends])
+            order = np.argsort(all_sizes)
+            sizes.append(all_sizes[order])
+            times.append(np.concatenate([at, self._continued(known, at, ends)])[order])
+        return np.concatenate(sizes), np.concatenate(times)
+
+    def _continued(self, known: np.ndarray, at: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Times outside the points of a region, in microseconds."""
+        found = []
+        for end in ends:
+            near = slice(0, 2) if end < known[0] else slice(-2, None)
+            slope = 1 / self.bytes_per_us
+            if len(known) > 1:
+                slope = max(0.0, float(np.diff(at[near])[0] / np.diff(known[near])[0]))
+            edge = 0 if end < known[0] else -1
+            found.append(max(at[edge] + slope * (end - known[edge]), end / self.bytes_per_us))
+        return np.array(found)
+
+    def left_out(self) -> pd.DataFrame:
+        """Each point predicted from the others of its region.
+
+        Returns
+        -------
+        DataFrame
+            ``bytes, microseconds, left_out_percent``: how far the line through its two neighbours is from a
+            point, in percent of it; empty for the first and the last point of a region, which only bound it.
+        """
+        rows = []
+        for sizes, times in self.regions():
+            for place, (size, time) in enumerate(zip(sizes, times, strict=True)):
+                error = None
+                if 0 < place < len(sizes) - 1:
+                    others = [place - 1, place + 1]
+                    error = 100 * (np.interp(size, sizes[others], times[others]) / time - 1)
+                rows.append({"bytes": int(size), "microseconds": time, "left_out_percent": error})
+        return pd.DataFrame(rows).astype({"left_out_percent": float})
+
+
+def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> Curve:
+    """Read the curve that the section ``simulate`` of an interconnect's file names.
+
+    Parameters
+    ----------
+    simulate : mapping
+        With ``curve`` (a file) or ``two_points`` (latency and peak), and ``eager_limit_bytes``.
+    root : Path
+        Folder that ``curve.file`` starts from.
+    where : str
+        The interconnect's file, for messages.
+
+    Raises
+    ------
+    InputError
+        In one line: no such file or curve, two times for a size, none at 0 bytes, a time that is not above 0,
+        a switch beyond the curve.
+    """
+    switches = tuple(sorted({simulate["eager_limit_bytes"], *simulate.get("switches_bytes", ())}))
+    if two := simulate.get("two_points"):
+        latency, peak = two["latency_us"], two["peak_MBps"]
+        far = max(switches[-1] + 1, 1 << 20)
+        return Curve((0, far), (latency, latency + far / peak), (), True, peak)
+    given = simulate["curve"]
+    file = root / given["file"]
+    rows = _rows(file, given, f"{where}: simulate.curve")
+    sizes, times = _points(rows, f"{where}: simulate.curve: {given['file']}")
+    if late := [switch for switch in switches if switch >= sizes[-1]]:
+        raise InputError(
+            f"{where}: simulate: no point of the curve is above the change of protocol at {late[0]} bytes"
+        )
+    slope = (sizes[-1] - sizes[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else 0.0
+    rate = max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
+    return Curve(tuple(sizes), tuple(times), switches, False, rate)
+
+
+def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
+    """Rows of the wanted benchmark and interconnect, with ``bytes, latency_us, bandwidth_MBps``."""
+    if not file.exists():
+        raise InputError(f"{where}.file: {given['file']}: no such file")
+    name = given["interconnect"]
+    try:
+        if file.suffix == ".csv":
+            table = pd.read_csv(file) if _of_a_study(file) else read_foreign(file).curves
+        else:  # the output of a benchmark does not name its interconnect
+            table = read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}})).curves
+    except TableError as error:
+        raise InputError(f"{where}.file: {error}") from None
+    for key, value in (("interconnect", name), ("benchmark", given["benchmark"])):
+        known = list(dict.fromkeys(table[key]))
+        if value not in known:
+            told = ", ".join(known) or "none"
+            raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {told}")
+        table = table[table[key] == value]
+    return table
+
+
+def _of_a_study(file: Path) -> bool:
+    heading = pd.read_csv(file, nrows=0)
+    return {*NETWORK_COLUMNS, "runs"} <= set(heading)
+
+
+def _points(rows: pd.DataFrame, where: str) -> tuple[list[int], list[float]]:
+    """Sizes in bytes and one-way times in microseconds, rising by size."""
+    rows = rows.dropna(subset="bytes")
+    times = rows["latency_us"].astype(float)
+    by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
+    times = times.fillna(by_rate)
+    points: dict[int, float] = {}
+    for size, time in zip(rows["bytes"].astype(int), times, strict=True):
+        if not 0 < time < np.inf:
+            raise InputError(f"{where}: no time above 0 for {size} bytes")
+        if size in points:
+            raise InputError(f"{where}: two times for {size} bytes: {points[size]:g} and {time:g} µs")
+        points[size] = float(time)
+    if 0 not in points:
+        raise InputError(f"{where}: no time for 0 bytes, which gives the latency")
+    if len(points) < 3:
+        raise InputError(f"{where}: {len(points)} sizes; at least 3, or two_points instead of a curve")
+    sizes = sorted(points)
+    return sizes, [points[size] for size in sizes]

@@ -1,0 +1,147 @@
+"""The model of an interconnect: what a message costs, where, and how nodes are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflows.domain import InputError, Interconnect
+from workflows.simulation.curve import Curve, read_curve
+
+
+@dataclass(frozen=True)
+class Knot:
+    """Costs of a message of `bytes`, in microseconds; those of other sizes lie on a line between two knots.
+
+    ``wait_us`` passes on the way, beside the time that the links need for the bytes; ``send_us`` and
+    ``receive_us`` keep the two ranks busy.
+    """
+
+    bytes: int
+    wait_us: float
+    send_us: float
+    receive_us: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """A simulated interconnect, ready to be written as a platform.
+
+    Attributes
+    ----------
+    curve : Curve
+        What it was fitted to.
+    between, inside : tuple of Knot
+        Messages between two nodes, and inside one.
+    memory_bytes_per_us : float
+        Bandwidth of messages inside a node, in 10^6 bytes/s.
+    eager_limit_bytes : int
+        Largest message that is sent without waiting for its receive.
+    cores_per_node : int
+    half_duplex : bool
+        Whether what a node sends and what it receives share the bandwidth of one direction (a PCI bus).
+    hop_us : float
+        Added for each switch after the first.
+    topology : mapping
+        See the schema; empty for a crossbar.
+    collectives : mapping of str to str
+        Algorithm of a collective operation by its name.
+    """
+
+    curve: Curve
+    between: tuple[Knot, ...]
+    inside: tuple[Knot, ...]
+    memory_bytes_per_us: float
+    eager_limit_bytes: int
+    cores_per_node: int
+    half_duplex: bool
+    hop_us: float
+    topology: Mapping[str, Any]
+    collectives: Mapping[str, str]
+
+
+def check_section(simulate: Mapping[str, Any]) -> str | None:
+    """Say in one line what a schema cannot see in the section ``simulate``; None where nothing is wrong."""
+    given = [key for key in ("curve", "two_points") if key in simulate]
+    if len(given) != 1:
+        return "simulate: has " + (
+            "both curve and two_points; only one" if given else "no curve or two_points"
+        )
+    if "two_points" in simulate and "switches_bytes" in simulate:
+        return "simulate.switches_bytes: does not belong here, since there are two_points only"
+    tree = simulate.get("topology", {}).get("fat_tree", {})
+    if "down" in tree and len(tree["down"]) != len(tree["up"]):
+        return (
+            f"simulate.topology.fat_tree.up: {len(tree['up'])} levels; as many as down ({len(tree['down'])})"
+        )
+    ratio = tree.get("blocking_ratio", 1)
+    if "ports" in tree and tree["ports"] % (1 + ratio):
+        return (
+            f"simulate.topology.fat_tree.ports: {tree['ports']} cannot be divided at a blocking_ratio of "
+            f"{ratio}; a multiple of {1 + ratio}"
+        )
+    return None
+
+
+def make_model(interconnect: Interconnect, root: Path) -> Model:
+    """Fit the model of a simulated interconnect.
+
+    A message of s bytes takes T(s), linear between the points of the curve. The link needs s / bandwidth of
+    it. Where the interconnect's file says what sending and receiving cost the processors, they are busy for
+    so long. Where it does not, what an eager message takes beyond T(0) + s / bandwidth is taken for copying,
+    half at each end. The rest passes without keeping anything busy. A ping-pong cannot tell these apart.
+
+    Parameters
+    ----------
+    interconnect : Interconnect
+        Of kind simulated.
+    root : Path
+        Folder that the curve's file starts from.
+
+    Raises
+    ------
+    InputError
+        See `workflows.simulation.curve.read_curve`; or processors busy for longer than a message takes.
+    """
+    simulate = interconnect.simulate
+    where = f"{interconnect.name}.yaml"
+    curve = read_curve(simulate, root, where)
+    node = simulate["node"]
+    return Model(
+        curve=curve,
+        between=_knots(curve, simulate["eager_limit_bytes"], simulate.get("host_overhead"), where),
+        inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0),),
+        memory_bytes_per_us=node["memory_MBps"],
+        eager_limit_bytes=simulate["eager_limit_bytes"],
+        cores_per_node=node["cores"],
+        half_duplex=simulate["half_duplex"],
+        hop_us=simulate["hop_us"],
+        topology=simulate.get("topology", {}),
+        collectives=simulate.get("collectives", {}),
+    )
+
+
+def _knots(
+    curve: Curve, eager_limit: int, overhead: Mapping[str, Any] | None, where: str
+) -> tuple[Knot, ...]:
+    sizes, times = curve.knots()
+    link = sizes / curve.bytes_per_us
+    if overhead is None:
+        copying = np.where(sizes <= eager_limit, np.maximum(0.0, times - times[0] - link), 0.0)
+        send = receive = copying / 2
+    else:
+        send = overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000
+        receive = overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000
+    wait = times - link - send - receive
+    if (wait < -1e-9 * times).any():
+        size = int(sizes[wait.argmin()])
+        raise InputError(
+            f"{where}: simulate.host_overhead: the processors would be busy for longer than the "
+            f"{times[wait.argmin()] - link[wait.argmin()]:.3g} µs that a message of {size} bytes leaves them"
+        )
+    columns = zip(sizes, np.maximum(wait, 0.0), send, receive, strict=True)
+    return tuple(Knot(int(size), *map(float, costs)) for size, *costs in columns)

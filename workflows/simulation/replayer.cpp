@@ -1,0 +1,199 @@
+// Replays the messages of a traced run on a platform that workflows/simulation/platform.py described.
+//
+//   replayer PLATFORM.xml TRACES PROCESSES PROCESSES_PER_NODE FACTORS [SimGrid options]
+//
+// TRACES holds rank-<r>.txt, in SimGrid's time-independent format; compute amounts are nanoseconds on the traced
+// host. FACTORS are PROCESSES numbers, separated by commas, by which each rank's compute amounts are multiplied.
+// Prints a line for each operation `mark` (mark RANK SECONDS), for each rank when it ends
+// (rank RANK SECONDS COMPUTE_SECONDS), and at the very end (end SECONDS).
+//
+// What a message costs is in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
+// BYTES:WAIT:SEND:RECEIVE, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the wire,
+// beside the time that the links need for the bytes; SEND and RECEIVE keep the ranks busy. "hop_us" is added for
+// each switch after the first.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/s4u.hpp>
+#include <smpi/smpi.h>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <xbt/replay.hpp>
+
+namespace s4u = simgrid::s4u;
+
+namespace {
+
+struct Knot {
+  double bytes, wait, send, receive;
+};
+
+using Part = double Knot::*;
+
+class Messages {
+  std::vector<Knot> knots;
+
+public:
+  explicit Messages(const std::string& text)
+  {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      Knot knot;
+      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive) != 4)
+        throw std::invalid_argument("platform: bad knot " + word);
+      knots.push_back(knot);
+    }
+    if (knots.empty())
+      throw std::invalid_argument("platform: no knots");
+  }
+
+  // Seconds that a part of a message takes; constant beyond the last knot but for slopes that go on.
+  double seconds(double bytes, Part part) const
+  {
+    if (knots.size() == 1)
+      return knots[0].*part * 1e-6;
+    auto upper = std::upper_bound(knots.begin() + 1, knots.end() - 1, bytes,
+                                  [](double value, const Knot& knot) { return value < knot.bytes; });
+    const Knot& low  = *(upper - 1);
+    const Knot& high = *upper;
+    double share     = (bytes - low.bytes) / (high.bytes - low.bytes);
+    return std::max(0.0, low.*part + share * (high.*part - low.*part)) * 1e-6;
+  }
+};
+
+// SMPI adds its envelope to what goes over the network, not to what its cost callbacks see.
+constexpr double ENVELOPE_BYTES = 16;
+
+std::vector<double> factors;
+std::vector<double> computed;
+std::vector<s4u::Host*> hosts; // of each rank
+std::set<int> ended;
+std::string folder;
+
+// Registered anew by each rank's SMPI start, so ours replaces it only after all have started.
+void register_operations()
+{
+  xbt_replay_action_register("compute", [](simgrid::xbt::ReplayAction& words) {
+    int rank       = std::stoi(words.at(0));
+    double amount  = std::stod(words.at(2)) * factors.at(rank);
+    double started = s4u::Engine::get_clock();
+    smpi_execute_flops(amount);
+    computed.at(rank) += s4u::Engine::get_clock() - started;
+  });
+  // One-sided: a transfer in which the target does nothing. What is fetched is asked for first.
+  auto transfer = [](bool asks) {
+    return [asks](simgrid::xbt::ReplayAction& words) {
+      auto* here   = s4u::this_actor::get_host();
+      auto* there  = hosts.at(std::stoi(words.at(2)));
+      double bytes = std::stod(words.at(3)) + ENVELOPE_BYTES;
+      if (asks)
+        s4u::Comm::sendto(here, there, ENVELOPE_BYTES);
+      s4u::Comm::sendto(asks ? there : here, asks ? here : there, bytes);
+    };
+  };
+  for (const char* name : {"put", "accumulate"})
+    xbt_replay_action_register(name, transfer(false));
+  for (const char* name : {"get", "fetch"})
+    xbt_replay_action_register(name, transfer(true));
+  xbt_replay_action_register("mark", [](simgrid::xbt::ReplayAction& words) {
+    std::printf("mark %s %.9f\n", words.at(0).c_str(), s4u::Engine::get_clock());
+  });
+}
+
+void replay(int rank, const s4u::BarrierPtr& all_started)
+{
+  std::string name = std::to_string(rank);
+  smpi_replay_init("replay", rank, 0);
+  all_started->wait();
+  register_operations();
+  try {
+    smpi_replay_main(rank, (folder + "/rank-" + name + ".txt").c_str());
+  } catch (const std::invalid_argument& error) {
+    std::string told(error.what());
+    std::replace(told.begin(), told.end(), '\n', ' ');
+    std::fprintf(stderr, "replayer: rank %d: %s\n", rank, told.c_str());
+    std::_Exit(3);
+  }
+  ended.insert(rank);
+  std::printf("rank %d %.9f %.9f\n", rank, s4u::Engine::get_clock(), computed[rank]);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+  smpi_init_options();
+  s4u::Engine engine(&argc, argv);
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: replayer PLATFORM TRACES PROCESSES PROCESSES_PER_NODE FACTORS\n");
+    return 2;
+  }
+  folder             = argv[2];
+  int processes      = std::stoi(argv[3]);
+  int per_node       = std::stoi(argv[4]);
+  std::istringstream numbers(argv[5]);
+  for (std::string number; std::getline(numbers, number, ',');)
+    factors.push_back(std::stod(number));
+  if (static_cast<int>(factors.size()) != processes) {
+    std::fprintf(stderr, "replayer: %zu factors for %d processes\n", factors.size(), processes);
+    return 2;
+  }
+  computed.assign(processes, 0.0);
+
+  engine.load_platform(argv[1]);
+  auto* zone = engine.get_netzone_root();
+  Messages between(zone->get_property("between_nodes"));
+  Messages inside(zone->get_property("inside_node"));
+  double hop = std::stod(zone->get_property("hop_us")) * 1e-6;
+
+  auto* network = zone->get_network_model();
+  network->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const auto&, const auto&) { return 1.0; });
+  network->set_lat_factor_cb([&](double size, const s4u::Host* from, const s4u::Host* to,
+                                 const std::vector<s4u::Link*>& links, const auto&) {
+    double nominal = 0, bandwidth = links.front()->get_bandwidth();
+    int wires = 0;
+    for (const auto* link : links) {
+      nominal += link->get_latency();
+      wires += link->get_latency() > 0;
+      bandwidth = std::min(bandwidth, link->get_bandwidth());
+    }
+    double bytes  = std::max(0.0, size - ENVELOPE_BYTES);
+    double wanted = (from == to ? inside : between).seconds(bytes, &Knot::wait);
+    if (from != to)
+      wanted += (wires - 2) * hop;
+    return std::max(0.0, wanted - (size - bytes) / bandwidth) / nominal;
+  });
+  auto cost = [&](Part part) {
+    return [&between, &inside, part](size_t size, const s4u::Host* from, const s4u::Host* to) {
+      return (from == to ? inside : between).seconds(static_cast<double>(size), part);
+    };
+  };
+  smpi_register_op_cost_callback(SmpiOperation::SEND, cost(&Knot::send));
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, cost(&Knot::send));
+  smpi_register_op_cost_callback(SmpiOperation::RECV, cost(&Knot::receive));
+
+  SMPI_app_instance_register("replay", nullptr, processes);
+  SMPI_init();
+  auto all_started = s4u::Barrier::create(processes);
+  for (int rank = 0; rank < processes; rank++) {
+    hosts.push_back(engine.host_by_name("node-" + std::to_string(rank / per_node)));
+    s4u::Actor::create(std::to_string(rank), hosts.back(), replay, rank, all_started);
+  }
+  engine.run();
+  if (static_cast<int>(ended.size()) < processes) {
+    std::string waiting;
+    for (int rank = 0; rank < processes && waiting.size() < 60; rank++)
+      if (!ended.count(rank))
+        waiting += (waiting.empty() ? "" : ", ") + std::to_string(rank);
+    std::fprintf(stderr, "replayer: deadlock after %.6f s: %zu of %d ranks wait for messages that never come (%s)\n",
+                 s4u::Engine::get_clock(), processes - ended.size(), processes, waiting.c_str());
+    return 3;
+  }
+  SMPI_finalize();
+  std::printf("end %.9f\n", s4u::Engine::get_clock());
+}

@@ -1,0 +1,184 @@
+"""The simulated points of a study: its traces replayed on its interconnects, a record a point."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Point
+from workflows.plan import ROOT, Plan
+from workflows.records import Record
+from workflows.simulation import fit
+from workflows.simulation.model import Model, make_model
+from workflows.simulation.platform import ideal, platform_xml
+from workflows.simulation.replayer import Replay, build, replay
+from workflows.simulation.traces import unpack
+from workflows.tracing.trace import Trace, read_trace
+
+PROGRAMS = ROOT / "results/.programs"
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The replays of one point: compute times as they were taken, corrected, and on an ideal interconnect."""
+
+    raw: Replay
+    corrected: Replay
+    ideal: Replay
+
+
+def replay_study(plan: Plan, threads: int, folder: Path) -> None:
+    """Replay every simulated point of a study.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its traces are there.
+    threads : int
+        Replays that run at the same time.
+    folder : Path
+        Gets ``fit/<interconnect>.csv``, how well each model repeats its curve (see `fit.fit_table`), and
+        ``<case>/<interconnect>/processes-<p>.json``, the records. Nothing is written before all is well.
+
+    Raises
+    ------
+    InputError
+        A bad curve or trace, or a replay that fails: one line.
+    """
+    program = build(PROGRAMS)
+    used = {point.interconnect for point in plan.simulated if point.interconnect}
+    models = {name: make_model(plan.interconnects[name], ROOT) for name in used}
+    fits = {name: fit.fit_table(program, model) for name, model in models.items()}
+    made: dict[Path, Record] = {}
+    for (case, processes), group in groupby(sorted(plan.simulated, key=_traced), key=_traced):
+        points = list(group)
+        trace = read_trace(plan.traced_folder(case, processes))
+        done = _replay_trace(program, trace, points, models, plan.study.simulation["host_speed"], threads)
+        for point, replays in zip(points, done, strict=True):
+            made[record_path(point)] = _record(plan, point, trace, replays)
+    for name, table in fits.items():
+        path = folder / "fit" / f"{name}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(path, index=False)
+    for path, record in made.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(json.dumps(record, indent=1) + "\n")
+
+
+def record_path(point: Point) -> Path:
+    """Path of the record of a simulated point in the folder of all of them."""
+    placed = f"-per-node-{point.processes_per_node}" if point.processes_per_node else ""
+    name = f"processes-{point.processes}{placed}.json"
+    return Path(point.case) / (point.interconnect or "serial") / name
+
+
+def _traced(point: Point) -> tuple[str, int]:
+    return point.case, point.processes
+
+
+def _replay_trace(
+    program: Path,
+    trace: Trace,
+    points: Sequence[Point],
+    models: Mapping[str, Model],
+    host_speed: float,
+    threads: int,
+) -> list[Replays]:
+    """Replays of one trace at all points that it serves, in their order."""
+    anybody = next(iter(models.values()))  # a serial run has no messages, so any model serves
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
+        unpack(trace, Path(scratch))
+
+        def run(place: int, kind: str) -> Replay:
+            point = points[place]
+            model = models[point.interconnect] if point.interconnect else anybody
+            model = ideal(model) if kind == "ideal" else model
+            platform = Path(scratch) / f"platform-{place}-{kind}.xml"
+            platform.write_text(platform_xml(model, point.nodes, host_speed))
+            factors = trace.raw_factor if kind == "raw" else trace.corrected_factor
+            per_node = point.processes_per_node or model.cores_per_node
+            what = f"{trace.folder} over {point.interconnect or 'nothing'}"
+            return replay(program, platform, Path(scratch), factors, per_node, what)
+
+        kinds = ("raw", "corrected", "ideal")
+        asked = [[pool.submit(run, place, kind) for kind in kinds] for place in range(len(points))]
+        return [Replays(*(one.result() for one in three)) for three in asked]
+
+
+def _record(plan: Plan, point: Point, trace: Trace, replays: Replays) -> Record:
+    scale = trace.timed_steps / trace.steps
+    raw, corrected = (one.seconds * scale for one in (replays.raw, replays.corrected))
+    case = plan.cases[point.case]
+    return {
+        "study": plan.study.name,
+        "case": case.name,
+        "application": case.application,
+        "interconnect": point.interconnect,
+        "kind": "simulated",
+        "nodes": point.nodes,
+        "processes": point.processes,
+        "servers": 0,
+        "cores": point.cores,
+        "processes_per_node": point.processes_per_node,
+        "oversubscription": 1,
+        "block": 1,
+        "repetition": 1,
+        "attempt": 1,
+        "seconds": corrected,
+        "seconds_low": min(raw, corrected),
+        "seconds_high": max(raw, corrected),
+        "valid": True,
+        "reason": None,
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "inputs": plan.inputs(point),
+        "details": {
+            "host_speed": plan.study.simulation["host_speed"],
+            "steps": trace.steps,
+            "timed_steps": trace.timed_steps,
+            "raw_step_seconds": replays.raw.seconds / trace.steps,
+            "corrected_step_seconds": replays.corrected.seconds / trace.steps,
+            **split_times(replays, scale),
+            "replay_cpu_seconds": sum(one.cpu_seconds for one in vars(replays).values()),
+            "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
+        },
+    }
+
+
+def split_times(replays: Replays, scale: float) -> dict[str, Any]:
+    """Where the time of each rank goes, from the corrected replay and the one in which messages cost nothing.
+
+    Parameters
+    ----------
+    replays : Replays
+    scale : float
+        What replayed times are multiplied by.
+
+    Returns
+    -------
+    dict
+        By rank, in seconds: ``compute_seconds``; ``waiting_seconds``, for others where messages cost nothing;
+        ``transfer_seconds``, what the interconnect adds. Their sum is the time at which the rank ended.
+        And the factors of the parallel efficiency, as the POP centre of excellence defines them:
+        ``load_balance`` (mean / largest compute time), ``serialisation_efficiency`` (largest compute time /
+        time on the ideal interconnect), ``transfer_efficiency`` (that / time).
+    """
+    compute = replays.corrected.compute_seconds
+    ended = zip(replays.ideal.rank_seconds, compute, strict=True)
+    added = zip(replays.corrected.rank_seconds, replays.ideal.rank_seconds, strict=True)
+    longest = max(compute)
+    return {
+        "compute_seconds": [scale * seconds for seconds in compute],
+        "waiting_seconds": [scale * (end - own) for end, own in ended],
+        "transfer_seconds": [scale * (end - free) for end, free in added],
+        "load_balance": sum(compute) / len(compute) / longest,
+        "serialisation_efficiency": longest / replays.ideal.seconds,
+        "transfer_efficiency": replays.ideal.seconds / replays.corrected.seconds,
+    }
+

@@ -1,0 +1,186 @@
+"""What Slurm says of nodes and jobs. Every question has a limit of time."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from workflows.domain import InputError
+
+ASK_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
+ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+
+
+class Nodes(NamedTuple):
+    """Nodes of a partition: how many, and the cores and the memory of the smallest."""
+
+    number: int
+    cores: int
+    memory_MB: int  # noqa: N815
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as Slurm knows it.
+
+    Attributes
+    ----------
+    number : str
+    state : str
+        ``RUNNING``, ``TIMEOUT``, ...; ``unknown`` for a job that Slurm has forgotten.
+    node_list : str or None
+        Its nodes as Slurm writes them (``n[1-2]``); None where it never had any.
+    restarts : int
+        How often it was put back into the queue.
+    ends : float or None
+        Time of its walltime's end, in seconds since 1970; None without a limit.
+    partition : str or None
+    """
+
+    number: str
+    state: str
+    node_list: str | None = None
+    restarts: int = 0
+    ends: float | None = None
+    partition: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, or nothing is known of it."""
+        return self.state.startswith(ENDED) or self.state == "unknown"
+
+
+def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
+    """Ask Slurm, again while its controller is away.
+
+    Parameters
+    ----------
+    *command : str
+    patience_seconds : float
+        How long a controller that does not answer is waited for.
+
+    Raises
+    ------
+    InputError
+        If the command is not there, is refused, or is not answered in time: one line.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_SECONDS)
+            problem, away = done.stderr.strip(), _is_away(done.stderr)
+            if not done.returncode:
+                return done.stdout
+        except FileNotFoundError:
+            raise InputError(f"{command[0]}: no such program; is this a cluster with Slurm?") from None
+        except subprocess.TimeoutExpired:
+            problem, away = f"no answer in {ASK_SECONDS:g} s", True
+        if not away or time.monotonic() > deadline:
+            raise InputError(f"{command[0]}: {' '.join(problem.split())}")
+        time.sleep(1)
+
+
+def _is_away(errors: str) -> bool:
+    return bool(re.search(r"unable to contact|connection (refused|timed out)|socket timed out", errors, re.I))
+
+
+@functools.cache
+def nodes_of(partition: str | None, where: str) -> Nodes:
+    """Ask for the nodes of a partition, whether they are up now or not.
+
+    Parameters
+    ----------
+    partition : str or None
+        None for Slurm's default.
+    where : str
+        File and key that name it, for messages.
+
+    Raises
+    ------
+    InputError
+        If there is no such partition, or no default.
+    """
+    listed = [line.split("|") for line in ask("sinfo", "--noheader", "--format=%P|%D|%c|%m").splitlines()]
+    known = {name.rstrip("*") for name, *_ in listed}
+    wanted = {partition} if partition else {name.rstrip("*") for name, *_ in listed if name.endswith("*")}
+    found = [row for row in listed if row[0].rstrip("*") in wanted]
+    if not found:
+        raise InputError(f"{where}: {partition or 'no default'}: Slurm has {', '.join(sorted(known))}")
+    number = sum(int(nodes) for _, nodes, _, _ in found)
+    return Nodes(number, min(_least(row[2]) for row in found), min(_least(row[3]) for row in found))
+
+
+def _least(text: str) -> int:
+    """Give a number that sinfo marks with + where some nodes have more."""
+    return int(text.rstrip("+"))
+
+
+def job(number: str) -> Job:
+    """Ask for a job, the accounting too if the controller has forgotten it."""
+    try:
+        return read_job(ask("scontrol", "show", "job", "--oneliner", number))
+    except InputError as error:
+        if "Invalid job id" not in str(error):
+            raise
+    try:
+        shown = ask("sacct", "-n", "-X", "-P", "-j", number, "-o", "State,NodeList", patience_seconds=0)
+    except InputError:  # no accounting
+        return Job(number, "unknown")
+    state, _, nodes = shown.partition("\n")[0].partition("|")
+    return Job(number, state or "unknown", nodes or None)
+
+
+def read_job(shown: str) -> Job:
+    """Read what ``scontrol show job --oneliner`` prints."""
+    fields = dict(re.findall(r"(?:^| )([A-Z]\w+)=(\S*)", shown))
+    ends = fields.get("EndTime", "Unknown")
+    return Job(
+        fields["JobId"],
+        fields["JobState"],
+        _given(fields.get("NodeList")),
+        int(fields.get("Restarts", 0)),
+        None if ends in ("Unknown", "None") else datetime.fromisoformat(ends).timestamp(),
+        fields.get("Partition"),
+    )
+
+
+def _given(text: str | None) -> str | None:
+    return None if text in (None, "", "(null)") else text
+
+
+def this_job() -> Job | None:
+    """Give the job that this process is in; None outside of one.
+
+    Raises
+    ------
+    InputError
+        If Slurm does not answer.
+    """
+    number = os.environ.get("SLURM_JOB_ID")
+    return read_job(ask("scontrol", "show", "job", "--oneliner", number)) if number else None
+
+
+def hosts(node_list: str) -> tuple[str, ...]:
+    """Give the nodes of a list as Slurm writes it, one by one."""
+    return tuple(ask("scontrol", "show", "hostnames", node_list).split())
+
+
+def neighbours(own: Job) -> list[str]:
+    """Jobs of others that run on the nodes of a job: ``job 7 of anna on n1``."""
+    shown = ask("squeue", "--noheader", "--states=R", f"--nodelist={own.node_list}", "--format=%A|%u|%N")
+    rows = [line.split("|") for line in shown.splitlines()]
+    return [f"job {number} of {user} on {nodes}" for number, user, nodes in rows if number != own.number]
+
+
+def complaint(errors: str) -> str | None:
+    """Give the line of a standard error in which Slurm says what ended a run; None where it does not."""
+    told = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
+    strong = [line for line in told if re.search(r"memory|oom|node failure|cancelled|time limit", line, re.I)]
+    return next(iter([*strong, *told]), None)

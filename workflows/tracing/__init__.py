@@ -1,0 +1,1 @@
+"""Tracing a run: see docs/tracing.md."""

@@ -1,0 +1,66 @@
+"""Trace a case outside of any study: ``python -m workflows.tracing CASE PROCESSES FOLDER``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from workflows.applications import application
+from workflows.cases import load_case
+from workflows.domain import Case, InputError
+from workflows.interconnects import load_interconnect
+from workflows.plan import ROOT, one_line_errors
+from workflows.running import scratch_folder
+from workflows.tracing.capture import CARRIER, TRACERS, capture
+
+
+def main() -> None:
+    """Trace a case at process counts, and on one process, into ``FOLDER/processes-<count>``."""
+    parser = argparse.ArgumentParser(prog="python -m workflows.tracing", description=main.__doc__)
+    parser.add_argument("case", help="a case, with its size: elbow_segregated-4k")
+    parser.add_argument("processes", help="process counts, separated by commas: 2,4,8")
+    parser.add_argument("folder", type=Path, help="where the traces go")
+    parser.add_argument("--interconnect", default=CARRIER, help="what carries the messages meanwhile")
+    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped")
+    given = parser.parse_args()
+    case = load_case(given.case, ROOT / "cases", "CASE")
+    interconnect = load_interconnect(given.interconnect, ROOT / "config/interconnects", "--interconnect")
+    serial = given.folder / "processes-1"
+    with scratch_folder() as scratch:
+        base = scratch / "processes-1"
+        _prepare(case, 1, base, None)
+        for count in [1, *(count for count in _counts(given.processes) if count > 1)]:
+            prepared = scratch / f"processes-{count}"
+            if count > 1:
+                _prepare(case, count, prepared, base)
+            trace = capture(
+                case,
+                count,
+                prepared,
+                interconnect,
+                serial if count > 1 else None,
+                given.folder / f"processes-{count}",
+                TRACERS,
+                given.limit,
+            )
+            print(trace.summary(), flush=True)
+
+
+def _prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
+    folder.mkdir()
+    try:
+        application(case.application).prepare(case, processes, folder, base)
+    except RuntimeError as error:
+        raise InputError(f"case {case.name}, {processes} processes: cannot be prepared: {error}") from None
+
+
+def _counts(text: str) -> list[int]:
+    words = text.split(",")
+    if not all(word.isdigit() and int(word) > 0 for word in words):
+        raise InputError(f"PROCESSES: {text!r}: must be whole numbers from 1, separated by commas")
+    return sorted({int(word) for word in words})
+
+
+if __name__ == "__main__":
+    with one_line_errors():
+        main()

@@ -1,0 +1,278 @@
+"""Tracing a run of a case: a few steady steps, with the serial CPU time of the same steps beside them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workflows import provenance
+from workflows.applications import application, tools
+from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.emulation import usable_cores
+from workflows.noise import noise_between, read_counters
+from workflows.plan import ROOT
+from workflows.running import Run, run, scratch_folder
+from workflows.tracing.actions import replayable
+from workflows.tracing.build import build, compiler_for
+from workflows.tracing.profile import Profile, profile
+from workflows.tracing.raw import Raw, read_raw, steps_window, whole
+from workflows.tracing.trace import Trace, read_trace, write_rank
+
+INDICATIVE_INFLATION = 1.5
+"""Where computing took this much more CPU time than in the serial run, correction decides the result."""
+
+CARRIER = "shared_memory"
+"""Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
+
+TRACERS = ROOT / "results/.tracers"
+"""Built tracers, one an MPI library and version of the tracer."""
+
+SKIPPED_STEPS = 2
+TRACED_STEPS = 5
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Where an application's steps are in its output.
+
+    Attributes
+    ----------
+    mark : tuple of str
+        Texts, one of which is printed at the end of every step.
+    parameter : str
+        Parameter of a case with the number of steps.
+    untimed : int
+        First steps that the seconds of a timed run do not cover.
+    """
+
+    mark: tuple[str, ...]
+    parameter: str
+    untimed: int
+
+
+STEPS = {"openfoam": Steps(("ExecutionTime = ",), "iterations", 1)}
+"""Applications that are traced step by step; of others the whole run is traced."""
+
+
+def capture(
+    case: Case,
+    processes: int,
+    prepared: Path,
+    interconnect: Interconnect,
+    serial: Path | None,
+    folder: Path,
+    tracers: Path,
+    time_limit_seconds: float,
+) -> Trace:
+    """Trace a case at a process count.
+
+    Parameters
+    ----------
+    case : Case
+    processes : int
+        May be far more than there are cores.
+    prepared : Path
+        The case prepared for that many processes; not changed.
+    interconnect : Interconnect
+        What carries the messages meanwhile; it does not matter much, a fast one saves time.
+    serial : Path or None
+        Trace of the same case on one process, which this one is corrected by; None for that one itself.
+    folder : Path
+        The trace; nothing is left there if it fails.
+    tracers : Path
+        Where built tracers are kept.
+    time_limit_seconds : float
+        A run that takes longer is stopped.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    InputError
+        One line: the tracer cannot be built, the run fails, it calls what the tracer does not know, or the
+        steps cannot be told apart.
+    """
+    steps = STEPS.get(case.application)
+    skipped = SKIPPED_STEPS if steps else 0
+    short = case
+    if steps:
+        count = min(case.parameters[steps.parameter], skipped + TRACED_STEPS + 1)
+        short = replace(case, parameters=case.parameters | {steps.parameter: count})
+    app = application(case.application)
+    program = app.command(short, processes)
+    cores = min(processes, len(usable_cores()), interconnect.cores_per_node)
+    point = Point(case.name, interconnect.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
+    tracer = build(compiler_for(program[0]), tracers)
+    with scratch_folder() as scratch:
+        short_prepared, written = scratch / "prepared", scratch / "trace"
+        written.mkdir()
+        _prepare_short(case, short, prepared, short_prepared)
+        before = read_counters()
+        done = run(
+            short,
+            point,
+            short_prepared,
+            interconnect if processes > 1 else None,
+            (),
+            time_limit_seconds,
+            _preload(tracer, written, steps.mark if steps else ()),
+        )
+        noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
+        _check_run(case, processes, done)
+        try:
+            raws = read_raw(written, processes)
+            window, held = steps_window(raws, skipped) if steps else (whole(raws), 1)
+            actions = replayable(raws, window)
+        except InputError as error:
+            raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
+    summed = profile(actions.lines)
+    about = {
+        "format": "SimGrid 3.32 time-independent, compute in nanoseconds",
+        "case": case.name,
+        "application": case.application,
+        "size": case.size,
+        "processes": processes,
+        "program": program,
+        "mpi_library": raws[0].library,
+        "steps": held,
+        "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
+        "skipped_steps": skipped,
+        "mark": list(steps.mark) if steps else [],
+        **_clock(raws),
+        **correction(summed.compute_seconds, _serial_seconds(serial, case, held, summed), processes > cores),
+        "load": {
+            "cores": cores,
+            "processes_per_core": point.processes_per_core,
+            "pressure_share": noise.pressure_share,
+            "foreign_cores": noise.foreign_cores,
+            "stolen_cores": noise.stolen_cores,
+            "wall_seconds": done.execution.wall_seconds,
+            "cpu_seconds": done.execution.cpu_seconds,
+        },
+        "cut_messages": actions.cut_messages,
+        "operations": summed.operations(),
+        "made": done.execution.started,
+        "machine": provenance.machine(),
+    }
+    _write(folder, about, actions.lines, summed)
+    return read_trace(folder)
+
+
+def correction(
+    compute_seconds: Sequence[float], serial_cpu_seconds: float, shared_cores: bool
+) -> dict[str, Any]:
+    """Find what the compute amounts are to be multiplied by.
+
+    The work hardly grows with the number of ranks; what their CPU time adds to that of the serial run comes
+    from ranks that push each other out of the caches of the cores that they share. So all ranks are scaled by
+    one factor that makes the sum the serial CPU time. Raw and corrected amounts are the ends of a band.
+
+    Parameters
+    ----------
+    compute_seconds : sequence of float
+        By rank.
+    serial_cpu_seconds : float
+        Of the same steps on one process.
+    shared_cores : bool
+        Whether ranks shared cores; without that nothing is corrected.
+
+    Returns
+    -------
+    dict
+        ``compute_seconds, serial_cpu_seconds, inflation, corrected_factor, correction, indicative`` as the
+        schema of trace.json describes them.
+    """
+    inflation = sum(compute_seconds) / serial_cpu_seconds
+    needed = shared_cores and inflation > 1
+    return {
+        "compute_seconds": list(compute_seconds),
+        "serial_cpu_seconds": serial_cpu_seconds,
+        "inflation": inflation,
+        "corrected_factor": [1 / inflation if needed else 1.0] * len(compute_seconds),
+        "correction": "serial_sum" if needed else "none",
+        "indicative": inflation > INDICATIVE_INFLATION,
+    }
+
+
+def _prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None:
+    """Link everything of a prepared case, with the input files of `short` where they differ."""
+    tools.link_contents(prepared.resolve(), folder)
+    app = application(case.application)
+    before = app.inputs(case)
+    for name, content in app.inputs(short).items():
+        if before[name] == content:
+            continue
+        path = folder / name
+        for parent in reversed(path.relative_to(folder).parents[:-1]):
+            _own(folder / parent)
+        path.unlink()
+        path.write_bytes(content)
+
+
+def _own(folder: Path) -> None:
+    """Make a folder of links of a link to a folder."""
+    if folder.is_symlink():
+        source = folder.resolve()
+        folder.unlink()
+        tools.link_contents(source, folder)
+
+
+def _preload(tracer: Path, written: Path, marks: Sequence[str]) -> list[str]:
+    listed = "\n".join(marks)
+    return ["env", f"LD_PRELOAD={tracer}", f"NODEWORTH_TRACE={written}", f"NODEWORTH_TRACE_MARKS={listed}"]
+
+
+def _check_run(case: Case, processes: int, done: Run) -> None:
+    """Make sure that the run ended well; few steps need not have converged."""
+    if said := re.search(r"nodeworth tracer: (.+)", done.execution.errors):
+        raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {said[1]}")
+    if done.execution.timed_out or done.execution.signal or done.execution.exit_status:
+        raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {done.problem}")
+
+
+def _serial_seconds(serial: Path | None, case: Case, steps: int, own: Profile) -> float:
+    """CPU time of the same steps on one process."""
+    if serial is None:
+        return sum(own.compute_seconds)
+    about = read_trace(serial).about
+    if (about["case"], about["processes"], about["steps"]) != (case.name, 1, steps):
+        raise InputError(
+            f"{serial}: is of {about['case']}, {about['processes']} processes, {about['steps']} steps; the "
+            f"serial trace must be of {case.name}, 1 process, {steps} steps"
+        )
+    return about["serial_cpu_seconds"]
+
+
+def _clock(raws: Sequence[Raw]) -> dict[str, Any]:
+    return {"clock": raws[0].clock, "clock_cost_ns": [raw.clock_cost for raw in raws]}
+
+
+def _write(folder: Path, about: Mapping[str, Any], ranks: Sequence[Sequence[str]], summed: Profile) -> None:
+    """Write a trace beside its folder and give it its name when it is complete."""
+    begun = folder.with_name(f".{folder.name}.begun")
+    shutil.rmtree(begun, ignore_errors=True)
+    begun.mkdir(parents=True)
+    for rank, lines in enumerate(ranks):
+        write_rank(begun, rank, lines)
+    _write_table(begun / "profile.csv", ["operation", "largest_bytes", "calls", "bytes"], summed.operations())
+    _write_table(begun / "pairs.csv", ["source", "target", "messages", "bytes"], summed.pairs())
+    (begun / "trace.json").write_text(json.dumps(about, indent=1) + "\n")
+    if folder.exists():
+        shutil.rmtree(folder)
+    begun.rename(folder)
+
+
+def _write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)

@@ -1,0 +1,185 @@
+"""A trace: the folder that describes what every rank of a run computed and communicated.
+
+``rank-<r>.txt.gz`` are in SimGrid's time-independent format, ``trace.json`` says how they were made (its
+schema is workflows/schemas/trace.yaml), ``profile.csv`` and ``pairs.csv`` sum the communication up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows import inputs
+from workflows.domain import InputError
+from workflows.tracing.subsets import COLLECTIVES
+
+ONE_SIDED = {"put", "get", "accumulate", "fetch"}
+"""Actions of ours: a transfer that involves no action of the target."""
+
+ACTIONS = {
+    **dict.fromkeys(("init", "finalize"), 0),
+    "compute": 1,
+    **dict.fromkeys(("send", "isend", "recv", "irecv", "wait"), 3),
+    **dict.fromkeys(ONE_SIDED, 2),
+    **dict.fromkeys(COLLECTIVES, None),
+}
+"""Actions of a trace, and how many numbers each has; of collective calls, SimGrid checks that."""
+
+_LINE = re.compile(rb"^(\d+) (\w+)((?: -?\d+)*)$")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace that is complete.
+
+    Attributes
+    ----------
+    folder : Path
+    processes : int
+    steps : int
+        Steps of the application that it holds.
+    timed_steps : int
+        Steps that the `seconds` of a run of the case cover.
+    corrected_factor : tuple of float
+        By rank: what its compute amounts are multiplied by to take off what the tracing machine added.
+    about : dict
+        All of ``trace.json``.
+    """
+
+    folder: Path
+    processes: int
+    steps: int
+    timed_steps: int
+    corrected_factor: tuple[float, ...]
+    about: dict[str, Any]
+
+    @property
+    def raw_factor(self) -> tuple[float, ...]:
+        """Factors that leave compute amounts as they were taken."""
+        return (1.0,) * self.processes
+
+    def summary(self) -> str:
+        """One line on what it holds."""
+        about = self.about
+        calls = sum(row["calls"] for row in about["operations"])
+        computing = sum(about["compute_seconds"])
+        return (
+            f"{self.folder}: {self.steps} steps, {calls} calls, {computing:.3g} s of CPU time, "
+            f"{about['inflation']:.2f} times the serial run's; correction: {about['correction']}"
+        )
+
+    def lines(self, rank: int) -> list[str]:
+        """All lines of a rank.
+
+        Raises
+        ------
+        InputError
+            A file that is damaged or cut off: one line.
+        """
+        return _read_rank(self.folder, rank).decode().splitlines()
+
+
+def read_trace(folder: Path) -> Trace:
+    """Read a trace and check all of it.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    InputError
+        One line with the file and what is wrong: ``trace.json`` missing, damaged or not as its schema says, a
+        rank's file missing, too many, cut off or damaged, an action that is not known or lacks a number.
+    """
+    file = folder / "trace.json"
+    try:
+        about = json.loads(file.read_text())
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{file}: damaged ({error}); trace it again") from None
+    inputs.check(about, "trace", file)
+    processes = about["processes"]
+    if len(about["corrected_factor"]) != processes:
+        raise InputError(
+            f"{file}: corrected_factor: {len(about['corrected_factor'])} numbers, not one for each of "
+            f"{processes} processes"
+        )
+    wanted = [rank_file(rank) for rank in range(processes)]
+    there = {path.name for path in folder.glob("rank-*")}
+    for name in wanted:
+        if name not in there:
+            raise InputError(f"{folder / name}: no such file, of a trace of {processes} processes")
+    if odd := sorted(there.difference(wanted)):
+        raise InputError(f"{folder / odd[0]}: does not belong to a trace of {processes} processes")
+    for rank in range(processes):
+        _check_rank(folder, rank, processes)
+    factors = tuple(map(float, about["corrected_factor"]))
+    return Trace(folder, processes, about["steps"], about["timed_steps"], factors, about)
+
+
+def rank_file(rank: int) -> str:
+    """Name of the file of a rank."""
+    return f"rank-{rank}.txt.gz"
+
+
+def write_rank(folder: Path, rank: int, lines: Sequence[str]) -> None:
+    """Write the file of a rank, its beginning and end added; the same lines make the same bytes."""
+    content = "\n".join([f"{rank} init", *lines, f"{rank} finalize", ""])
+    (folder / rank_file(rank)).write_bytes(gzip.compress(content.encode(), compresslevel=1, mtime=0))
+
+
+def _read_rank(folder: Path, rank: int) -> bytes:
+    path = folder / rank_file(rank)
+    try:
+        return gzip.decompress(path.read_bytes())
+    except OSError as error:  # BadGzipFile is one, with no strerror
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}; trace it again") from None
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cut off or damaged ({error}); trace it again") from None
+
+
+def _check_rank(folder: Path, rank: int, processes: int) -> None:
+    path = folder / rank_file(rank)
+    content = _read_rank(folder, rank)
+    own = b"%d" % rank
+    if not content.startswith(own + b" init\n"):
+        raise InputError(f"{path}, line 1: must be '{rank} init'")
+    if not content.endswith(b"\n" + own + b" finalize\n"):
+        raise InputError(f"{path}: cut off: must end with '{rank} finalize'; trace it again")
+    shapes = set(re.sub(rb"-?\d+", b"0", content).splitlines())  # few, however long the trace
+    known = {_shape(name, count) for name, count in ACTIONS.items() if count is not None}
+    several = {name.encode() for name, count in ACTIONS.items() if count is None}
+    odd = {shape for shape in shapes - known if not _LINE.match(shape) or shape.split()[1] not in several}
+    for number, line in enumerate(content.splitlines() if odd else (), 1):
+        if re.sub(rb"-?\d+", b"0", line) in odd:
+            said = line.decode(errors="replace")[:60]
+            raise InputError(f"{path}, line {number}: {_what_is_wrong(said)}")
+    if strange := re.search(rb"^(?!%b )" % own, content[:-1], re.M):
+        number = content.count(b"\n", 0, strange.start()) + 1
+        raise InputError(f"{path}, line {number}: is not of rank {rank}")
+
+
+def _shape(name: str, count: int) -> bytes:
+    return f"0 {name}{' 0' * count}".encode()
+
+
+def _what_is_wrong(line: str) -> str:
+    words = line.split()
+    name = words[1] if len(words) > 1 else ""
+    if name not in ACTIONS:
+        return f"unknown action {name!r} in {line!r}; known: {', '.join(sorted(ACTIONS))}"
+    count = ACTIONS[name]
+    wanted = "whole numbers alone" if count is None else f"{count} whole numbers"
+    return f"{name} takes {wanted}: {line!r}"

@@ -1,0 +1,249 @@
+"""The C source of the tracer's wrappers: `calls.txt`, applied to the prototypes of an MPI library's mpi.h.
+
+Every function that mpi.h declares is one of three: known (a line of the table, wrapped in C and Fortran),
+local (involves no other process, not wrapped) or neither. A program that calls one of the last kind is
+stopped with one line. So the tracer cannot miss communication, whatever the version of the library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+CALLS = Path(__file__).with_name("calls.txt")
+
+_PROTOTYPE = re.compile(r"\b(int|double|MPI_\w+)\s+MPI_([A-Z]\w*)\s*\(([^;{}]*?)\)\s*(?:__attribute__|;)")
+_PARAMETER = re.compile(r"^(?P<type>.*?[\s*])(?P<name>\w+)\s*(?P<array>(?:\[\d*\])*)$", re.S)
+_FROM_FORTRAN = {
+    "MPI_Comm": "PMPI_Comm_f2c(*{0})",
+    "MPI_Datatype": "PMPI_Type_f2c(*{0})",
+    "MPI_Op": "PMPI_Op_f2c(*{0})",
+    "MPI_Win": "PMPI_Win_f2c(*{0})",
+    "MPI_Message": "PMPI_Message_f2c(*{0})",
+    "MPI_Request": "PMPI_Request_f2c(*{0})",
+    "MPI_Group": "PMPI_Group_f2c(*{0})",
+    "MPI_Info": "PMPI_Info_f2c(*{0})",
+    "MPI_Aint": "*{0}",
+    "int": "*{0}",
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a known function is recorded: names of its parameters, statements before and after the call."""
+
+    parameters: list[str]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """A function of mpi.h: the type that it returns, and type and brackets of each parameter."""
+
+    returns: str
+    parameters: list[tuple[str, str]]
+
+
+def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
+    """Read the table.
+
+    Parameters
+    ----------
+    text : str
+        ``calls.txt``.
+
+    Returns
+    -------
+    dict of str to Call
+        By name without ``MPI_``.
+    list of str
+        Patterns of the names of local functions.
+    """
+    calls, local = {}, []
+    for line in text.splitlines():
+        if line.startswith("local "):
+            local += line.split()[1:]
+        elif match := re.fullmatch(r"(\w[\w, ]*) \((.*?)\) =(.*)", line):
+            names, parameters, statements = match.groups()
+            before, after = re.fullmatch(r"(?: before (.*?;))?(?: after)?(.*)", statements).groups("")
+            call = Call([name.strip() for name in parameters.split(",") if name], before, after.strip())
+            calls |= dict.fromkeys(names.split(", "), call)
+        elif line and not line.startswith("#"):
+            raise ValueError(f"{CALLS.name}: no line of the table: {line}")
+    return calls, local
+
+
+def prototypes(header: str) -> dict[str, Prototype]:
+    """Find the functions that a preprocessed mpi.h declares, by name without ``MPI_``."""
+    found = {}
+    for returns, name, listed in _PROTOTYPE.findall(re.sub(r"^#.*$", "", header, flags=re.M)):
+        listed = re.sub(r"\s+", " ", listed).strip()
+        parameters = [] if listed in ("", "void") else [_parameter(part) for part in listed.split(",")]
+        found[name] = Prototype(returns, parameters)
+    return found
+
+
+def generate(calls: str, header: str) -> str:
+    """Write the C source of all wrappers.
+
+    Parameters
+    ----------
+    calls : str
+        The table, see `read_calls`.
+    header : str
+        mpi.h of the library, preprocessed.
+    """
+    known, local = read_calls(calls)
+    declared = prototypes(header)
+    parts = ['#include "tracer.c"\n']
+    for name, prototype in declared.items():
+        if call := known.get(name):
+            if len(call.parameters) != len(prototype.parameters):
+                raise ValueError(f"{CALLS.name}: {name} has {len(prototype.parameters)} parameters in mpi.h")
+            parts += [_in_c(name, prototype, call), _in_fortran(name, prototype, call), _trap_f08(name)]
+        elif not any(fnmatchcase(name, pattern) for pattern in local):
+            parts += [_trap(name, prototype), _trap_fortran(name), _trap_f08(name)]
+    return "\n".join(parts)
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    """Type of a parameter and what follows its name, from its declaration."""
+    text = text.strip()
+    if text == "...":
+        return text, ""
+    match = _PARAMETER.match(text)
+    return (match["type"].strip(), match["array"]) if match else (text, "")
+
+
+def _declare(parameters: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
+    pairs = zip(parameters, names, strict=True)
+    return ", ".join(f"{kind} {name}{array}" for (kind, array), name in pairs) or "void"
+
+
+def _in_c(name: str, prototype: Prototype, call: Call) -> str:
+    arguments = ", ".join(call.parameters)
+    own = ""
+    if "status" in call.parameters:
+        own = "    MPI_Status own;\n    if (status == MPI_STATUS_IGNORE) status = &own;\n"
+    elif "statuses" in call.parameters:
+        many = call.parameters[0]
+        own = f"    MPI_Status own[{many} + 1];\n    if (statuses == MPI_STATUSES_IGNORE) statuses = own;\n"
+    return f"""int MPI_{name}({_declare(prototype.parameters, call.parameters)})
+{{
+    if (!enter()) {{
+        int code = PMPI_{name}({arguments});
+        leave();
+        return code;
+    }}
+    const int first = 0;
+{own}    {call.before}
+    int code = PMPI_{name}({arguments});
+    if (code == MPI_SUCCESS) {{ {call.after} }}
+    leave();
+    return code;
+}}
+"""
+
+
+def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
+    pairs = list(zip(prototype.parameters, call.parameters, strict=True))
+    pairs = [(parameter, own) for parameter, own in pairs if own not in _C_ONLY]
+    kinds = [_fortran_type(kind) for (kind, _), _ in pairs]
+    declared = [f"{kind}f_{own}" for kind, (_, own) in zip(kinds, pairs, strict=True)]
+    given = ", ".join([*declared, "MPI_Fint *f_code"])
+    types = ", ".join([*(kind.strip() for kind in kinds), "MPI_Fint *"])
+    arguments = ", ".join([*(f"f_{own}" for _, own in pairs), "f_code"])
+    made = [(_converted(kind, array, own, call.parameters[0]), own) for (kind, array), own in pairs]
+    late = _STATUSES if call.before else _RESULTS
+    when_known = [text for text, own in made if own not in late]
+    afterwards = [text for text, own in made if own in late]
+    f_name = f"mpi_{name.lower()}_"
+    return f"""extern void p{f_name}({types}) __attribute__((weak));
+void {f_name}({given})
+{{
+    if (!enter()) {{
+        p{f_name}({arguments});
+        leave();
+        return;
+    }}
+    const int first = 1;
+    {_own_fortran_status(call)}
+    {" ".join(when_known)}
+    {call.before}
+    p{f_name}({arguments});
+    if (*f_code == MPI_SUCCESS) {{ {" ".join(afterwards)} {call.after} }}
+    leave();
+}}
+"""
+
+
+_C_ONLY = ("argc", "argv")
+_STATUSES = ("status", "statuses")
+_RESULTS = (*_STATUSES, "request", "requests", "message", "win")
+"""Parameters that hold their value only after the call; requests before it too, where it completes them."""
+
+
+def _fortran_type(kind: str) -> str:
+    return "void *" if "void" in kind else "MPI_Aint *" if "MPI_Aint" in kind else "MPI_Fint *"
+
+
+def _converted(kind: str, array: str, name: str, many: str) -> str:
+    """C statement that makes the parameter `name` of what Fortran gave; `many` counts its elements."""
+    base = kind.replace("const", "").replace("*", "").strip()
+    pointed = "*" in kind or array
+    if base == "void":
+        return f"void *{name} = f_{name};"
+    if name == "status":
+        return "MPI_Status made, *status = &made; PMPI_Status_f2c(f_status, status);"
+    if name == "statuses":
+        step = "sizeof(MPI_Status) / sizeof(MPI_Fint)"
+        each = f"PMPI_Status_f2c(f_statuses + i * ({step}), &statuses[i]);"
+        return f"MPI_Status statuses[{many} + 1]; for (int i = 0; i < {many}; i++) {each}"
+    if name == "requests":
+        return f"MPI_Request *requests = requests_of({many}, f_requests);"
+    if not pointed:
+        return f"{base} {name} = {_FROM_FORTRAN[base].format(f'f_{name}')};"
+    if base == "int":
+        return f"MPI_Fint *{name} = f_{name};"
+    if name in _RESULTS or base == "MPI_Comm":
+        value = _FROM_FORTRAN[base].format(f"f_{name}")
+        return f"{base} made_{name} = {value}, *{name} = &made_{name};"
+    raise ValueError(f"{CALLS.name}: no conversion from Fortran of {kind} {name}{array}")
+
+
+def _own_fortran_status(call: Call) -> str:
+    """Statements that put a status of our own where the program wants none."""
+    space = "[sizeof(MPI_Status) / sizeof(MPI_Fint)]"
+    if "status" in call.parameters:
+        return f"MPI_Fint own{space}; if (f_status == MPI_F_STATUS_IGNORE) f_status = own;"
+    if "statuses" in call.parameters:
+        many = f"*f_{call.parameters[0]}"
+        return (
+            f"MPI_Fint own[{many} + 1]{space}; "
+            "if (f_statuses == MPI_F_STATUSES_IGNORE) f_statuses = (MPI_Fint *)own;"
+        )
+    return ""
+
+
+def _trap(name: str, prototype: Prototype) -> str:
+    names = [f"p{place}" for place in range(len(prototype.parameters))]
+    return f"""{prototype.returns} MPI_{name}({_declare(prototype.parameters, names)})
+{{
+    if (depth == 0) unknown("MPI_{name}");
+    return PMPI_{name}({", ".join(names)});
+}}
+"""
+
+
+def _trap_fortran(name: str) -> str:
+    f_name = f"mpi_{name.lower()}_"
+    return f'void {f_name}(void) {{ unknown("{f_name}"); }}\n'
+
+
+def _trap_f08(name: str) -> str:
+    f_name = f"mpi_{name.lower()}_f08_"
+    return f'void {f_name}(void) {{ unknown("{f_name}"); }}\n'

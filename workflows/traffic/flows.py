@@ -1,0 +1,70 @@
+"""Traffic between pairs of processes, without the times of the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workflows.traffic.patterns import Job
+from workflows.traffic.schedule import Demand
+
+
+def mean_flows(jobs: Sequence[Job], demands: Mapping[str, Demand]) -> pd.DataFrame:
+    """Traffic that the jobs offer on average, between which no message and no time is told apart.
+
+    Parameters
+    ----------
+    jobs, demands
+        As `make_schedule` takes them.
+
+    Returns
+    -------
+    DataFrame
+        ``source, destination, load``, one row a job, direction and pair: bytes go from `source` to
+        `destination`, reads thus from the I/O node to its client, at `load` times a link's bandwidth.
+    """
+    parts = []
+    for job in jobs:
+        demand = demands[job.name]
+        if job.fixed:
+            clients, targets = job.clients, job.targets
+            choices = np.ones(len(clients))
+        else:
+            clients, targets = (
+                np.repeat(job.clients, len(job.targets)),
+                np.tile(job.targets, len(job.clients)),
+            )
+            others = len(job.targets) - np.isin(job.clients, job.targets)
+            away = clients != targets
+            clients, targets, choices = clients[away], targets[away], np.repeat(others, others)
+        load = demand.offered_load / choices
+        for source, destination, share in (
+            (clients, targets, demand.write_ratio),
+            (targets, clients, 1 - demand.write_ratio),
+        ):
+            if share > 0:
+                parts.append({"source": source, "destination": destination, "load": load * share})
+    return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+
+
+def flows_of(schedule: NDArray[np.void], link_bytes_per_second: float, seconds: float) -> pd.DataFrame:
+    """Traffic of a schedule, as `mean_flows` gives its mean, one row a pair.
+
+    Parameters
+    ----------
+    schedule : structured array of `MESSAGE`
+    link_bytes_per_second, seconds : float
+        As it was made with.
+    """
+    back = ~schedule["write"]
+    pairs = pd.DataFrame(
+        {
+            "source": np.where(back, schedule["destination"], schedule["process"]).astype(np.int64),
+            "destination": np.where(back, schedule["process"], schedule["destination"]).astype(np.int64),
+            "load": schedule["bytes"] / (seconds * link_bytes_per_second),
+        }
+    )
+    return pairs.groupby(["source", "destination"], as_index=False)["load"].sum()

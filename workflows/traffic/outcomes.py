@@ -1,0 +1,123 @@
+"""What became of a job's messages: accepted load, its distribution over the processes, fairness, delays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflows.domain import InputError
+from workflows.traffic.patterns import Job
+
+WARM_UP_SHARE = 0.2
+"""Share of the time at whose end measuring begins: until then the network fills."""
+
+DELAY_PERCENTILES = (5, 50, 95)
+
+
+def outcome(
+    job: Job,
+    messages: NDArray[np.void],
+    arrived: NDArray[np.float64],
+    link_bytes_per_second: float,
+    seconds: float,
+) -> dict[str, Any]:
+    """Sum up one job of a schedule that was carried out.
+
+    What arrived from the end of the warm-up to the end of the time counts as accepted, so messages that are
+    under way at the start stand for those that are at the end.
+
+    Parameters
+    ----------
+    job : Job
+    messages : structured array (messages,) of `workflows.traffic.schedule.MESSAGE`
+        All messages of the job.
+    arrived : array (messages,)
+        When each had arrived, seconds since the start; NaN where it was not issued in time.
+    link_bytes_per_second, seconds : float
+        As the schedule was made with.
+
+    Returns
+    -------
+    dict
+        ``clients`` and ``targets``: processes that issue messages and that they go to. ``messages`` of the
+        schedule are either ``completed`` or ``withheld``; ``completed_bytes`` are those of the former.
+        ``offered_MBps``, ``accepted_MBps``: mean bandwidth of a client; ``accepted_load`` and ``link_MBps``:
+        the latter over the former. ``target_MBps``: mean bandwidth of a target. ``process`` and
+        ``process_MBps``: each client and its accepted bandwidth. ``fairness``: `jain` of the shares of what
+        was due, by client, that arrived in time, warm-up included. ``delay_seconds_p5`` and so on: from when
+        a message was due until it had arrived, of those that arrived while it was measured; missing (None)
+        where none did.
+    """
+    begin = WARM_UP_SHARE * seconds
+    span = seconds - begin
+    counted = (arrived >= begin) & (arrived < seconds)
+    place = np.searchsorted(job.clients, messages["process"])
+    offered, accepted = (
+        np.bincount(place[chosen], messages["bytes"][chosen], len(job.clients)) / span / 1e6
+        for chosen in (messages["seconds"] >= begin, counted)
+    )
+    completed = ~np.isnan(arrived)
+    targets = len(np.unique(job.targets))
+    link = link_bytes_per_second / 1e6
+    due, in_time = (
+        np.bincount(place[chosen], messages["bytes"][chosen], len(job.clients))
+        for chosen in (np.full(len(messages), True), arrived < seconds)
+    )
+    delays = (arrived - messages["seconds"])[counted]
+    return {
+        "clients": len(job.clients),
+        "targets": targets,
+        "messages": len(messages),
+        "completed": int(completed.sum()),
+        "withheld": int((~completed).sum()),
+        "completed_bytes": int(messages["bytes"][completed].sum()),
+        "link_MBps": link,
+        "offered_MBps": float(offered.mean()),
+        "accepted_MBps": float(accepted.mean()),
+        "accepted_load": float(accepted.mean()) / link,
+        "target_MBps": float(accepted.sum()) / targets,
+        "process": job.clients.tolist(),
+        "process_MBps": accepted.tolist(),
+        "fairness": jain(in_time[due > 0] / due[due > 0]),
+        **{
+            f"delay_seconds_p{share}": float(np.percentile(delays, share)) if len(delays) else None
+            for share in DELAY_PERCENTILES
+        },
+    }
+
+
+def jain(shares: NDArray[np.float64]) -> float | None:
+    """Fairness of what was shared out: 1 where all got alike, 1/n where one of n got everything.
+
+    (sum x)^2 / (n sum x^2), Jain, Chiu, Hawe, A quantitative measure of fairness, DEC TR-301, 1984.
+
+    Parameters
+    ----------
+    shares : array (n,)
+        0 or more.
+
+    Returns
+    -------
+    float or None
+        None where nobody got anything.
+    """
+    squares = len(shares) * np.square(shares).sum()
+    return float(shares.sum() ** 2 / squares) if squares > 0 else None
+
+
+def numbers(key: str, text: str | float) -> list[float]:
+    """Read a list of numbers, separated by blanks, as the parameter of a case has it.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        found = [float(word) for word in str(text).split()]
+    except ValueError:
+        found = []
+    if not found:
+        raise InputError(f"{key}: {text!r}: must be numbers with blanks between them")
+    return found
