@@ -1,8 +1,9 @@
 """From 1,000,000 rows (100,000 points of 10 blocks) to all tables, beside plain pandas and SciPy.
 
 Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_speed.py``. One core. All
-tables but those about money: nobody prices 1,250 cases. The plain version does the same medians, speedups and intervals with ``groupby`` and ``scipy.stats.bootstrap``;
-it is timed on a share of the cases and scaled up, as it takes minutes.
+tables but those about money: nobody prices 1,250 cases. The plain version does the same medians, speedups and
+intervals with ``groupby`` and ``scipy.stats.bootstrap``; it is timed on a share of the cases and scaled up, as it
+takes minutes.
 """
 
 from __future__ import annotations
