@@ -7,6 +7,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflows.allocation import tell_stopped
+from workflows.jobs import check_requests
 from workflows.machine import hold_study
 from workflows.plan import announce, make_plan, one_line_errors, source_digest
 
@@ -46,6 +47,7 @@ include: "workflows/rules/report.smk"
 onstart:
     with one_line_errors():
         held = hold_study(plan.results)
+        check_requests(plan)
 
 
 onsuccess:

@@ -16,6 +16,7 @@ from analysis.settings import Settings
 SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories: control, format, private and unassigned characters, separators of lines."""
 SERIAL = "Serial run"
+BAND = "the band of the simulation"
 DIRECT = "measured"
 DEFAULT_LEVEL = Settings().level
 
@@ -126,8 +127,15 @@ class Labels:
         return self.facts.get("settings", {}).get("level", DEFAULT_LEVEL)
 
     def intervals(self, rows: pd.DataFrame) -> str:
-        """Name the intervals of times and of what follows from them."""
-        return intervals(rows, self._level)
+        """Name the intervals of times and of what follows from them; simulated ones have a band instead."""
+        kinds = set(rows["kind"])
+        if kinds == {"simulated"}:
+            return BAND
+        return intervals(rows, self._level) + (f" ({BAND} where simulated)" if "simulated" in kinds else "")
+
+    def times(self, rows: pd.DataFrame) -> str:
+        """Name times by what they are: medians, or simulated."""
+        return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians over blocks"
 
     @property
     def declared(self) -> list[list[str]]:

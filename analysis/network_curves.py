@@ -261,6 +261,36 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def sized(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of curves against the message size, without pairs, parts of an exchange, and barriers."""
+    plain = table[list(LABELS[1:])].isna().all(axis="columns")
+    return table[plain & table["bytes"].notna()]
+
+
+def spreads(table: pd.DataFrame) -> pd.DataFrame:
+    """How the times of ping-pongs and exchanges that were run more than once vary.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `network_table` gives it.
+
+    Returns
+    -------
+    DataFrame
+        Rows of 0 bytes and powers of two, with ``between_percent``: slowest less fastest run's median, in
+        percent of their median; and ``within_percent``: 95th percentile over a run's batches less its
+        median, in percent of the latter.
+    """
+    rows = powers_only(sized(table))
+    rows = rows[rows["benchmark"].isin(DIRECTIONS) & (rows["runs"] > 1)]
+    middle = rows["latency_us"]
+    return rows.assign(
+        between_percent=100 * (rows["latency_us_highest_run"] - rows["latency_us_lowest_run"]) / middle,
+        within_percent=100 * (rows["latency_us_p95"] / middle - 1),
+    )
+
+
 def powers_only(table: pd.DataFrame) -> pd.DataFrame:
     """Rows of no size, of 0 bytes and of powers of two, without the perturbed sizes beside them."""
     sizes = table["bytes"].fillna(0).to_numpy("int64")

@@ -32,6 +32,9 @@ ALTERNATIVES = (
 )
 """What links are compared by: a column, and the values between which it is a choice (none: any two)."""
 
+FIELDS = (("bidirectional_Gbps", "Gbit/s"), ("latency_us", "µs"))
+"""Columns that are compared, with their units."""
+
 _NAMES = {"verbs": "verbs", "ipoib": "IPoIB"}
 
 
@@ -93,12 +96,16 @@ def _equal(one: object, other: object) -> bool:
 
 
 def _compared(one: Mapping, other: Mapping) -> str:
-    """Both bandwidths and latencies, the faster link first."""
+    """Both bandwidths and latencies, the link of more bandwidth first."""
     first, second = sorted((one, other), key=lambda row: -row["bidirectional_Gbps"])
     return (
-        f"{link_name(first)} against {link_name(second)}: {exact(first['bidirectional_Gbps'])} against "
-        f"{exact(second['bidirectional_Gbps'])}{THIN}Gbit/s in both directions, "
-        f"{number(first['bidirectional_Gbps'] / second['bidirectional_Gbps'])} times; latency "
-        f"{exact(first['latency_us'])} against {exact(second['latency_us'])}{THIN}µs, "
-        f"{number(first['latency_us'] / second['latency_us'])} times."
+        f"{link_name(first)} against {link_name(second)}: {_pair(first, second, *FIELDS[0])} in both "
+        f"directions, latency {_pair(first, second, *FIELDS[1])}."
     )
+
+
+def _pair(first: Mapping, second: Mapping, column: str, unit: str) -> str:
+    """Two figures, and how many times the smaller the larger is: ``55 against 32 Gbit/s (factor 1.7)``."""
+    low, high = sorted((first[column], second[column]))
+    told = f"{exact(first[column])} against {exact(second[column])}{THIN}{unit}"
+    return f"{told} (factor {number(high / low, 2)})"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis import formats
-from analysis.figures.network_curves import spreads
 from analysis.formats import THIN, counted, listed, number
 from analysis.kinds import ORDER
 from analysis.labels import Labels
+from analysis.network_curves import spreads
 from analysis.network_words import benchmark, ordered, size_text
 
 CALM_PERCENT = 10
 """Runs whose times differ by less are called alike."""
+MOST_CROSSINGS = 6
+"""Pairs of interconnects of which a sentence tells where one overtakes the other."""
 SLOW = 1.5
 """A pair is called slow where its time is more than so many times the median over the pairs."""
 BUSY = 0.2
@@ -71,10 +73,12 @@ def loss_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
 def crossing_sentences(crossings: pd.DataFrame, labels: Labels) -> list[str]:
     """Say from which sizes on an interconnect overtakes another in a ping-pong."""
     rows = crossings[crossings["benchmark"] == "pingpong"]
-    said = []
-    for (name, other, kind), found in rows.groupby(
-        ["interconnect", "other_interconnect", "kind"], sort=False
-    ):
+    said: list[str] = []
+    pairs = rows.groupby(["interconnect", "other_interconnect", "kind"], sort=False)
+    for (name, other, kind), found in pairs:
+        if len(said) == MOST_CROSSINGS:
+            said.append(f"{len(pairs) - MOST_CROSSINGS} more pairs of interconnects are in the table below.")
+            break
         sizes = listed(size_text(size) for size in found["from_bytes"])
         said.append(
             f"In a ping-pong, {labels.interconnect(name, kind)} overtakes {labels.interconnect(other, kind)} "

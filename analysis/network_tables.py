@@ -135,7 +135,7 @@ def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> di
     Returns
     -------
     dict of DataFrame
-        Those of `NETWORK_TABLES` that have rows.
+        Those of `NETWORK_TABLES` that have rows, but published links: see `analysis.network_links`.
     """
     kept = powers_only(network)
     tables = {

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.labels import Labels
 from analysis.schemas import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schema, validated
 
 CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinations", "write_ratio")
@@ -145,6 +146,12 @@ def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     ordered = table.assign(place=table["case"].map(places))
     by = ["place", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
     return ordered.sort_values(by, kind="stable", ignore_index=True)
+
+
+def in_order(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """Rows of a table with its cases in the study's order."""
+    places = {name: place for place, name in enumerate(labels.sorted_cases(table["case"]))}
+    return table.sort_values("case", key=lambda names: names.map(places), kind="stable", ignore_index=True)
 
 
 def with_titles(table: pd.DataFrame) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from workflows.cases import case_files, find, load_case, read_case_file  # noqa:
 from workflows.domain import Case  # noqa: E402
 
 TIME_LIMIT_SECONDS = 3600
-WIDTH_INCHES, DOTS_PER_INCH, COLOURS = 7.0, 100, 255
+WIDTH_INCHES, BAR_INCHES, DOTS_PER_INCH, COLOURS = 7.0, 1.2, 100, 255
 LIGHT = np.array([0.4, 0.5, 0.77])
 MESH_LINES, DARKER = 25_000, (0.7, 0.7, 0.7, 1)
 """Up to so many faces, the mesh of patches is drawn with darker lines."""
@@ -150,7 +150,8 @@ def draw(surfaces: list[tuple[np.ndarray, np.ndarray, bool]], picture: dict[str,
 
     extent = np.ptp(seen.reshape(-1, 2), axis=0)
     height = min(max(WIDTH_INCHES * extent[1] / extent[0], 2.2), 6)
-    figure, axes_ = plt.subplots(figsize=(WIDTH_INCHES, height), layout="constrained")
+    width = min(height * extent[0] / extent[1] + BAR_INCHES, WIDTH_INCHES)
+    figure, axes_ = plt.subplots(figsize=(width, height), layout="constrained")
     lines = colours.copy()
     if len(faces) <= MESH_LINES:
         lines[~flat] *= DARKER

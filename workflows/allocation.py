@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from workflows import slurm
 from workflows.domain import InputError
 from workflows.launch_cluster import JobNode
@@ -140,8 +142,14 @@ def this_allocation(plan: Plan, part: str | None) -> Allocation:
     return Allocation(job, nodes, cluster.exclusive, notes_file(plan, part))
 
 
-def settle(plan: Plan) -> list[str]:
+def settle(plan: Plan, own: Path | None = None) -> list[str]:
     """Write records of the runs that ended with their jobs.
+
+    Parameters
+    ----------
+    plan : Plan
+    own : Path, optional
+        Notes of the job in which this process is: what is noted there was under way in an earlier one.
 
     Returns
     -------
@@ -150,23 +158,33 @@ def settle(plan: Plan) -> list[str]:
     """
     told = []
     for notes in sorted((plan.results / "measured").rglob("*.running.json")):
-        note = json.loads(notes.read_text())
-        path = Path(note["record"])
-        if not path.exists():
-            job = slurm.job(note["job"])
-            if not job.is_over and job.restarts == note["restarts"]:
-                continue  # it is still at it
-            record = interrupted(note["planned"], job, note["restarts"])
-            write_record(path, record)
-            told.append(f"{path.relative_to(plan.results / 'records')}: {record['problem']}")
-        notes.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
+            note = json.loads(notes.read_text())
+            path = Path(note["record"])
+            if not path.exists():
+                job = slurm.job(note["job"])
+                if notes != own and not job.is_over and job.restarts == note["restarts"]:
+                    continue  # it is still at it
+                record = interrupted(note["planned"], job, note["restarts"])
+                write_record(path, record)
+                told.append(f"{path.relative_to(plan.results / 'records')}: {record['problem']}")
+            notes.unlink()
     return told
+
+
+def said_by_jobs(logs: Path, since: float) -> list[str]:
+    """Lines of ours in the logs of jobs that failed after a time (seconds since 1970), each once."""
+    recent = (log for log in sorted(logs.rglob("*.log")) if log.stat().st_mtime >= since)
+    lines = (line for log in recent for line in log.read_text(errors="replace").splitlines())
+    return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
 
 
 def tell_stopped(plan: Plan) -> None:
     """Say on standard error that a study has stopped, and on a cluster what became of runs under way."""
     for told in settle(plan) if plan.cluster else ():
         print(f"nodeworth: {told}", file=sys.stderr)
+    for told in said_by_jobs(Path(".snakemake/slurm_logs"), psutil.Process().create_time()):
+        print(told, file=sys.stderr)
     print("stopped; what is recorded is kept, and the same command goes on from there", file=sys.stderr)
 
 

@@ -29,8 +29,8 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
     Returns
     -------
     pandas.DataFrame
-        The runs table: see `runs_table`. Imported rows follow; their record is the line that they were read from,
-        where their format tells it.
+        The runs table: see `runs_table`. Imported rows follow; their record is the line that they were
+        read from, where their format tells it.
     dict
         See `facts`.
     dict of str to DataFrame
@@ -43,7 +43,8 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
     """
     ran, records = runs_table(plan)
     simulated = simulated_table(plan)
-    foreign = read_imports(plan.study.imports, plan.study.import_sites)
+    study = plan.study
+    foreign = read_imports(study.imports, study.import_sites, study.import_mappings)
     imported = foreign.runs.assign(study=plan.study.name)
     ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
     if len(ran) and len(imported):  # blocks of an import were not run together with ours

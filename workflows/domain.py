@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-
-class InputError(Exception):
-    """Bad input, told in one line: the file, the key, the value, what is allowed."""
+from workflows.errors import InputError as InputError
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,8 @@ class Interconnect:
     nodes, cores_per_node : int
         What can be used of the place where this interconnect is.
     place : str
-        ``machine`` for one inside any machine, ``cluster`` for one between the nodes of whatever cluster is used,
-        ``own`` where `nodes` and `cores_per_node` are its own.
+        ``machine`` for one inside any machine, ``cluster`` for one between the nodes of whatever cluster is
+        used, ``own`` where `nodes` and `cores_per_node` are its own.
     description : str
         What it is, in a sentence or two.
     price : dict or None

@@ -73,9 +73,7 @@ class Node:
 
 
 @contextlib.contextmanager
-def emulated_nodes(
-    emulate: dict[str, Any], cores: Sequence[int] | None = None
-) -> Iterator[tuple[Node, ...]]:
+def emulated_nodes(emulate: dict[str, Any], cores: Sequence[int] | None = None) -> Iterator[tuple[Node, ...]]:
     """Build the nodes of an emulated interconnect; end what runs in them and take them down at the end.
 
     Parameters

@@ -47,6 +47,7 @@ def facts(
         machine = records[-1]["machine"] | {
             "mpi": ", ".join(libraries) or None,
             "applications": _versions(records),
+            **_cluster(records[-1]),
         }
     known = known_facts(study)
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -93,6 +94,16 @@ def _model_facts(plan: Plan, interconnect: Interconnect) -> dict[str, Any]:
     told = {key: interconnect.simulate[key] for key in ("source", "half_duplex")}
     two_points = "two_points" in interconnect.simulate
     return {"model": {**told, "two_points": two_points, "fit": fitted, "host": host}}
+
+
+def _cluster(record: Record) -> dict[str, str]:
+    """Where on a cluster a record was made; nothing for one of a single machine."""
+    job = record.get("cluster")
+    if job is None:
+        return {}
+    alone = ", exclusive" if job["exclusive"] else ""
+    where = f"job {job['job']} in {job['partition']} on {job['nodes']}{alone}, ranks by {job['launcher']}"
+    return {"slurm": where}
 
 
 def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
@@ -204,7 +215,8 @@ def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
         "description": case.description,
         "stands_for": case.stands_for,
         "published_case": case.published_case,
-        "answer": case.answer
+        "answer": case.answer  # none is told where no run was judged by it, as in a study that only replays
+        and (reference["value"] is not None or None)
         and {
             "quantity": case.answer.quantity,
             "unit": case.answer.unit,

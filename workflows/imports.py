@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
 from analysis.changes import check_site_names, check_sites
-from analysis.importers import Import, merge_derived, read_foreign
+from analysis.importers import Import, make_mapping, merge_derived, read_foreign
 from analysis.importers.tables import table_of
 from analysis.network_imports import FILE
 from analysis.records import TableError, line_of
@@ -49,7 +51,11 @@ class Imported:
     unread: list[LeftOut]
 
 
-def read_imports(files: Sequence[Path], sites: Mapping[Path, str]) -> Imported:
+def read_imports(
+    files: Sequence[Path],
+    sites: Mapping[Path, str],
+    mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
+) -> Imported:
     """Read files of foreign results.
 
     Parameters
@@ -57,6 +63,8 @@ def read_imports(files: Sequence[Path], sites: Mapping[Path, str]) -> Imported:
     files : sequence of Path
     sites : mapping of Path to str
         Sites of those that are given one.
+    mappings : mapping of Path to mapping
+        What is what in those that do not say: see `analysis.importers.make_mapping`.
 
     Raises
     ------
@@ -65,7 +73,8 @@ def read_imports(files: Sequence[Path], sites: Mapping[Path, str]) -> Imported:
     """
     tables, places, unread, blocks = [], [], [], 0
     try:
-        found = {file: read_foreign(file) for file in files}
+        known = {file: make_mapping(one, f"mapping of {file}") for file, one in mappings.items()}
+        found = {file: read_foreign(file, mapping=known.get(file)) for file in files}
         published = merge_derived(found) | _network_curves(found)
     except TableError as error:
         raise InputError(str(error)) from None
@@ -94,7 +103,7 @@ def check_imports(study: Study) -> None:
         One line for a file that cannot be read, two references of one case, a site to compare that
         there is not, or two that have nothing in common.
     """
-    imported = read_imports(study.imports, study.import_sites)
+    imported = read_imports(study.imports, study.import_sites, study.import_mappings)
     check_references(imported.runs, imported.places)
     if study.cases:  # what its own runs have in common with others is not known yet
         sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]

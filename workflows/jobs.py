@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from workflows import records
+from workflows import records, slurm
 from workflows.design import Repetition, expected_cost
 from workflows.domain import InputError, Point
 from workflows.launch import cores_of_nodes
@@ -54,7 +55,17 @@ def parts(plan: Plan) -> dict[str, Part]:
     ----------
     plan : Plan
         With a cluster.
+
+    Raises
+    ------
+    InputError
+        If no node has the memory, or if the study adds blocks by itself: its jobs must be known beforehand.
     """
+    if plan.study.until:
+        raise InputError(
+            f"{plan.study.file}: until: jobs of single blocks cannot add blocks; run it in one allocation "
+            "(sbatch cluster/allocation.sh), or leave it out"
+        )
     cluster = plan.cluster
 
     def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
@@ -164,6 +175,28 @@ def request_of(plan: Plan, part: Part) -> Request:
         memory_MB=max(memory_of(plan, point) for point in points),
         minutes=min(math.ceil(seconds / 60 + WALLTIME_MINUTES), plan.cluster.minutes),
     )
+
+
+def check_requests(plan: Plan) -> None:
+    """Ask Slurm whether it would take the jobs of a study, before any is submitted; one of each kind.
+
+    Raises
+    ------
+    InputError
+        One line for the first that it refuses; such a job would fail, or wait for ever.
+    """
+    if plan.cluster is None or plan.study.allocation:
+        return
+    named = {"account": plan.cluster.account, "constraint": plan.cluster.constraint, "qos": plan.cluster.qos}
+    site = [f"--{name}={value}" for name, value in named.items() if value is not None]
+    kinds = {(request_of(plan, part), part.partition): part for part in reversed(parts(plan).values())}
+    for (asked, partition), part in kinds.items():
+        size = [f"--nodes={asked.nodes}", f"--ntasks-per-node={asked.tasks_per_node}"]
+        size += [f"--mem={asked.memory_MB}", f"--time={asked.minutes}"]
+        where = [f"--partition={partition}"] if partition else []
+        extra = [*(["--exclusive"] if plan.cluster.exclusive else []), *shlex.split(plan.cluster.extra)]
+        if reason := slurm.refusal(*size, *where, *site, *extra):
+            raise InputError(f"{plan.cluster.file}: a job for {part.name} ({', '.join(size)}): {reason}")
 
 
 def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Callable[[Any], Any]]:

@@ -22,7 +22,7 @@ def launch_ranks(
     environment: dict[str, str],
     scratch: Path,
 ) -> Launch:
-    """Launch with the MPI library of the interconnect, a serial run with Open MPI; in a job, as its nodes say.
+    """Launch by the MPI library of the interconnect, a serial run by Open MPI; in a job, as its nodes say.
 
     The arguments are those of `workflows.launch.mpirun`.
     """

@@ -29,7 +29,7 @@ from workflows.plan import Plan
 from workflows.prepare import compare_answer
 from workflows.progress import Progress, say
 from workflows.records import Record
-from workflows.running import run
+from workflows.running import placed_ranks, run
 
 
 def measure_study(plan: Plan, log: TextIO, part: Part | None = None) -> list[Path]:
@@ -60,26 +60,33 @@ def measure_study(plan: Plan, log: TextIO, part: Part | None = None) -> list[Pat
         A record that cannot be written.
     """
     files = (sys.stderr, log)
-    if plan.cluster:
+    if part:
         return _measure_in_job(plan, part, files)
-    _measure_missing(plan, files)
+    measure_missing = _measure_in_allocation if plan.cluster else _measure_missing
+    measure_missing(plan, files)
     while plan.study.until and not (now := stopping(plan, *runs_table(plan))).reason:
         plan = replace(plan, blocks=plan.blocks + 1)
         widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
         wanted = f"±{plan.study.until.interval_percent:g} %"
         say(f"block {plan.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
-        _measure_missing(plan, files)
+        measure_missing(plan, files)
     return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+
+
+def _measure_in_allocation(plan: Plan, files: Sequence[TextIO]) -> None:
+    """Run what is not yet recorded of the blocks that the plan has, in the job that is for all of them."""
+    _measure_in_job(plan, None, files)
 
 
 def _measure_in_job(plan: Plan, part: Part | None, files: Sequence[TextIO]) -> list[Path]:
     """Run what is not yet recorded in the job of a cluster in which this process is."""
     name = part.name if part else None
     repetitions = part.repetitions if part else plan.repetitions
-    lock = notes_file(plan, name).with_suffix(".lock")
+    notes = notes_file(plan, name)
+    lock = notes.with_suffix(".lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with only_one(lock, "another job that measures the same", lambda text: say(text, files)):
-        for told in settle(plan):
+        for told in settle(plan, notes):
             say(told, files)
         if missing := _missing(plan, repetitions):
             allocation = this_allocation(plan, name)
@@ -160,7 +167,7 @@ def measure(
         noise = noise_between(before, read_counters(), own_cpu_seconds)
         attested = None
         if interconnect and done.problem is None:
-            attested = attest(point, interconnect, nodes, done.placement)
+            attested = attest(placed_ranks(point, case.option), interconnect, nodes, done.placement)
         reference = json.loads(plan.reference_file(case.name).read_text())
         answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
         problem = done.problem or (allocation.neighbour() if allocation else None)

@@ -15,6 +15,10 @@ from workflows.provenance import mpi_library
 PROGRAMS = ("mpiexec.hydra", "mpichversion")
 ABI_NAME = "libmpi.so.12"  # under which mpi4py looks for the library; Debian's is libmpich.so.12
 LIBRARIES = "lib"  # folder in the run's own, with a link of that name
+PYTHON_ENV = {
+    "MPI4PY_MPIABI": "mpich",
+    "MPI4PY_RC_FINALIZE": "0",  # UCX may hang when it closes TCP connections: openucx/ucx issue 8738
+}
 EMULATED_ENV = {"UCX_NET_DEVICES": INTERFACE}
 
 
@@ -48,7 +52,7 @@ def mpiexec(
     env = {
         **os.environ,
         "TMPDIR": str(scratch),
-        "MPI4PY_MPIABI": "mpich",
+        **PYTHON_ENV,
         "LD_LIBRARY_PATH": ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")])),
         **{name: str(value) for name, value in given.items()},
     }

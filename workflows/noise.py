@@ -69,7 +69,7 @@ class Noise:
 
 
 def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:
-    """Noise between two readings, `own_cpu_seconds` of the busy time being the run's own (None: not known)."""
+    """Noise between two readings; `own_cpu_seconds` (None: not known) of the busy time are the run's own."""
     elapsed = max(after.clock - before.clock, 1e-9)
     share = None
     if before.pressure is not None and after.pressure is not None:

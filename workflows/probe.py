@@ -13,7 +13,7 @@ from mpi4py import MPI
 
 LARGE_BYTES = 1_000_000
 EACH_SECONDS = 0.05  # aimed at, for messages of one size
-FEWEST, MOST = 3, 1000  # round trips
+FEWEST, MOST = {0: 100, LARGE_BYTES: 3}, 1000  # round trips
 NAP_SECONDS = 0.001
 
 
@@ -32,9 +32,9 @@ def shortest_one_way_seconds(leads: bool, peer: int, size_bytes: int) -> float:
             comm.Send(message, peer)
         return (time.perf_counter() - start) / 2
 
-    best = min(half_round_trip() for _ in range(FEWEST))  # the first of them makes the connection
+    best = min(half_round_trip() for _ in range(FEWEST[size_bytes]))  # the first of them makes the connection
     if leads:
-        rounds = max(FEWEST, min(MOST, int(EACH_SECONDS / 2 / best)))
+        rounds = max(FEWEST[size_bytes], min(MOST, int(EACH_SECONDS / 2 / best)))
         comm.send(rounds, peer)
     else:
         rounds = comm.recv(source=peer)
@@ -46,7 +46,7 @@ def main(first: int, second: int) -> None:
     rank = MPI.COMM_WORLD.rank
     if rank in (first, second):
         peer = second if rank == first else first
-        empty, large = (shortest_one_way_seconds(rank == first, peer, size) for size in (0, LARGE_BYTES))
+        empty, large = (shortest_one_way_seconds(rank == first, peer, size) for size in FEWEST)
         if rank == first:
             found = {"latency_us": empty * 1e6, "bandwidth_MBps": LARGE_BYTES / large / 1e6}
             library = MPI.Get_library_version().splitlines()[0].split(",")[0]

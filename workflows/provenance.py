@@ -28,7 +28,40 @@ def machine() -> dict[str, str | int | float | None]:
         "os": _field("/etc/os-release", "PRETTY_NAME", separator="="),
         "tcp_congestion_control": _first_line("/proc/sys/net/ipv4/tcp_congestion_control"),
         "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "adapters": ", ".join(adapters()) or None,
+        "ucx": ucx_version(),
     }
+
+
+def adapters(system: Path = Path("/sys/class")) -> list[str]:
+    """Network adapters and the rates of their links, as the kernel tells: ``mlx5_0: 200 Gb/sec (4X HDR)``.
+
+    Parameters
+    ----------
+    system : Path
+        Folder with ``net`` and ``infiniband``. An adapter that tells no rate is left out.
+    """
+    rates = sorted(system.glob("infiniband/*/ports/*/rate"))
+    found = [f"{file.parts[-4]}: {file.read_text().strip()}" for file in rates]
+    for file in sorted(system.glob("net/*/speed")):
+        try:
+            speed = int(file.read_text())
+        except OSError:  # what has no link refuses to be read
+            continue
+        if speed > 0:
+            found.append(f"{file.parent.name}: {speed} Mbit/s")
+    return found
+
+
+@functools.cache
+def ucx_version() -> str | None:
+    """Version of UCX as ``ucx_info -v`` prints it; None where it is not installed."""
+    try:
+        shown = subprocess.run(["ucx_info", "-v"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"version[:=]?\s*v?(\d\S*)", shown.stdout, re.I)
+    return match[1] if match else None
 
 
 @functools.cache

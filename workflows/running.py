@@ -19,6 +19,7 @@ from workflows.launch import Launch, check_placement, read_placement
 from workflows.launchers import launch_ranks
 from workflows.leftovers import PREFIX, owner
 from workflows.one_sided import check_components, read_windows
+from workflows.slurm import complaint, without_chatter
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -152,7 +153,8 @@ def problem_of(
         return f"stopped at its time limit of {time_limit_seconds:g} s"
     if execution.signal or execution.exit_status:
         ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
-        why = app.explain(execution.errors) or reading.problem
+        own = without_chatter(execution.errors)
+        why = complaint(execution.errors) or app.explain(own) or reading.problem
         return f"{ended}: {why}" if why else ended
     if reading.problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"

@@ -180,7 +180,22 @@ def neighbours(own: Job) -> list[str]:
 
 
 def complaint(errors: str) -> str | None:
-    """Give the line of a standard error in which Slurm says what ended a run; None where it does not."""
+    """Give the line of a standard error in which Slurm says why it ended a run; None without one."""
     told = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
-    strong = [line for line in told if re.search(r"memory|oom|node failure|cancelled|time limit", line, re.I)]
-    return next(iter([*strong, *told]), None)
+    by_slurm = [line for line in told if re.search(r"memory|oom|node failure|time limit", line, re.I)]
+    by_signal = [line for line in told if re.search(r": task.*: (?!Exited with)", line)]
+    return next(iter([*by_slurm, *by_signal]), None)
+
+
+def without_chatter(errors: str) -> str:
+    """Give what the program itself wrote of a standard error."""
+    return re.sub(r"^(?:slurmstepd|srun)(?:-\S+)?: .*\n?", "", errors, flags=re.M)
+
+
+def refusal(*options: str) -> str | None:
+    """Tell in one line why Slurm would refuse a job with these options of sbatch; None if it takes it."""
+    try:
+        ask("sbatch", "--test-only", *options, "--wrap=true")
+    except InputError as error:
+        return str(error)
+    return None

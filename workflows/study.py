@@ -63,6 +63,7 @@ class Study:
     cases_folder: Path | None
     imports: tuple[Path, ...]
     import_sites: Mapping[Path, str]
+    import_mappings: Mapping[Path, Mapping[str, Any]]
     site: str | None
     compare_sites: tuple[tuple[str, str], ...]
     simulation: Mapping[str, Any]
@@ -145,7 +146,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Imported files, and the sites of those that are given one."""
+    """Imported files, and the sites and mappings of those that are given one."""
     given = [{"file": one} if isinstance(one, str) else one for one in data.get("import", ())]
     paths = [file.parent / one["file"] for one in given]
     for place, path in enumerate(paths):
@@ -153,7 +154,8 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             where = f"{file}: import[{place}]"
             raise InputError(f"{where}: {given[place]['file']!r} is there twice; each only once")
     sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
-    return {"imports": tuple(paths), "import_sites": sites}
+    mappings = {path: one["mapping"] for path, one in zip(paths, given, strict=True) if "mapping" in one}
+    return {"imports": tuple(paths), "import_sites": sites, "import_mappings": mappings}
 
 
 def _congestion(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
     notes = [WEAK] if labels.weak else []
     if with_interval.any():
         told = labels.intervals(rows) if times else f"{labels.level} intervals"
-        notes.append(f"Points are medians over blocks, bars their {told}.")
+        notes.append(f"Points are {labels.times(rows)}, bars their {told.removeprefix('the ')}.")
         if not with_interval.all():
             notes.append("Hollow points have no interval.")
     else:

@@ -17,7 +17,7 @@ from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.sizes import draw_curve, places, size_axis
 from analysis.figures.style import Look
 from analysis.labels import Labels
-from analysis.network_curves import network_parts
+from analysis.network_curves import network_parts, sized, spreads
 from analysis.network_words import COLLECTIVES, QUANTITIES, benchmark, ordered
 
 PANEL_HEIGHT = 2.3
@@ -85,14 +85,9 @@ def curve_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Loo
     labels : Labels
     looks : mapping of str to Look
     """
-    sized = _sized(network)
-    names = [name for name in ordered(set(sized["benchmark"])) if name not in COLLECTIVES]
-    return [_curve_figure(name, sized[sized["benchmark"] == name], labels, looks) for name in names]
-
-
-def _sized(network: pd.DataFrame) -> pd.DataFrame:
-    plain = network[["pairs", "source", "part"]].isna().all(axis="columns")
-    return network[plain & network["bytes"].notna()]
+    rows = sized(network)
+    names = [name for name in ordered(set(rows["benchmark"])) if name not in COLLECTIVES]
+    return [_curve_figure(name, rows[rows["benchmark"] == name], labels, looks) for name in names]
 
 
 def _curve_figure(name: str, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
@@ -132,7 +127,7 @@ def collective_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str
     list of Drawing
         One, or none where there is no collective with sizes.
     """
-    rows = _sized(network)
+    rows = sized(network)
     rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
     if rows.empty:
         return []
@@ -204,31 +199,6 @@ def variability_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[st
         legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
         figure.set_size_inches(style.WIDTH, height + legend)
     return [drawing]
-
-
-def spreads(network: pd.DataFrame) -> pd.DataFrame:
-    """Rows of ping-pong and exchange of several runs, with how their times spread.
-
-    Parameters
-    ----------
-    network : DataFrame
-        As `analysis.network_curves.NETWORK`.
-
-    Returns
-    -------
-    DataFrame
-        Powers of two alone, with ``between_percent``: slowest less fastest run's median, of their median;
-        and ``within_percent``: 95th percentile over a run's batches less its median, of the latter.
-    """
-    rows = _sized(network)
-    sizes = rows["bytes"].astype("int64")
-    rows = rows[rows["benchmark"].isin(("pingpong", "sendrecv")) & (rows["runs"] > 1)
-                & (sizes & (sizes - 1) == 0)]  # fmt: skip
-    middle = rows["latency_us"]
-    return rows.assign(
-        between_percent=100 * (rows["latency_us_highest_run"] - rows["latency_us_lowest_run"]) / middle,
-        within_percent=100 * (rows["latency_us_p95"] / middle - 1),
-    )
 
 
 def _draw_spread(

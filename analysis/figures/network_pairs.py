@@ -76,7 +76,7 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
     with mpl.rc_context(style.RC):
         figure = canvas(lines * (MATRIX_INCHES + 0.5) + 0.6)
         drawing = Drawing(
-            file_stem("network-pairs", str(size), taken=set()), "network", figure, caption, caption
+            file_stem("network", "pairs", str(size), taken=set()), "network", figure, caption, caption
         )
         grid = figure.subplots(lines, columns, squeeze=False)
         norm = LogNorm(1 / WIDEST, WIDEST)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, shortened
@@ -14,7 +15,7 @@ from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.style import Look
 from analysis.formats import counted, number
 from analysis.labels import Labels
-from analysis.traffic import with_titles
+from analysis.traffic import in_order, with_titles
 
 COLUMNS = 4
 ROW_HEIGHT = 1.35
@@ -43,10 +44,11 @@ def traffic_figures(
     """
     if "traffic" not in tables:
         return []
-    traffic = with_titles(tables["traffic"])
+    traffic, clients = (
+        with_titles(in_order(tables[name], labels)) for name in ("traffic", "traffic_processes")
+    )
     alone = traffic[traffic["pattern"] != "combined"]
     drawings = [_load_figure(int(count), rows, labels, looks) for count, rows in alone.groupby("processes")]
-    clients = with_titles(tables["traffic_processes"])
     clients = clients[
         (clients["pattern"] != "combined") & (clients["processes"] == clients["processes"].max())
     ]
@@ -160,6 +162,7 @@ def _process_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look
             drawing.mark(points, name)
         axes.set_ylim(0, 1.1 * max(float(own["accepted_MBps"].max()), 1e-9))
         axes.set_xlim(-1, count)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
     titles = ("Process", "Accepted (MB/s)")
     return _panels("traffic-processes", caption, rows, draw, titles, labels, looks, share=False)

@@ -52,7 +52,7 @@ def _conflict_sentences(title: str, rows: pd.DataFrame) -> list[str]:
             continue
         worst = others["highest_link_load"].max()
         most = others[others["highest_link_load"] > worst * (1 - 1e-9)]
-        names = listed(map(_plain, free["pattern"])) or "none"
+        names = listed(map(_plain, free["pattern"])) or "no permutation shown"
         said.append(
             f"{place}, {words}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
             f"{listed(map(_plain, most['pattern'])).capitalize()} "

@@ -92,6 +92,7 @@ def differences(
         if "mpi" in keys:
             keys = [key for key in keys if not key.startswith("launch.")]
         told = listed(_difference(key, factors[two], factors[one]) for key in keys)
+        told += ", each with settings of its own" if "mpi" in keys else ""
         what = f"differs from {labels.interconnect(one)} in {told or 'nothing that their files tell'}"
         said.append(f"{labels.interconnect(two)} {what}.")
     return said

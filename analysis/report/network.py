@@ -1,13 +1,14 @@
-"""The sections on what the interconnects can do: curves, pairs, processor, collectives, published figures."""
+"""The sections on what the interconnects can do: curves, pairs, processor, collectives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis import formats, network_links, network_sentences
+from analysis import formats, network_sentences
 from analysis.formats import MISSING, fixed, is_missing, number
+from analysis.network_tables import PAIRS
 from analysis.network_words import COLLECTIVES, benchmark, ordered, size_text
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
@@ -40,7 +41,7 @@ def _point_to_point(content: Content) -> Section | None:
     curves, labels = content.tables["network"], content.labels
     heads, crossings = _of(content, "network_headlines"), _of(content, "network_crossings")
     own = content.runs[content.runs["case"].isin(curves["case"])]
-    said = network_sentences.pressure_sentences(own)
+    said = _not_here(content) + network_sentences.pressure_sentences(own)
     if len(heads):
         said += network_sentences.headline_sentences(heads, labels)
         said += network_sentences.loss_sentences(heads, labels)
@@ -59,6 +60,16 @@ def _point_to_point(content: Content) -> Section | None:
     if not blocks:
         return None
     return section("network", "What the interconnects can do", [paragraph(HOW), *blocks], bool(content.cases))
+
+
+def _not_here(content: Content) -> list[str]:
+    """Say in one line which interconnects of the study could not be used, and why."""
+    reasons: dict[str, list[str]] = {}
+    for one in content.facts.get("left_out", []):
+        what, _, name = one["what"].partition(" ")
+        if what == "interconnect" and name in content.labels.order():
+            reasons.setdefault(one["reason"], []).append(content.labels.interconnect(name))
+    return [f"Not here, so not measured: {formats.listed(names)} ({why})." for why, names in reasons.items()]
 
 
 def _single(curves: pd.DataFrame) -> set[str]:
@@ -97,11 +108,13 @@ def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
 
 
 def _group(name: str, count: float, level: float) -> str:
+    """Title of the rows of a benchmark at a point; imported curves know no oversubscription."""
     text = benchmark(name)
-    if not is_missing(level):
+    if not is_missing(count):
         text += f", {formats.counted(int(count), 'process', 'processes')}"
-        return f"{text}, oversubscription {int(level)}" if level > 1 else text
-    return f"{text}, imported"
+    if is_missing(level):
+        return f"{text}, imported"
+    return f"{text}, oversubscription {int(level)}" if level > 1 else text
 
 
 def _headline_row(line: Mapping, content: Content) -> dict:
@@ -145,12 +158,17 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
 
 
 def _pairs(content: Content) -> Section | None:
-    curves, labels, at_once = content.tables["network"], content.labels, _of(content, "network_pairs")
-    figures = _figures(content, "network-pairs", "network-at_once")
-    said = network_sentences.slow_pair_sentences(curves, labels)
-    said += network_sentences.contention_sentences(at_once, labels) if len(at_once) else []
-    blocks = [bullets(said)] if said else []
-    return section("network-pairs", "Every pair, and pairs at once", [*blocks, *figures])
+    curves, labels = content.tables["network"], content.labels
+    at_once = content.tables.get("network_pairs", pd.DataFrame(columns=list(PAIRS.columns)))
+    parts = {
+        "One pair after the other": (network_sentences.slow_pair_sentences(curves, labels), "network-pairs"),
+        "Several pairs at once": (network_sentences.contention_sentences(at_once, labels), "network-at_once"),
+    }
+    blocks: list[Block] = []
+    for title, (said, figures) in parts.items():
+        blocks += [bullets(said, title)] if said else []
+        blocks += _figures(content, figures)
+    return section("network-pairs", "Every pair, and pairs at once", blocks)
 
 
 def _processor(content: Content) -> Section | None:
@@ -245,93 +263,3 @@ def _barrier_table(rows: pd.DataFrame, content: Content) -> Block:
         )
     }
     return table("Operations without a message size.", columns, groups)
-
-
-def published_networks(content: Content) -> Section | None:
-    """Published figures of networks that are no curve: summaries, peaks and statements."""
-    blocks: list[Block] = []
-    if len(links := _of(content, "network_links")):
-        blocks += [bullets(network_links.link_sentences(links)), *content.figures("network_links")]
-    for name, make in _PUBLISHED.items():
-        if name in content.published:
-            blocks.append(make(content.published[name], content))
-    return section("network-published", "Published figures of networks", blocks) if blocks else None
-
-
-def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = [
-        column("Interconnect", "left"),
-        column("Interface", "left"),
-        column("Latency (µs)"),
-        column("Peak (MB/s)"),
-        column("Note", "left"),
-    ]
-    lines = []
-    for one in rows.to_dict("records"):
-        high = one["latency_us_high"]
-        latency = MISSING if is_missing(one["latency_us"]) else formats.exact(one["latency_us"])
-        cells = [
-            content.labels.interconnect(one["interconnect"], "published"),
-            one["api"],
-            latency if is_missing(high) else f"{latency}–{formats.exact(high)}",
-            MISSING if is_missing(one["peak_Mbps"]) else formats.exact(one["peak_Mbps"] / 8),
-            "" if is_missing(one["note"]) else one["note"],
-        ]
-        lines.append(row(cells, "", one["interconnect"]))
-    return table(f"Summaries. {_from(rows)}", columns, {"": lines})
-
-
-def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = [
-        column("Interconnect", "left"),
-        column("Link (MB/s)"),
-        column("One direction (MB/s)"),
-        column("% of link"),
-        column("Both directions (MB/s)"),
-        column("% of both"),
-    ]
-    keys = ("link_peak_unidirectional_MBps", "max_unidirectional_MBps", "unidirectional_percent_of_peak",
-            "max_bidirectional_MBps", "bidirectional_percent_of_peak")  # fmt: skip
-    lines = [
-        row(
-            [
-                content.labels.interconnect(one["interconnect"], "published"),
-                *(formats.exact(one[key]) for key in keys),
-            ],
-            "",
-            one["interconnect"],
-        )
-        for one in rows.to_dict("records")
-    ]
-    return table(f"Peaks. {_from(rows)}", columns, {"": lines})
-
-
-def _statements(rows: pd.DataFrame, content: Content) -> Block:
-    """What was published under which condition, as it was said."""
-    del content
-    conditions = [key for key in ("experiment", "rate", "condition", "medium", "path") if key in rows]
-    columns = [*(column(key.capitalize(), "left") for key in conditions), column("Quantity", "left")]
-    columns += [column("Value"), column("Unit", "left")]
-    lines = [
-        row(
-            [
-                *("" if is_missing(one[key]) else one[key] for key in (*conditions, "quantity")),
-                formats.exact(one["value"]),
-                "" if is_missing(one["unit"]) else one["unit"],
-            ]
-        )
-        for one in rows.to_dict("records")
-    ]
-    return table(f"Statements. {_from(rows)}", columns, {"": lines})
-
-
-def _from(rows: pd.DataFrame) -> str:
-    return f"Published, from {formats.listed(dict.fromkeys(rows['source']))}."
-
-
-_PUBLISHED: Mapping[str, Callable[[pd.DataFrame, Content], Block]] = {
-    "network_summary": _summary_table,
-    "network_peaks": _peaks_table,
-    "link_statements": _statements,
-    "network_statements": _statements,
-}

@@ -34,6 +34,9 @@ MACHINE_KEYS = {
     "kernel": "Kernel",
     "os": "Operating system",
     "governor": "Frequency governor",
+    "adapters": "Network adapters",
+    "ucx": "UCX",
+    "slurm": "Slurm (last run)",
     "mpi": "MPI library",
 }
 
@@ -44,19 +47,21 @@ POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes"
 def method_paragraphs(content: Content) -> list[str]:
     """Say how the blocks were run, what was estimated, how it was tested and how the words are meant."""
     runs, study, scaling = content.runs, content.facts.get("study", {}), content.tables["scaling"]
-    own = _run_here(content)
+    here, replayed = _run_here(content), runs["kind"] == "simulated"
+    own = here & ~replayed
     said = []
     if own.any():
         said.append(_blocks_run(runs[own], study))
     if until := study.get("until"):
         said.append(_stopping(until, study))
-    if not own.all():
-        kinds = listed(dict.fromkeys(runs.loc[~own, "kind"]))
+    if not here.all():
+        kinds = listed(dict.fromkeys(runs.loc[~here, "kind"]))
         text = f"Imported results ({kinds}) were not run by this study: they are taken as they are, with "
         said.append(
             f"{text}the blocks that their files tell.{'' if own.any() else _seed('bootstrap', study)}"
         )
-    said.append(_intervals(scaling, content.labels))
+    if not (scaling["kind"] == "simulated").all():
+        said.append(_intervals(scaling, content.labels))
     said.append(_tests(content.tables))
     said.append(" ".join(_words(content.tables, content.labels)))
     return said

@@ -20,11 +20,13 @@ from analysis.report.congestion import congestion
 from analysis.report.content import Content
 from analysis.report.models import models
 from analysis.report.money import pays
-from analysis.report.network import network, published_networks
+from analysis.report.network import network
+from analysis.report.network_published import published_networks
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
 from analysis.report.published import published_figures
 from analysis.report.quality import quality
+from analysis.report.simulated import simulated
 from analysis.report.traffic import traffic
 from analysis.report.turnaround import turnaround
 from analysis.report.winners import fastest, network_answer
@@ -99,12 +101,16 @@ def _limits(content: Content) -> list[str]:
     """Say how far the sentences and numbers can be trusted."""
     scaling, labels = content.tables["scaling"], content.labels
     said = []
+    simulated = scaling["kind"] == "simulated"
+    if simulated.any():
+        said.append("Brackets of simulated times hold the band of the simulation, which is no interval.")
+    scaling = scaling[~simulated]
     if scaling["speedup_low"].notna().any():
         said.append(
             f"Brackets hold {labels.level} intervals; p-values are after Holm's correction; not "
             "distinguishable means that p exceeds 0.05."
         )
-    else:
+    elif len(scaling):
         said.append("Everything is within one block only: there are no intervals and no tests.")
     if across := sorted({kind for kind in content.tables["improvement"]["kind"] if "/" in kind}):
         pairs = listed(kind.replace("/", " with ") for kind in across)
@@ -228,6 +234,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     congestion,
     published_networks,
     published_figures,
+    simulated,
     models,
     parts_of_time,
     quality,
@@ -293,7 +300,9 @@ def make_report(
         "title": labels.title,
         "subtitle": labels.subtitle,
         "study": str(study.get("name", "")),
-        "cases": [{"name": case, "title": labels.case(case)} for case in content.cases],
+        "cases": [
+            {"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"].unique())
+        ],
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name), "colour": appearance[name].colour}
             for name in present

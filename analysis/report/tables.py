@@ -64,7 +64,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         column("Runs/day"),
         *([] if shown.rate is None else [column(f"Rate ({_ten_to(shown.rate) or 1}/s)")]),
     ]
-    caption = f"{labels.case(case)}: medians over blocks, with {labels.intervals(scaling)} in brackets."
+    caption = f"{labels.case(case)}: {labels.times(scaling)}, with {labels.intervals(scaling)} in brackets."
     if scaling["speedup_low"].isna().all():
         caption = f"{labels.case(case)}: one sample each, without intervals."
     if shown.rate is not None:

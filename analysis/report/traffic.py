@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis import formats
-from analysis.formats import MISSING, counted, listed, number
+from analysis.formats import MISSING, counted, number
 from analysis.labels import Labels
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.traffic import with_titles
+from analysis.traffic import in_order, with_titles
 
 HOW = (
     "Every process sends messages at random times; their sizes, times and targets are those of a seeded "
@@ -23,7 +23,8 @@ def traffic(content: Content) -> Section | None:
     """What traffic patterns came to, of a study that ran any."""
     if "traffic" not in content.tables:
         return None
-    rows, labels = with_titles(content.tables["traffic"]), content.labels
+    labels = content.labels
+    rows = with_titles(in_order(content.tables["traffic"], labels))
     alone, beside = rows[rows["pattern"] != "combined"], rows[rows["slowdown"].notna()]
     said = [*_shared_cores(rows), *accepted_sentences(alone, labels), *slowdown_sentences(beside, labels)]
     blocks: list[Block] = [paragraph(HOW), bullets(said), *content.figures("traffic")]
@@ -83,12 +84,19 @@ def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         by_place = own.groupby("title")["slowdown"].median()
         text = (
             f"{labels.interconnect(name, kind)}: the compute job is slowed down at most "
-            f"{_times(worst['slowdown'])} ({worst['title']}, I/O load {number(worst['beside_load'])})"
+            f"{_times(worst['slowdown'])} ({_nodes(worst['title'])}, "
+            f"I/O load {number(worst['beside_load'])})"
         )
         if len(by_place) > 1:
-            text += f"; least, at the median, with {by_place.idxmin()}, {_times(by_place.min())}"
+            least = f"{_nodes(by_place.idxmin())}, {_times(by_place.min())}"
+            text += f"; least, at the median over loads, with {least}"
         said.append(f"{text}.")
     return said
+
+
+def _nodes(title: str) -> str:
+    """Where the I/O nodes of combined jobs are."""
+    return f"{title.removeprefix('combined, ')} I/O nodes"
 
 
 def _times(factor: float) -> str:
@@ -151,4 +159,5 @@ def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
 
 
 def _place(count: int, level: int) -> str:
-    return listed([counted(count, "process", "processes"), *([f"{level} a core"] if level > 1 else [])], ",")
+    text = counted(count, "process", "processes")
+    return f"{text}, {level} a core" if level > 1 else text

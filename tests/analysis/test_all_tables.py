@@ -8,8 +8,10 @@ from synthetic_runs import rows
 
 from analysis.all_tables import make_all_tables
 from analysis.changes import CHANGES
+from analysis.congestion.tables import CONGESTION_TABLES
 from analysis.decisions import MONEY, Market
 from analysis.economics import Node
+from analysis.network_tables import NETWORK_TABLES
 from analysis.prices import read_book
 from analysis.purchase import Mix
 from analysis.quality import QUALITY
@@ -21,6 +23,7 @@ from analysis.rules import Limit, Rule
 from analysis.settings import Queue, Settings
 from analysis.tables import make_tables, write_tables
 from analysis.time_parts import PARTS
+from analysis.traffic import TRAFFIC_TABLES
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
 MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}
@@ -47,7 +50,8 @@ def names(runs, request):
 
 def test_a_whole_study_has_every_table(runs, settings, market):
     found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
-    of_other_runs = {*CHANGES, *PARTS}  # of two sites; of runs that tell the parts of their time
+    # Of two sites, of runs that tell the parts of their time, and of benchmarks of a network.
+    of_other_runs = {*CHANGES, *PARTS, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
     assert list(found) == [name for name in ALL_TABLES if name not in of_other_runs]
     for name, table in found.items():
         assert list(table) == list(ALL_TABLES[name].columns)

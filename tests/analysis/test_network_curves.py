@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.network_curves import NETWORK, availability, network_table, pair_matrix, read_network
+from analysis.network_curves import (
+    NETWORK,
+    availability,
+    network_table,
+    pair_matrix,
+    read_network,
+    spreads,
+    without_benchmarks,
+)
 from analysis.network_tables import link_rates, make_network_tables
 from analysis.records import TableError
 
@@ -98,7 +106,13 @@ def test_kinds_share_no_crossing():
 
 def test_links_are_told_in_bits_and_may_be_unknown():
     facts = {"interconnects": {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}}
-    assert link_rates(facts) == {"a": 125}
+    assert link_rates(facts, {}) == {"a": 125}
+
+
+def test_links_of_published_interconnects_are_those_of_their_own_figures():
+    peaks = pd.DataFrame({"interconnect": ["a", "p"], "link_peak_unidirectional_MBps": [1.0, 1000.0]})
+    facts = {"interconnects": {"a": {"link_mbps": 1000}}}
+    assert link_rates(facts, {"network_peaks": peaks}) == {"a": 125, "p": 1000}
 
 
 def test_the_matrix_of_pairs_is_symmetric():
@@ -116,6 +130,32 @@ def test_availability_by_hand():
     found = availability(network_table(runs_of(("availability", "slow", "measured", 2)), [{"rows": rows}]))
     (one,) = found.to_dict("records")
     assert (one["exchange_us"], one["overhead_us"], one["availability"]) == pytest.approx((10, 4, 0.6))
+
+
+def test_pairs_at_once_are_held_against_the_pair_alone():
+    # One pair moves 100 MB/s, two together 120: each 60, six tenths of what one has alone.
+    rows = [row(1000, 1e-5, 1000, pairs=1), row(1000, 2e-3 / 120, 2000, pairs=2)]
+    table = network_table(runs_of(("simultaneous_pairs", "slow", "measured", 4)), [{"rows": rows}])
+    pairs = make_network_tables(table, {})["network_pairs"].set_index("pairs")
+    assert list(pairs["bandwidth_MBps"]) == pytest.approx([100, 120])
+    assert list(pairs["share_of_alone"]) == pytest.approx([1, 0.6])
+
+
+def test_spreads_by_hand():
+    runs = runs_of(*[("pingpong", "slow", "measured", 2)] * 3)
+    table = network_table(runs, [{"rows": [row(8, seconds, 8)]} for seconds in (2e-6, 4e-6, 10e-6)])
+    (one,) = spreads(table).to_dict("records")
+    assert one["between_percent"] == pytest.approx(200)  # 10 - 2, of 4
+    assert one["within_percent"] == pytest.approx(100)  # the 95th percentile is twice the median
+    assert spreads(network_table(TWO, [ping_pong(1, 1)] * 2)).empty  # each was run once
+
+
+def test_benchmarks_have_no_place_among_the_estimates():
+    tables = make_network_tables(network_table(TWO, [ping_pong(1, 1)] * 2), {})
+    peaks = pd.DataFrame({"case": ["pingpong", "cavity"], "peak_processes": [2, 4]})
+    kept = without_benchmarks({**tables, "peaks": peaks})
+    assert list(kept["peaks"]["case"]) == ["cavity"] and len(kept["network"]) == 8
+    assert len(without_benchmarks({"peaks": peaks})["peaks"]) == 2
 
 
 @pytest.fixture

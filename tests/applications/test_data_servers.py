@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.applications import mpi4py
+from workflows.attestation import probe
 from workflows.benchmarks.data_servers import blocks_of_task, density, expected_sum
 from workflows.cases import digest, load_case
 from workflows.domain import Option, Point
@@ -23,7 +24,7 @@ def case(name):
 
 
 def test_what_the_array_must_sum_up_to_by_hand():
-    # 2 blocks of 3: (0, 1, 2) and (1, 2, 3); task 0 adds blocks 0 and 1 to block 0, task 1 twice block 1... of 10 % 2
+    # 2 blocks of 3: (0, 1, 2) and (1, 2, 3); task 0 adds blocks 0 and 1 to block 0, task 1 both to block 1
     assert [density(block, 3).tolist() for block in (0, 1)] == [[0, 1, 2], [1, 2, 3]]
     assert [blocks_of_task(task, 2) for task in (0, 1)] == [(0, 1), (1, 0)]
     assert expected_sum(2, 3, 2) == (3 + 6) + (6 + 3)
@@ -101,10 +102,12 @@ def test_the_sum_is_right_with_servers_and_without(measure, way, processes, serv
     calls = {row["operation"]: row["calls"] for row in details["rows"]}
     if servers:  # 16 blocks put; two blocks of each of 40 tasks and 16 of the sum; 40 results
         assert calls == {"put": 16, "get": 96, "accumulate": 40}
-    else:
-        assert calls.keys() == {
-            "get"
-        }  # a task's own block of the result is its process's where 3 divides neither
+    else:  # only what another process holds is asked for
+        tasks = [(task % processes, blocks_of_task(task, 16)) for task in range(40)]
+        assert calls == {
+            "get": sum(block % processes != own for own, blocks in tasks for block in blocks),
+            "accumulate": sum(blocks[0] % processes != own for own, blocks in tasks),
+        }
 
 
 DYING = """
@@ -122,6 +125,16 @@ def dying(self, status):
 data_servers.DistributedArrays._serve_one = dying
 start(data_servers.data_servers)
 """
+
+
+@pytest.mark.slow
+def test_the_probe_runs_where_the_servers_ran_too(measure):
+    way = case("data_servers-smoke-sleeping")
+    done = measure(way, 2, 1)
+    point = Point(way.name, "tcp_loopback", 2, 2, nodes=1, cores=2, servers_per_process=1)
+    joins = load_interconnect("tcp_loopback", ROOT / "config/interconnects")
+    found = probe(placed_ranks(point, way.option), joins, (), done.placement)
+    assert found["problem"] is None and found["latency_us"] > 0
 
 
 @pytest.mark.slow

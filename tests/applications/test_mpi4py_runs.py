@@ -55,6 +55,15 @@ def test_every_size_has_a_time_and_the_payload_is_right(measure, name, processes
     assert (rows["latency_us"] <= rows["latency_us_p95"]).all()
 
 
+def test_the_record_tells_where_ranks_were_and_what_memory_they_had(measure):
+    done = measure(smoke("pingpong"), 2)
+    assert [rank["cores"] for rank in done.placement] == [done.placement[0]["cores"]] * 2
+    memory = done.reading.details["memory"]
+    assert len(memory) == 2
+    for rank in memory:
+        assert rank["peak_bytes"] > 1e7 and (rank["locked_bytes"], rank["pinned_bytes"]) == (0, 0)
+
+
 def test_every_pair_of_three_has_its_place_in_the_matrix(measure):
     rows = table(measure(smoke("pair_matrix"), 3), "pair_matrix", 3)
     square = pair_matrix(rows[rows["bytes"] == 8], "latency_us")

@@ -129,6 +129,8 @@ class TestReadRealLogs:
             ("elbow_coupled-smoke", "elbow_coupled_parallel", 2),
             ("rotor-smoke", "rotor_serial", 1),
             ("fighter-smoke", "fighter_parallel", 2),
+            ("burner-smoke", "burner_serial", 1),
+            ("coal_boiler-smoke", "coal_boiler_parallel", 2),
         ],
     )
     def test_good_runs(self, case, real_log, name, log, processes):

@@ -34,7 +34,7 @@ from workflows.noise import noise_between, read_counters  # noqa: E402
 from workflows.running import Run, run  # noqa: E402
 
 TIME_LIMIT_SECONDS = 7200
-WATCH_SECONDS = 0.01
+WATCH_SECONDS = 0.05
 
 
 def main() -> None:

@@ -11,24 +11,19 @@ less time than C's it takes is the distortion that our benchmarks avoid by pages
 
 import ctypes
 import json
-import os
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-LIMITS_US = {8: 0.30, 1024: 0.40}
-LIMIT_PERCENT = 2.0
+sys.path.insert(0, str(Path(__file__).parent))
+from two_ranks import INTERCONNECTS, compare, install, two_ranks
+
 SIZES = (8, 1024, 1_000_000, 4_194_304, 16_777_216)
 BATCH_SECONDS = 1e-3
 SIZE_SECONDS = 5.0
 FEWEST_ROUNDS, MOST_ROUNDS = 11, 1001
-RUN_SECONDS = 120.0
 
 
 def ranks(library: str) -> None:
@@ -73,55 +68,27 @@ def ranks(library: str) -> None:
 
 def measure(name: str, library: Path) -> dict[int, list[list[float]]]:
     """Seconds (C, mpi4py, mpi4py with NumPy) of each round by size over an interconnect."""
-    from workflows.applications import mpi4py
-    from workflows.domain import Point
-    from workflows.emulation import emulated_nodes
-    from workflows.execution import execute
-    from workflows.interconnects import load_interconnect
-    from workflows.launch import mpirun
-
-    interconnect = load_interconnect(name, ROOT / "config/interconnects")
-    with ExitStack() as stack:
-        nodes = stack.enter_context(emulated_nodes(interconnect.emulate)) if interconnect.emulate else ()
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        point = Point("pingpong", name, 2, 1, nodes=-(-2 // interconnect.cores_per_node), cores=2)
-        command = [sys.executable, "-m", "mpi4py", __file__, "--rank", str(library)]
-        launch = mpirun(point, interconnect, nodes, command, mpi4py.RANKS, scratch)
-        done = execute(launch.argv, launch.env, scratch, RUN_SECONDS)
-    if done.exit_status != 0 or not done.lines:
-        raise SystemExit(f"{name}: failed: {done.errors[-2000:]}")
+    command = [sys.executable, "-m", "mpi4py", str(Path(__file__).resolve()), "--rank", str(library)]
+    with two_ranks(name) as run:
+        done = run(command, library.parent)
     return {int(size): times for size, times in json.loads(done.lines[-1].text).items()}
 
 
-def compare(name: str, size: int, rounds: list[list[float]]) -> bool:
-    """Print one line; whether what Python adds is within the limits."""
-    in_c, ours, _ = (statistics.median(times) for times in zip(*rounds, strict=True))
-    added_us = 1e6 * statistics.median(python - c for c, python, _ in rounds)
-    added_percent = 100 * (statistics.median(python / c for c, python, _ in rounds) - 1)
-    numpy_percent = 100 * (statistics.median(numpy / c for c, _, numpy in rounds) - 1)
-    good = added_us <= LIMITS_US[size] if size in LIMITS_US else added_percent <= LIMIT_PERCENT
-    told = f"{added_us:+8.3f} µs" if size in LIMITS_US else f"{added_percent:+8.2f} % "
-    times = f"C {1e6 * in_c:10.3f} µs, mpi4py {1e6 * ours:10.3f} µs"
-    verdict = "" if good else "beyond the limit"
-    print(f"{name:22s} {size:9d} B  {times}  {told}  NumPy {numpy_percent:+6.1f} %  {verdict}", flush=True)
-    return good
-
-
 def main() -> None:
-    """Compare over the interconnects named, by default shared memory and TCP; exit status 1 beyond a limit."""
+    """Compare over the interconnects named, by default all of this machine; exit status 1 beyond a limit."""
     if sys.argv[1:2] == ["--rank"]:
         return ranks(sys.argv[2])
-    if shutil.which("mpicc") is None:
-        sys.exit("mpicc: not installed (Debian: libopenmpi-dev)")
-    names = sys.argv[1:] or ["shared_memory", "tcp_loopback"]
-    os.chdir(ROOT)
+    install()
+    within = []
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "pingpong_in_c.so"
         source = Path(__file__).with_name("pingpong_in_c.c")
         subprocess.run(["mpicc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
-        within = [
-            compare(name, size, rounds) for name in names for size, rounds in measure(name, library).items()
-        ]
+        for name in sys.argv[1:] or INTERCONNECTS:
+            for size, rounds in measure(name, library).items():
+                percent = 100 * (statistics.median(numpy / c for c, _, numpy in rounds) - 1)
+                pairs = [(c, python) for c, python, _ in rounds]
+                within.append(compare(name, size, "C", pairs, f"NumPy {percent:+6.1f} %"))
     return sys.exit(0 if all(within) else 1)
 
 

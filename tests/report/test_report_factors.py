@@ -52,7 +52,9 @@ def test_factors_have_words_and_other_settings_the_key_of_the_file():
 def test_settings_of_different_mpi_libraries_are_not_compared():
     other = LINKS | {"mpi": "MPICH", "launch.env.UCX_TLS": "self,tcp"}
     del other["launch.mca.btl"]
-    assert told(LINKS, other) == ["Usual differs from Jumbo in MPI library (MPICH and Open MPI)."]
+    assert told(LINKS, other) == [
+        "Usual differs from Jumbo in MPI library (MPICH and Open MPI), each with settings of its own."
+    ]
 
 
 def test_interconnects_of_two_kinds_are_not_compared():

@@ -15,7 +15,7 @@ name: faulty
 cases_folder: {ROOT / "tests/cases"}
 cases: [CASES]
 interconnects: [emulated_gigabit]
-processes: [1, 2]
+processes: PROCESSES
 blocks: BLOCKS
 limits: {{run_seconds: 40, idle_seconds: 0}}
 """
@@ -29,9 +29,13 @@ class ClusterFolder:
         self.study, self.site = folder / "study.yaml", folder / "site.yaml"
         self.site.write_text("joined_by: emulated_gigabit\nminutes: 5\n")
 
-    def faulty(self, *faults: str, blocks: int = 1) -> "ClusterFolder":
+    def faulty(self, *faults: str, blocks: int = 1, processes: tuple = (1, 2)) -> "ClusterFolder":
         cases = ", ".join("faulty" if fault == "sound" else f"faulty-{fault}" for fault in faults)
-        self.study.write_text(FAULTY.replace("CASES", cases).replace("BLOCKS", str(blocks)))
+        self.study.write_text(
+            FAULTY.replace("CASES", cases)
+            .replace("BLOCKS", str(blocks))
+            .replace("PROCESSES", str(list(processes)))
+        )
         return self
 
     def command(self, *options: str, target: str = "results/faulty/runs.csv") -> list[str]:
@@ -51,7 +55,7 @@ class ClusterFolder:
                 env=os.environ | {"NO_COLOR": "1"},
             )
 
-    def finish(self, process: subprocess.Popen, timeout: float = 300) -> str:
+    def finish(self, process: subprocess.Popen, timeout: float = 590) -> str:
         """Wait for a study; give what it printed, its exit status in the last line."""
         try:
             status = process.wait(timeout)
@@ -62,7 +66,7 @@ class ClusterFolder:
     def said(self) -> str:
         return (self.folder / "out").read_text()
 
-    def run(self, *options: str, timeout: float = 300, **more: str) -> str:
+    def run(self, *options: str, timeout: float = 590, **more: str) -> str:
         return self.finish(self.start(*options, **more), timeout)
 
     def allocate(self, *options: str, target: str = "results/faulty/runs.csv", **sbatch: str) -> str:
@@ -73,7 +77,7 @@ class ClusterFolder:
         script = [str(ROOT / "cluster/allocation.sh"), *study]
         return self.slurm.ask("sbatch", "--parsable", f"--output={self.folder}/out", *given, *script)
 
-    def until(self, holds, seconds: float = 120):
+    def until(self, holds, seconds: float = 300):
         """Wait until something holds; fail after a time."""
         deadline = time.monotonic() + seconds
         while not (found := holds()):

@@ -66,8 +66,10 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 MinJobAge=3600
 KillWait=5
-SlurmdTimeout=10
+SlurmdTimeout=60
 SlurmctldTimeout=10
+MessageTimeout=60
+BatchStartTimeout=120
 EnforcePartLimits=ALL
 {lines}
 """

@@ -55,7 +55,6 @@ def test_several_pairs_of_sites(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("import: [{file: a.csv}]\n", "import[0].site: missing"),
         ("import: [{file: a.csv, site: x, sites: y}]\n", "import[0].sites: unknown key"),
         ("import: [{file: a.csv, site: ../x}]\n", "import[0].site: '../x' does not match"),
         ("import: [a.csv, {file: a.csv, site: x}]\n", "import[1]: 'a.csv' is there twice; each only once"),

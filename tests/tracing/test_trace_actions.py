@@ -15,7 +15,7 @@ from workflows.tracing.subsets import COLLECTIVES, TAG, messages
 
 def raws(*ranks: str) -> list[Raw]:
     return [
-        Raw(rank, len(ranks), "thread_cpu", 400, "Some MPI", 0, [line.strip() for line in text.split(";")])
+        Raw(rank, len(ranks), "thread_cpu", 400, "Some MPI", 0, 0, [line.strip() for line in text.split(";")])
         for rank, text in enumerate(ranks)
     ]
 
@@ -42,6 +42,12 @@ def test_a_receive_from_anyone_gets_the_sender_it_had():
 def test_computing_between_two_actions_is_one_line():
     lines = actions("0 compute 5; 0 compute 6; 0 barrier; # mark; 0 compute 7", "1 barrier")
     assert lines == [["0 compute 11", "0 barrier", "0 compute 7"], ["1 barrier"]]
+
+
+def test_instructions_become_the_time_that_they_took_in_the_serial_run():
+    traced = raws("0 compute 1000; 0 barrier; 0 compute 30; 0 compute 71; 0 barrier")
+    lines = replayable(traced, whole(traced), ns_per_count=0.25).lines
+    assert lines == [["0 compute 250", "0 barrier", "0 compute 25", "0 barrier"]]
 
 
 STEP = [
@@ -112,7 +118,7 @@ def test_steps_that_cannot_be_told_apart_are_refused(ranks, wrong):
         ("0 init\n", "does not begin as the tracer begins a file"),
         ("# tracer 1 rank 0 of 1 clock thread_cpu cost 4 library X\n0 init\n", "was cut off after 2 lines"),
         (
-            "# tracer 1 rank 0 of 2 clock thread_cpu cost 4 library X\n# end 5\n",
+            "# tracer 1 rank 0 of 2 clock thread_cpu cost 4 library X\n# end 5 5\n",
             "is of rank 0 of 2, not 0 of 1",
         ),
     ],

@@ -32,8 +32,9 @@ def folder(tmp_path):
         "skipped_steps": 2,
         "mark": ["ExecutionTime = "],
         "clock": "thread_cpu",
-        "clock_cost_ns": [391, 400],
-        **correction([0.6, 0.5], 1.0, shared_cores=True),
+        "clock_cost": [391, 400],
+        "ns_per_count": 1.0,
+        **correction([0.6, 0.5], 1.0, polluted=True),
         "load": {
             "cores": 1,
             "processes_per_core": 2,
@@ -163,16 +164,16 @@ def test_a_description_that_is_no_json_or_missing_is_refused(folder):
 
 
 def test_correction_makes_the_sum_that_of_the_serial_run():
-    made = correction([3.0, 1.0], 2.0, shared_cores=True)
+    made = correction([3.0, 1.0], 2.0, polluted=True)
     corrected = [s * f for s, f in zip(made["compute_seconds"], made["corrected_factor"], strict=True)]
     assert sum(corrected) == pytest.approx(2.0)
     assert corrected[0] == pytest.approx(3 * corrected[1])  # imbalance is kept
     assert (made["inflation"], made["correction"], made["indicative"]) == (2.0, "serial_sum", True)
 
 
-@pytest.mark.parametrize(("computed", "shared"), [([3.0, 1.0], False), ([1.0, 0.5], True)])
-def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(computed, shared):
-    made = correction(computed, 2.0, shared)
+@pytest.mark.parametrize(("computed", "polluted"), [([3.0, 1.0], False), ([1.0, 0.5], True)])
+def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(computed, polluted):
+    made = correction(computed, 2.0, polluted)
     assert made["corrected_factor"] == [1.0, 1.0]
     assert made["correction"] == "none"
     assert made["indicative"] == (sum(computed) / 2 > INDICATIVE_INFLATION)

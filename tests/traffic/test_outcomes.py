@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain import InputError
-from workflows.traffic.outcomes import jain, numbers, outcome
+from workflows.traffic.options import numbers
+from workflows.traffic.outcomes import jain, outcome
 from workflows.traffic.patterns import Job
 from workflows.traffic.schedule import MESSAGE
 

@@ -68,11 +68,20 @@ class DistributedArrays:
         ranks are dealt to cores in turn, so a process and its server share a core where there are two a core.
     seconds : dict of str to list of float
         Time of each operation that this process had done for it elsewhere.
+
+    Raises
+    ------
+    ValueError
+        The ranks of a node cannot be divided into processes with so many servers.
     """
 
     def __init__(self, comm: MPI.Comm, servers_per_process: int, blocks: int, block_doubles: int) -> None:
         self.comm = comm
         node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        if node.size % (1 + servers_per_process):
+            raise ValueError(
+                f"{node.size} ranks on a node are no processes with {servers_per_process} servers each"
+            )
         computes = node.rank < node.size // (1 + servers_per_process)
         node.Free()
         everyone = comm.allgather(computes)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from workflows.benchmarks.endpoint import Endpoint
 from workflows.benchmarks.program import Told
 from workflows.benchmarks.sweep import Row, summary
-from workflows.domain import InputError
-from workflows.traffic.outcomes import numbers, outcome
+from workflows.errors import InputError
+from workflows.traffic.options import numbers
+from workflows.traffic.outcomes import outcome
 from workflows.traffic.patterns import Job, Pattern, jobs_of
 from workflows.traffic.schedule import MESSAGE, Demand, messages_of
 

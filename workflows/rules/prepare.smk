@@ -11,7 +11,6 @@ OUTPUTS:
     reference   = <results>/prepared/{case}/reference.json
 """
 
-
 from workflows.jobs import site_resources
 
 
@@ -25,10 +24,10 @@ rule prepare_serial:
         folder=directory("<results>/prepared/{case}/processes-1"),
     log:
         "<results>/logs/prepare/{case}-1.log",
-    conda:
-        "../../envs/python.yaml"
     group:
         "prepare"
+    conda:
+        "../../envs/python.yaml"
     resources:
         **site_resources(plan),
     params:
@@ -46,10 +45,10 @@ rule prepare_parallel:
         folder=directory("<results>/prepared/{case}/processes-{processes}"),
     log:
         "<results>/logs/prepare/{case}-{processes}.log",
-    conda:
-        "../../envs/python.yaml"
     group:
         "prepare"
+    conda:
+        "../../envs/python.yaml"
     resources:
         **site_resources(plan),
     params:
@@ -70,10 +69,10 @@ rule reference:
         reference="<results>/prepared/{case}/reference.json",
     log:
         "<results>/logs/prepare/{case}-reference.log",
-    conda:
-        "../../envs/python.yaml"
     group:
         "prepare"
+    conda:
+        "../../envs/python.yaml"
     threads: 1 if plan.cluster else workflow.cores
     resources:
         **site_resources(plan),

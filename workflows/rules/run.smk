@@ -17,8 +17,14 @@ OUTPUTS:
                   oversubscription-{level}/[processes-per-node-{count}/]block-{block}-attempt-{attempt}.json
 """
 
-
-from workflows.jobs import lost_records, measuring_resources, part_digest, part_list, parts, prepared_for
+from workflows.jobs import (
+    lost_records,
+    measuring_resources,
+    part_digest,
+    part_list,
+    parts,
+    prepared_for,
+)
 from workflows.records import TRIES
 
 if plan.cluster and not plan.study.allocation:
@@ -31,19 +37,19 @@ if plan.cluster and not plan.study.allocation:
             lambda wildcards: prepared_for(plan, known[wildcards.part].points),
         output:
             records="<results>/measured/{part}.txt",
-        wildcard_constraints:
-            part=r".+/blocks-\d+-\d+",
         log:
             "<results>/logs/measured/{part}.log",
+        wildcard_constraints:
+            part=r".+/blocks-\d+-\d+",
+        retries: TRIES
         conda:
             "../../envs/python.yaml"
-        retries: TRIES
+        resources:
+            **measuring_resources(plan, known),
         params:
             study=str(plan.study.file),
             digest=lambda wildcards: part_digest(plan, known[wildcards.part]),
             lost=lambda wildcards: lost_records(plan, known[wildcards.part]),
-        resources:
-            **measuring_resources(plan, known),
         script:
             "../scripts/measure.py"
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.decision_schemas import conform
 from analysis.labels import Labels
+from analysis.network_curves import without_benchmarks
 from analysis.proposal_page import choose, page
 from analysis.proposal_sheets import sheets, to_latex, write_word
 from analysis.records import TableError, read_runs
@@ -21,7 +22,8 @@ def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> N
     """Write the page of the chosen curves as PDF, and all curves for LaTeX and Word."""
     known = json.loads(Path(facts).read_text(encoding="utf-8"))
     request = request_of(known)
-    _, found, titled = told_apart(read_runs(runs, may_be_empty=True), read_tables(Path(tables)), known)
+    applications = without_benchmarks(read_tables(Path(tables)))
+    _, found, titled = told_apart(read_runs(runs, may_be_empty=True), applications, known)
     labels, level = Labels(titled), request.settings.level
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
     choice = choose(table, request.rule, labels, known["proposal_interconnect"], level)

@@ -16,9 +16,6 @@ from workflows.simulation.replayer import replay
 BYTE = 6
 """SimGrid's number of the data type of one byte."""
 
-MEAN_ALLOWED_PERCENT = 3
-"""Above this mean error the report warns of a model."""
-
 LEFT_OUT_FROM_BYTES = 2048
 """From here on the points that were left out are judged; below, a change of protocol is never far."""
 

@@ -68,9 +68,8 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
     """Say in one line what a schema cannot see in the section ``simulate``; None where nothing is wrong."""
     given = [key for key in ("curve", "two_points") if key in simulate]
     if len(given) != 1:
-        return "simulate: has " + (
-            "both curve and two_points; only one" if given else "no curve or two_points"
-        )
+        found = "both curve and two_points" if given else "neither curve nor two_points"
+        return f"simulate: has {found}; one of them says what a message takes"
     if "two_points" in simulate and "switches_bytes" in simulate:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
     tree = simulate.get("topology", {}).get("fat_tree", {})

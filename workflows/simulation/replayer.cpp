@@ -5,7 +5,7 @@
 // TRACES holds rank-<r>.txt, in SimGrid's time-independent format; compute amounts are nanoseconds on the traced
 // host. FACTORS are PROCESSES numbers, separated by commas, by which each rank's compute amounts are multiplied.
 // Prints a line for each operation `mark` (mark RANK SECONDS), for each rank when it ends
-// (rank RANK SECONDS COMPUTE_SECONDS), and at the very end (end SECONDS).
+// (rank RANK SECONDS COMPUTE_SECONDS), for the program itself (memory KIB), and at the very end (end SECONDS).
 //
 // What a message costs is in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
 // BYTES:WAIT:SEND:RECEIVE, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the wire,
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
@@ -85,9 +86,12 @@ void register_operations()
     smpi_execute_flops(amount);
     computed.at(rank) += s4u::Engine::get_clock() - started;
   });
-  // One-sided: a transfer in which the target does nothing. What is fetched is asked for first.
+  // One-sided: a transfer in which the target does nothing. What is fetched is asked for first. A rank's own memory
+  // is no transfer, so a serial run is the same on every interconnect.
   auto transfer = [](bool asks) {
     return [asks](simgrid::xbt::ReplayAction& words) {
+      if (words.at(0) == words.at(2))
+        return;
       auto* here   = s4u::this_actor::get_host();
       auto* there  = hosts.at(std::stoi(words.at(2)));
       double bytes = std::stod(words.at(3)) + ENVELOPE_BYTES;
@@ -105,6 +109,16 @@ void register_operations()
   });
 }
 
+// Most memory that this program had; getrusage would count what its parent had when it was started.
+long most_memory_kB()
+{
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmHWM:", 0) == 0)
+      return std::stol(line.substr(6));
+  return 0;
+}
+
 void replay(int rank, const s4u::BarrierPtr& all_started)
 {
   std::string name = std::to_string(rank);
@@ -113,7 +127,7 @@ void replay(int rank, const s4u::BarrierPtr& all_started)
   register_operations();
   try {
     smpi_replay_main(rank, (folder + "/rank-" + name + ".txt").c_str());
-  } catch (const std::invalid_argument& error) {
+  } catch (const std::logic_error& error) { // a word that is missing or is no number
     std::string told(error.what());
     std::replace(told.begin(), told.end(), '\n', ' ');
     std::fprintf(stderr, "replayer: rank %d: %s\n", rank, told.c_str());
@@ -165,7 +179,7 @@ int main(int argc, char** argv)
     double bytes  = std::max(0.0, size - ENVELOPE_BYTES);
     double wanted = (from == to ? inside : between).seconds(bytes, &Knot::wait);
     if (from != to)
-      wanted += (wires - 2) * hop;
+      wanted += std::max(0, wires - 2) * hop;
     return std::max(0.0, wanted - (size - bytes) / bandwidth) / nominal;
   });
   auto cost = [&](Part part) {
@@ -195,5 +209,6 @@ int main(int argc, char** argv)
     return 3;
   }
   SMPI_finalize();
+  std::printf("memory %ld\n", most_memory_kB());
   std::printf("end %.9f\n", s4u::Engine::get_clock());
 }

@@ -129,7 +129,7 @@ def replay(
         compute_seconds=tuple(computed for _, _, computed in ranks),
         marks=tuple(float(row[2]) for row in rows if row[:2] == ["mark", "0"]),
         cpu_seconds=usage.ru_utime + usage.ru_stime,
-        memory_bytes=usage.ru_maxrss * 1024,
+        memory_bytes=next(int(row[1]) for row in rows if row[0] == "memory") * 1024,
     )
 
 

@@ -6,7 +6,7 @@ import datetime
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -95,20 +95,29 @@ def _replay_trace(
     anybody = next(iter(models.values()))  # a serial run has no messages, so any model serves
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
         unpack(trace, Path(scratch))
+        begun: dict[tuple, Future[Replay]] = {}
 
-        def run(place: int, kind: str) -> Replay:
-            point = points[place]
+        def replayed(point: Point, factors: tuple[float, ...], free: bool = False) -> Future[Replay]:
+            """A replay that is under way; equal ones, as many without messages are, are made once."""
             model = models[point.interconnect] if point.interconnect else anybody
-            model = ideal(model) if kind == "ideal" else model
-            platform = Path(scratch) / f"platform-{place}-{kind}.xml"
-            platform.write_text(platform_xml(model, point.nodes, host_speed))
-            factors = trace.raw_factor if kind == "raw" else trace.corrected_factor
+            text = platform_xml(ideal(model) if free else model, point.nodes, host_speed)
             per_node = point.processes_per_node or model.cores_per_node
             what = f"{trace.folder} over {point.interconnect or 'nothing'}"
-            return replay(program, platform, Path(scratch), factors, per_node, what)
+            key = text, per_node, factors
+            if key not in begun:
+                platform = Path(scratch) / f"platform-{len(begun)}.xml"
+                platform.write_text(text)
+                begun[key] = pool.submit(replay, program, platform, Path(scratch), factors, per_node, what)
+            return begun[key]
 
-        kinds = ("raw", "corrected", "ideal")
-        asked = [[pool.submit(run, place, kind) for kind in kinds] for place in range(len(points))]
+        asked = [
+            (
+                replayed(point, trace.raw_factor),
+                replayed(point, trace.corrected_factor),
+                replayed(point, trace.corrected_factor, free=True),
+            )
+            for point in points
+        ]
         return [Replays(*(one.result() for one in three)) for three in asked]
 
 
@@ -181,4 +190,3 @@ def split_times(replays: Replays, scale: float) -> dict[str, Any]:
         "serialisation_efficiency": longest / replays.ideal.seconds,
         "transfer_efficiency": replays.ideal.seconds / replays.corrected.seconds,
     }
-

@@ -25,6 +25,10 @@ def main() -> None:
     given = parser.parse_args()
     case = load_case(given.case, ROOT / "cases", "CASE")
     interconnect = load_interconnect(given.interconnect, ROOT / "config/interconnects", "--interconnect")
+    if interconnect.kind != "measured":
+        raise InputError(
+            f"--interconnect: {given.interconnect} is {interconnect.kind}; it must be a measured one"
+        )
     serial = given.folder / "processes-1"
     with scratch_folder() as scratch:
         base = scratch / "processes-1"

@@ -53,7 +53,7 @@ class _Rank:
         return self.begin <= place < self.end
 
 
-def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]]) -> Actions:
+def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_count: float = 1.0) -> Actions:
     """Cut the window out and make actions of it that can be replayed.
 
     Receives from anyone get the sender that they had, collectives of subsets become messages
@@ -66,6 +66,8 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]]) -> Action
         By rank.
     window : sequence of (int, int)
         By rank, from `workflows.tracing.raw.steps_window` or `workflows.tracing.raw.whole`.
+    ns_per_count : float
+        Nanoseconds that a count of the clock stands for.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]]) -> Action
     cut, complete = counted[1], counted[2]
     if cut > CUT_SHARE * (cut + complete):
         raise InputError(f"{cut} of {cut + complete} messages are cut in two by the first or last step")
-    return Actions([_kept(rank, sizes) for rank in ranks], cut)
+    return Actions([_kept(rank, sizes, ns_per_count) for rank in ranks], cut)
 
 
 def _message(rank: int, line: str) -> tuple[str, Key, str] | None:
@@ -126,7 +128,7 @@ def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
     return _Rank(raw.rank, lines, places[begin], places[end])
 
 
-def _kept(rank: _Rank, sizes: Mapping[Key, Sequence[str | None]]) -> list[str]:
+def _kept(rank: _Rank, sizes: Mapping[Key, Sequence[str | None]], ns_per_count: float) -> list[str]:
     """Lines in the window without halves of messages, computing between two actions in one line.
 
     Parameters
@@ -134,6 +136,7 @@ def _kept(rank: _Rank, sizes: Mapping[Key, Sequence[str | None]]) -> list[str]:
     rank : _Rank
     sizes : mapping
         By key, size of every message in order, None for one that is left out.
+    ns_per_count : float
     """
     numbers: Counter[tuple[str, Key]] = Counter()
     waiting: dict[Key, deque[bool]] = defaultdict(deque)
@@ -161,10 +164,10 @@ def _kept(rank: _Rank, sizes: Mapping[Key, Sequence[str | None]]) -> list[str]:
             wanted = False
         if wanted:
             if computed:
-                kept.append(f"{rank.rank} compute {computed}")
+                kept.append(f"{rank.rank} compute {round(computed * ns_per_count)}")
                 computed = 0
             kept.append(line)
     if computed:
-        kept.append(f"{rank.rank} compute {computed}")
+        kept.append(f"{rank.rank} compute {round(computed * ns_per_count)}")
     left = [key for key, posted in waiting.items() for begun in posted if begun]
     return [*kept, *(f"{rank.rank} wait {sender} {receiver} {tag}" for sender, receiver, tag in left)]

@@ -13,7 +13,7 @@ from workflows.domain import InputError
 from workflows.provenance import mpi_library
 from workflows.tracing.wrappers import CALLS, generate
 
-SOURCE = Path(__file__).with_name("tracer.c")
+SOURCE = Path(__file__).parent / "tracer"
 _WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-deprecated-declarations")
 
 
@@ -64,13 +64,14 @@ def build(compiler: str, folder: Path) -> Path:
     header = _run([compiler, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     generated = generate(CALLS.read_text(), header)
     shown = _run([compiler, "-show"], "")
-    digest = hashlib.sha256((shown + SOURCE.read_text() + generated).encode()).hexdigest()[:16]
+    sources = "".join(file.read_text() for file in sorted(SOURCE.glob("*.c")))
+    digest = hashlib.sha256((shown + sources + generated).encode()).hexdigest()[:16]
     library = folder.resolve() / f"tracer-{digest}.so"
     if library.exists():
         return library
     folder.mkdir(parents=True, exist_ok=True)
     made = library.with_suffix(f".{os.getpid()}")
-    options = ["-O2", *_WARNINGS, "-Werror", "-fPIC", "-shared", "-I", str(SOURCE.parent)]
+    options = ["-O2", *_WARNINGS, "-Werror", "-fPIC", "-shared", "-I", str(SOURCE)]
     _run([compiler, *options, "-x", "c", "-", "-o", str(made), "-ldl"], generated)
     made.rename(library)
     return library

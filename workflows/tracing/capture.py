@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import math
 import re
@@ -23,7 +24,7 @@ from workflows.tracing.actions import replayable
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.profile import Profile, profile
 from workflows.tracing.raw import Raw, read_raw, steps_window, whole
-from workflows.tracing.trace import Trace, read_trace, write_rank
+from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
 
 INDICATIVE_INFLATION = 1.5
 """Where computing took this much more CPU time than in the serial run, correction decides the result."""
@@ -103,61 +104,46 @@ def capture(
     """
     steps = STEPS.get(case.application)
     skipped = SKIPPED_STEPS if steps else 0
-    short = case
-    if steps:
-        count = min(case.parameters[steps.parameter], skipped + TRACED_STEPS + 1)
-        short = replace(case, parameters=case.parameters | {steps.parameter: count})
-    app = application(case.application)
-    program = app.command(short, processes)
+    short = _shortened(case, steps)
     cores = min(processes, len(usable_cores()), interconnect.cores_per_node)
     point = Point(case.name, interconnect.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
-    tracer = build(compiler_for(program[0]), tracers)
-    with scratch_folder() as scratch:
-        short_prepared, written = scratch / "prepared", scratch / "trace"
-        written.mkdir()
-        _prepare_short(case, short, prepared, short_prepared)
-        before = read_counters()
-        done = run(
+    try:
+        done, load, raws = _run_traced(
+            case,
             short,
             point,
-            short_prepared,
-            interconnect if processes > 1 else None,
-            (),
+            prepared,
+            interconnect,
+            tracers,
             time_limit_seconds,
-            _preload(tracer, written, steps.mark if steps else ()),
+            steps.mark if steps else (),
         )
-        noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
-        _check_run(case, processes, done)
-        try:
-            raws = read_raw(written, processes)
-            window, held = steps_window(raws, skipped) if steps else (whole(raws), 1)
-            actions = replayable(raws, window)
-        except InputError as error:
-            raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
+        window, held = steps_window(raws, skipped) if steps else (whole(raws), 1)
+        of_serial = _read_serial(serial, case, held) if serial else None
+        rate = of_serial["ns_per_count"] if of_serial else _ns_per_count(raws[0])
+        actions = replayable(raws, window, rate)
+    except InputError as error:
+        raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
     summed = profile(actions.lines)
+    serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
+    polluted = processes > cores and raws[0].clock != "instructions"
     about = {
-        "format": "SimGrid 3.32 time-independent, compute in nanoseconds",
+        "format": FORMAT,
         "case": case.name,
         "application": case.application,
         "size": case.size,
         "processes": processes,
-        "program": program,
+        "program": application(case.application).command(short, processes),
         "mpi_library": raws[0].library,
         "steps": held,
         "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
         "skipped_steps": skipped,
         "mark": list(steps.mark) if steps else [],
-        **_clock(raws),
-        **correction(summed.compute_seconds, _serial_seconds(serial, case, held, summed), processes > cores),
-        "load": {
-            "cores": cores,
-            "processes_per_core": point.processes_per_core,
-            "pressure_share": noise.pressure_share,
-            "foreign_cores": noise.foreign_cores,
-            "stolen_cores": noise.stolen_cores,
-            "wall_seconds": done.execution.wall_seconds,
-            "cpu_seconds": done.execution.cpu_seconds,
-        },
+        "clock": raws[0].clock,
+        "clock_cost": [raw.clock_cost for raw in raws],
+        "ns_per_count": rate,
+        **correction(summed.compute_seconds, serial_seconds, polluted),
+        "load": load,
         "cut_messages": actions.cut_messages,
         "operations": summed.operations(),
         "made": done.execution.started,
@@ -167,9 +153,7 @@ def capture(
     return read_trace(folder)
 
 
-def correction(
-    compute_seconds: Sequence[float], serial_cpu_seconds: float, shared_cores: bool
-) -> dict[str, Any]:
+def correction(compute_seconds: Sequence[float], serial_cpu_seconds: float, polluted: bool) -> dict[str, Any]:
     """Find what the compute amounts are to be multiplied by.
 
     The work hardly grows with the number of ranks; what their CPU time adds to that of the serial run comes
@@ -182,8 +166,8 @@ def correction(
         By rank.
     serial_cpu_seconds : float
         Of the same steps on one process.
-    shared_cores : bool
-        Whether ranks shared cores; without that nothing is corrected.
+    polluted : bool
+        Whether ranks shared cores and CPU time was measured, not instructions; else nothing is corrected.
 
     Returns
     -------
@@ -192,7 +176,7 @@ def correction(
         schema of trace.json describes them.
     """
     inflation = sum(compute_seconds) / serial_cpu_seconds
-    needed = shared_cores and inflation > 1
+    needed = polluted and inflation > 1
     return {
         "compute_seconds": list(compute_seconds),
         "serial_cpu_seconds": serial_cpu_seconds,
@@ -201,6 +185,70 @@ def correction(
         "correction": "serial_sum" if needed else "none",
         "indicative": inflation > INDICATIVE_INFLATION,
     }
+
+
+def preload(tracer: Path, written: Path, marks: Sequence[str]) -> list[str]:
+    """Begin a rank's command so that it is traced.
+
+    Parameters
+    ----------
+    tracer : Path
+        From `workflows.tracing.build.build`.
+    written : Path
+        Folder for what the ranks write.
+    marks : sequence of str
+        Texts whose output is marked.
+    """
+    listed = "\n".join(marks)
+    return ["env", f"LD_PRELOAD={tracer}", f"NODEWORTH_TRACE={written}", f"NODEWORTH_TRACE_MARKS={listed}"]
+
+
+def _shortened(case: Case, steps: Steps | None) -> Case:
+    """The case with no more steps than are traced."""
+    if steps is None:
+        return case
+    count = min(case.parameters[steps.parameter], SKIPPED_STEPS + TRACED_STEPS + 1)
+    return replace(case, parameters=case.parameters | {steps.parameter: count})
+
+
+def _run_traced(
+    case: Case,
+    short: Case,
+    point: Point,
+    prepared: Path,
+    interconnect: Interconnect,
+    tracers: Path,
+    time_limit_seconds: float,
+    marks: Sequence[str],
+) -> tuple[Run, dict[str, Any], list[Raw]]:
+    """Run the shortened case with the tracer; give the run, what the machine did meanwhile, and the traces.
+
+    Raises
+    ------
+    InputError
+        The tracer cannot be built, the run fails, or a rank wrote nothing whole.
+    """
+    program = application(case.application).command(short, point.processes)[0]
+    tracer = build(compiler_for(program), tracers)
+    carrier = interconnect if point.processes > 1 else None
+    with scratch_folder() as scratch:
+        short_prepared, written = scratch / "prepared", scratch / "trace"
+        written.mkdir()
+        _prepare_short(case, short, prepared, short_prepared)
+        before = read_counters()
+        prefix = preload(tracer, written, marks)
+        done = run(short, point, short_prepared, carrier, (), time_limit_seconds, prefix)
+        noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
+        _check_run(done)
+        raws = read_raw(written, point.processes)
+    load = {
+        "cores": point.cores,
+        "processes_per_core": point.processes_per_core,
+        **dataclasses.asdict(noise),
+        "wall_seconds": done.execution.wall_seconds,
+        "cpu_seconds": done.execution.cpu_seconds,
+    }
+    return done, load, raws
 
 
 def _prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None:
@@ -226,34 +274,28 @@ def _own(folder: Path) -> None:
         tools.link_contents(source, folder)
 
 
-def _preload(tracer: Path, written: Path, marks: Sequence[str]) -> list[str]:
-    listed = "\n".join(marks)
-    return ["env", f"LD_PRELOAD={tracer}", f"NODEWORTH_TRACE={written}", f"NODEWORTH_TRACE_MARKS={listed}"]
-
-
-def _check_run(case: Case, processes: int, done: Run) -> None:
+def _check_run(done: Run) -> None:
     """Make sure that the run ended well; few steps need not have converged."""
     if said := re.search(r"nodeworth tracer: (.+)", done.execution.errors):
-        raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {said[1]}")
+        raise InputError(said[1])
     if done.execution.timed_out or done.execution.signal or done.execution.exit_status:
-        raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {done.problem}")
+        raise InputError(f"{done.problem}")
 
 
-def _serial_seconds(serial: Path | None, case: Case, steps: int, own: Profile) -> float:
-    """CPU time of the same steps on one process."""
-    if serial is None:
-        return sum(own.compute_seconds)
+def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:
+    """What the description of the serial trace says."""
     about = read_trace(serial).about
     if (about["case"], about["processes"], about["steps"]) != (case.name, 1, steps):
         raise InputError(
             f"{serial}: is of {about['case']}, {about['processes']} processes, {about['steps']} steps; the "
             f"serial trace must be of {case.name}, 1 process, {steps} steps"
         )
-    return about["serial_cpu_seconds"]
+    return about
 
 
-def _clock(raws: Sequence[Raw]) -> dict[str, Any]:
-    return {"clock": raws[0].clock, "clock_cost_ns": [raw.clock_cost for raw in raws]}
+def _ns_per_count(raw: Raw) -> float:
+    """What a count of the clock stands for: by the serial run, where instructions are counted."""
+    return raw.cpu_ns / raw.count if raw.clock == "instructions" else 1.0
 
 
 def _write(folder: Path, about: Mapping[str, Any], ranks: Sequence[Sequence[str]], summed: Profile) -> None:

@@ -11,6 +11,7 @@ from workflows.domain import InputError
 from workflows.tracing.subsets import COLLECTIVES
 
 _HEADER = re.compile(r"# tracer 1 rank (\d+) of (\d+) clock (\w+) cost (\d+) library (.*)")
+_END = re.compile(r"# end (\d+) (\d+)")
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,13 @@ class Raw:
     ----------
     rank, processes : int
     clock : str
-        ``thread_cpu``: computing is in nanoseconds, or ``instructions``.
+        ``thread_cpu`` or ``task_clock``: computing is in nanoseconds; or ``instructions``.
     clock_cost : int
         What one reading of the clock costs, in the clock's unit; it is subtracted already.
     library : str
         The MPI library's own name.
-    cpu_ns : int
-        CPU time of the whole run.
+    cpu_ns, count : int
+        All of the run by CPU time, and by the clock.
     lines : list of str
         All but the first and the last one; see tracer.c.
     """
@@ -38,6 +39,7 @@ class Raw:
     clock_cost: int
     library: str
     cpu_ns: int
+    count: int
     lines: list[str]
 
 
@@ -59,12 +61,13 @@ def read_raw(folder: Path, processes: int) -> list[Raw]:
         header = _HEADER.fullmatch(lines[0]) if lines else None
         if not header:
             raise InputError(f"{path}: does not begin as the tracer begins a file")
-        if not lines[-1].startswith("# end "):
+        ended = _END.fullmatch(lines[-1])
+        if not ended:
             raise InputError(f"{path}: was cut off after {len(lines)} lines: the program did not end well")
         if (int(header[1]), int(header[2])) != (rank, processes):
             raise InputError(f"{path}: is of rank {header[1]} of {header[2]}, not {rank} of {processes}")
-        cpu_ns = int(lines[-1].removeprefix("# end "))
-        raws.append(Raw(rank, processes, header[3], int(header[4]), header[5], cpu_ns, lines[1:-1]))
+        clock, cost, library = header[3], int(header[4]), header[5]
+        raws.append(Raw(rank, processes, clock, cost, library, int(ended[1]), int(ended[2]), lines[1:-1]))
     return raws
 
 

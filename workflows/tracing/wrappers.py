@@ -1,4 +1,4 @@
-"""The C source of the tracer's wrappers: `calls.txt`, applied to the prototypes of an MPI library's mpi.h.
+"""The C source of the tracer's wrappers: `tracer/calls.txt` applied to the prototypes of a library's mpi.h.
 
 Every function that mpi.h declares is one of three: known (a line of the table, wrapped in C and Fortran),
 local (involves no other process, not wrapped) or neither. A program that calls one of the last kind is
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-CALLS = Path(__file__).with_name("calls.txt")
+CALLS = Path(__file__).parent / "tracer/calls.txt"
 
 _PROTOTYPE = re.compile(r"\b(int|double|MPI_\w+)\s+MPI_([A-Z]\w*)\s*\(([^;{}]*?)\)\s*(?:__attribute__|;)")
 _PARAMETER = re.compile(r"^(?P<type>.*?[\s*])(?P<name>\w+)\s*(?P<array>(?:\[\d*\])*)$", re.S)
@@ -54,7 +54,7 @@ def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
     Parameters
     ----------
     text : str
-        ``calls.txt``.
+        ``tracer/calls.txt``.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from workflows.domain import InputError
+from workflows.errors import InputError
 
 Destinations = Literal["random", "deterministic"]
 IoMapping = Literal["clustered", "distributed", "clustered_io", "clustered_compute"]
@@ -17,3 +17,19 @@ def one_of(key: str, value: str, allowed: Sequence[str]) -> None:
     """Raise `InputError` in one line where `value` is not allowed."""
     if value not in allowed:
         raise InputError(f"{key}: {value}: must be one of {', '.join(allowed)}")
+
+
+def numbers(key: str, text: str | float) -> list[float]:
+    """Read a list of numbers, separated by blanks, as the parameter of a case has it.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        found = [float(word) for word in str(text).split()]
+    except ValueError:
+        found = []
+    if not found:
+        raise InputError(f"{key}: {text!r}: must be numbers with blanks between them")
+    return found

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workflows.domain import InputError
 from workflows.traffic.patterns import Job
 
 WARM_UP_SHARE = 0.2
@@ -105,19 +104,3 @@ def jain(shares: NDArray[np.float64]) -> float | None:
     """
     squares = len(shares) * np.square(shares).sum()
     return float(shares.sum() ** 2 / squares) if squares > 0 else None
-
-
-def numbers(key: str, text: str | float) -> list[float]:
-    """Read a list of numbers, separated by blanks, as the parameter of a case has it.
-
-    Raises
-    ------
-    InputError
-    """
-    try:
-        found = [float(word) for word in str(text).split()]
-    except ValueError:
-        found = []
-    if not found:
-        raise InputError(f"{key}: {text!r}: must be numbers with blanks between them")
-    return found

@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from workflows.domain import InputError
+from workflows.errors import InputError
 from workflows.traffic.options import ApplicationMapping, Destinations, IoMapping, one_of
 
 Processes = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from workflows.domain import InputError
+from workflows.errors import InputError
 from workflows.traffic.options import Distribution, one_of
 from workflows.traffic.patterns import Job, Processes, only
 

@@ -1,0 +1,107 @@
+"""The section on published figures of networks that are no curve: links, summaries, peaks and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from analysis import formats, network_links
+from analysis.formats import MISSING, is_missing
+from analysis.report.blocks import Block, Section, bullets, column, row, section, table
+from analysis.report.content import Content
+
+
+def published_networks(content: Content) -> Section | None:
+    """Published figures of networks that are no curve: summaries, peaks and statements."""
+    blocks: list[Block] = []
+    if "network_links" in content.tables:
+        said = network_links.link_sentences(content.tables["network_links"])
+        blocks += [bullets(said), *content.figures("network_links")]
+    for name, make in _PUBLISHED.items():
+        if name in content.published:
+            blocks.append(make(content.published[name], content))
+    return section("network-published", "Published figures of networks", blocks) if blocks else None
+
+
+def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
+    columns = [
+        column("Interconnect", "left"),
+        column("Interface", "left"),
+        column("Latency (µs)"),
+        column("Peak (MB/s)"),
+        column("Note", "left"),
+    ]
+    lines = []
+    for one in rows.to_dict("records"):
+        high = one["latency_us_high"]
+        latency = MISSING if is_missing(one["latency_us"]) else formats.exact(one["latency_us"])
+        cells = [
+            content.labels.interconnect(one["interconnect"], "published"),
+            one["api"],
+            latency if is_missing(high) else f"{latency}–{formats.exact(high)}",
+            MISSING if is_missing(one["peak_Mbps"]) else formats.exact(one["peak_Mbps"] / 8),
+            "" if is_missing(one["note"]) else one["note"],
+        ]
+        lines.append(row(cells, "", one["interconnect"]))
+    return table(f"Summaries. {_from(rows)}", columns, {"": lines})
+
+
+def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
+    columns = [
+        column("Interconnect", "left"),
+        column("Link (MB/s)"),
+        column("One direction (MB/s)"),
+        column("% of link"),
+        column("Both directions (MB/s)"),
+        column("% of both"),
+    ]
+    keys = ("link_peak_unidirectional_MBps", "max_unidirectional_MBps", "unidirectional_percent_of_peak",
+            "max_bidirectional_MBps", "bidirectional_percent_of_peak")  # fmt: skip
+    lines = [
+        row(
+            [
+                content.labels.interconnect(one["interconnect"], "published"),
+                *(formats.exact(one[key]) for key in keys),
+            ],
+            "",
+            one["interconnect"],
+        )
+        for one in rows.to_dict("records")
+    ]
+    return table(f"Peaks. {_from(rows)}", columns, {"": lines})
+
+
+def _statements(rows: pd.DataFrame, content: Content) -> Block:
+    """What was published under which condition, as it was said."""
+    del content
+    conditions = [key for key in ("experiment", "rate", "condition", "medium", "path") if key in rows]
+    columns = [*(column(key.capitalize(), "left") for key in conditions), column("Quantity", "left")]
+    columns += [column("Value"), column("Unit", "left")]
+    lines = [
+        row(
+            [
+                *("" if is_missing(one[key]) else one[key] for key in (*conditions, "quantity")),
+                formats.exact(one["value"]),
+                "" if is_missing(one["unit"]) else _UNITS.get(one["unit"], one["unit"]),
+            ]
+        )
+        for one in rows.to_dict("records")
+    ]
+    return table(f"Statements. {_from(rows)}", columns, {"": lines})
+
+
+_UNITS = {"us": "µs"}
+"""Units that are printed otherwise than they are written in files."""
+
+
+def _from(rows: pd.DataFrame) -> str:
+    return f"Published, from {formats.listed(dict.fromkeys(rows['source']))}."
+
+
+_PUBLISHED: Mapping[str, Callable[[pd.DataFrame, Content], Block]] = {
+    "network_summary": _summary_table,
+    "network_peaks": _peaks_table,
+    "link_statements": _statements,
+    "network_statements": _statements,
+}

@@ -1,0 +1,79 @@
+"""What traffic patterns came to, from the records of runs: medians over runs, processes, titles."""
+
+import pandas as pd
+import pytest
+
+from analysis.traffic import PROCESSES, TRAFFIC, make_traffic_tables, with_titles
+
+RUNS = pd.DataFrame(
+    {"site": None, "case": "uniform", "interconnect": "shared_memory", "kind": "measured", "oversubscription": 1,
+     "nodes": 1, "processes": 2},
+    index=range(3),
+)  # fmt: skip
+
+
+def row(load, accepted, rates, **others):
+    return {
+        "pattern": "uniform", "job": "compute", "offered_load": load, "beside_load": None,
+        "accepted_load": accepted, "offered_MBps": 100 * load, "accepted_MBps": 100 * accepted,
+        "target_MBps": 100 * accepted, "link_MBps": 100.0, "fairness": 0.9, "delay_seconds_p50": 0.01,
+        "clients": 2, "targets": 2, "messages": 10, "completed": 9, "withheld": 1, "process": [0, 1],
+        "process_MBps": rates, **others,
+    }  # fmt: skip
+
+
+def test_medians_over_runs_by_hand():
+    told = [{"rows": [row(1.2, load, [one, 2.0])]} for load, one in ((0.2, 1.0), (0.6, 3.0), (0.4, 8.0))]
+    tables = make_traffic_tables(RUNS, told)
+    (one,) = tables["traffic"].to_dict("records")
+    assert (one["accepted_load"], one["accepted_load_lowest_run"], one["accepted_load_highest_run"]) == (
+        0.4, 0.2, 0.6
+    )  # fmt: skip
+    assert (one["messages"], one["completed"], one["withheld"], one["runs"]) == (30, 27, 3, 3)
+    assert pd.isna(one["slowdown"])
+    assert list(tables["traffic_processes"]["accepted_MBps"]) == [3.0, 2.0]
+
+
+def test_loads_rise_and_jobs_are_told_apart():
+    rows = [row(1.2, 0.5, [1, 1]), row(0.1, 0.1, [1, 1]), row(0.1, 0.1, [1, 1], job="io", beside_load=0.5)]
+    table = make_traffic_tables(RUNS.head(1), [{"rows": rows}])["traffic"]
+    assert list(zip(table["job"], table["offered_load"], strict=True)) == [
+        ("compute", 0.1), ("compute", 1.2), ("io", 0.1)
+    ]  # fmt: skip
+
+
+def test_nothing_accepted_is_no_missing_value():
+    (one,) = make_traffic_tables(RUNS.head(1), [{"rows": [row(1.2, 0.0, [0.0, 0.0], fairness=None)]}])[
+        "traffic"
+    ].to_dict("records")
+    assert one["accepted_load"] == 0 and pd.isna(one["fairness"])
+
+
+@pytest.mark.parametrize("told", [{}, {"rows": []}, {"rows": [{"bytes": 8, "seconds_p50": 1e-6}]}])
+def test_other_programs_have_no_rows(told):
+    tables = make_traffic_tables(RUNS.head(1), [told])
+    assert list(tables["traffic"]) == list(TRAFFIC.columns) and tables["traffic"].empty
+    assert list(tables["traffic_processes"]) == list(PROCESSES.columns)
+
+
+def test_titles_name_the_choices_that_vary():
+    rows = [
+        row(
+            1.0,
+            0.5,
+            [1, 1],
+            pattern="multiple_hot_spots",
+            io_mapping=mapping,
+            write_ratio=0.5,
+            sizes="uniform",
+        )
+        for mapping in ("clustered", "distributed")
+    ]
+    told = with_titles(
+        make_traffic_tables(RUNS.head(1), [{"rows": [*rows, row(1.0, 0.5, [1, 1])]}])["traffic"]
+    )
+    assert set(told["title"]) == {
+        "multiple hot spots, clustered",
+        "multiple hot spots, distributed",
+        "uniform",
+    }

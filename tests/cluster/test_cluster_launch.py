@@ -1,0 +1,106 @@
+"""Command lines of the launchers of a cluster."""
+
+import pytest
+
+from workflows.domain import Interconnect, Point
+from workflows.in_allocation import snakemake_command
+from workflows.launch import check_placement
+from workflows.launch_cluster import JobNode
+from workflows.launchers import launch_ranks
+
+FABRIC = Interconnect(
+    "ib",
+    "measured",
+    "IB",
+    {"mpi": "openmpi", "mca": {"pml": "ucx"}, "env": {"UCX_TLS": "rc,self"}},
+    None,
+    2,
+    2,
+)
+
+
+def nodes(launcher):
+    return [JobNode(name, launcher, "pmix") for name in ("n1", "n2", "n3")]
+
+
+def launched(launcher, tmp_path, point=Point("case", "ib", 3, 1, 2, 3), interconnect=FABRIC):  # noqa: B008
+    return launch_ranks(point, interconnect, nodes(launcher), ["solve", "-fast"], {"A": "1"}, tmp_path)
+
+
+def test_srun_puts_every_rank_where_it_belongs(tmp_path):
+    launch = launched("srun", tmp_path)
+    assert launch.argv[:4] == ["srun", "--mpi=pmix", "--nodes=2", "--ntasks=3"]
+    assert "--overlap" in launch.argv and launch.argv[-2:] == ["solve", "-fast"]
+    assert (tmp_path / "hosts").read_text() == "n1\nn1\nn2\n"
+    assert launch.env["SLURM_HOSTFILE"] == str(tmp_path / "hosts")
+    assert launch.env["NODEWORTH_RANKS_OF_NODES"] == "2 1"
+    assert (launch.env["OMPI_MCA_pml"], launch.env["UCX_TLS"], launch.env["A"]) == ("ucx", "rc,self", "1")
+
+
+def test_a_serial_run_is_a_step_too(tmp_path):
+    launch = launched("srun", tmp_path, Point("case", None, 1, 1, 1, 1), None)
+    assert launch.argv[:4] == ["srun", "--mpi=pmix", "--nodes=1", "--ntasks=1"]
+    assert launch.env["OMPI_MCA_btl"] == "self,vader"
+
+
+def test_what_slurm_says_of_the_allocation_is_not_inherited(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "1")
+    env = launched("srun", tmp_path).env
+    assert env["SLURM_JOB_ID"] == "7" and "SLURM_NTASKS_PER_NODE" not in env
+
+
+@pytest.mark.parametrize(
+    ("launcher", "start"),
+    [
+        ("mpirun", ["mpirun", "-n", "3", "--host", "n1:2,n2:1"]),
+        ("hydra", ["mpiexec.hydra", "-bootstrap", "slurm", "-hosts", "n1:2,n2:1", "-n", "3"]),
+    ],
+)
+def test_other_launchers_start_their_daemons_beside_the_step(tmp_path, launcher, start):
+    launch = launched(launcher, tmp_path)
+    assert launch.argv[: len(start)] == start
+    assert launch.env["SLURM_OVERLAP"] == "1"
+
+
+def test_mpirun_is_told_of_the_job(tmp_path):
+    env = launched("mpirun", tmp_path).env
+    assert (env["SLURM_NODELIST"], env["SLURM_NNODES"], env["SLURM_TASKS_PER_NODE"]) == ("n1,n2", "2", "2,1")
+
+
+def test_ranks_on_other_nodes_than_the_jobs_are_told():
+    point = Point("case", "ib", 2, 1, 2, 2)
+    place = [{"rank": r, "host": f"{h}.site", "cores": "0"} for r, h in enumerate(("n1", "n2"))]
+    assert check_placement(place, point, nodes("srun")) is None
+    place[1]["host"] = "n3.site"
+    assert check_placement(place, point, nodes("srun")) == "n3.site with cores [0] is not n2"
+    fewer = [one | {"host": "n1"} for one in place]
+    assert check_placement(fewer, point, nodes("srun")) == "ran on 1 nodes (n1), not on 2"
+
+
+def test_snakemake_in_an_allocation():
+    ours = ["cluster=cluster/site.yaml", "allocation=True"]
+    plain = snakemake_command(["mine.yaml", "-n"])
+    assert plain[3:] == [
+        "--configfile",
+        "mine.yaml",
+        "--executor",
+        "local",
+        "--cores",
+        "all",
+        "--config",
+        *ours,
+        "-n",
+    ]
+    own = snakemake_command(["--config", "cluster=my.yaml", "--", "all"])
+    assert own[3:] == [
+        "--executor",
+        "local",
+        "--cores",
+        "all",
+        "--config",
+        *ours,
+        "cluster=my.yaml",
+        "--",
+        "all",
+    ]

@@ -1,0 +1,99 @@
+"""Runs that ended with their jobs: recorded with what became of the job, and made again."""
+
+import json
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from workflows import allocation as allocations
+from workflows import slurm
+from workflows.allocation import STOPPED, Allocation, OutOfTimeError, settle
+from workflows.design import Repetition
+from workflows.domain import Point
+from workflows.launch_cluster import JobNode
+from workflows.records import TRIES, wanted
+
+REPETITION = Repetition(Point("duct", None, 1, 1, 1, 1), 1, ())
+INPUTS = {"case": "a", "interconnect": None}
+
+
+def job(state="RUNNING", restarts=0, ends=None):
+    return slurm.Job("7", state, "n[1-2]", restarts, ends, "all")
+
+
+@pytest.fixture
+def at_work(tmp_path):
+    """A run under way in job 7."""
+    nodes = (JobNode("n1", "srun", "pmix"),)
+    here = Allocation(job(), nodes, True, tmp_path / "measured/part.running.json")
+    planned = {"case": "duct", "inputs": INPUTS, "cluster": here.facts()}
+    path = tmp_path / "records/duct/block-1-attempt-1.json"
+    return SimpleNamespace(plan=SimpleNamespace(results=tmp_path), here=here, planned=planned, path=path)
+
+
+def die(at_work):
+    with pytest.raises(KeyboardInterrupt), at_work.here.noted(at_work.path, at_work.planned):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("became", "state", "told"),
+    [
+        (job("TIMEOUT"), "TIMEOUT", "job 7 ended as TIMEOUT on n[1-2]"),
+        (job("NODE_FAIL"), "NODE_FAIL", "job 7 ended as NODE_FAIL on n[1-2]"),
+        (job("RUNNING", 1), "REQUEUED", "job 7 was put back into the queue (restart 1) on n[1-2]"),
+        (slurm.Job("7", "unknown"), "unknown", "job 7 ended; Slurm does not know any more how on n[1-2]"),
+    ],
+)
+def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told):
+    die(at_work)
+    monkeypatch.setattr(allocations.slurm, "job", lambda _: became)
+    assert settle(at_work.plan) == [f"duct/block-1-attempt-1.json: {told}"]
+    record = json.loads(at_work.path.read_text())
+    assert (record["valid"], record["seconds"], record["reason"]) == (False, None, told)
+    assert record["interrupted"] and record["cluster"]["state"] == state
+    assert settle(at_work.plan) == []
+
+
+def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):
+    die(at_work)
+    monkeypatch.setattr(allocations.slurm, "job", lambda _: job())
+    assert settle(at_work.plan) == [] and not at_work.path.exists() and at_work.here.notes.exists()
+
+
+def test_a_run_that_was_recorded_leaves_no_note(at_work):
+    with at_work.here.noted(at_work.path, at_work.planned):
+        assert json.loads(at_work.here.notes.read_text())["record"] == str(at_work.path)
+    assert not at_work.here.notes.exists() and at_work.here.made == 1
+
+
+def test_an_interrupted_attempt_is_made_again_but_not_for_ever():
+    lost = {"inputs": INPUTS, "interrupted": True, "valid": False, "started": "2026"}
+    for count in range(TRIES + 1):
+        assert wanted(REPETITION, [lost] * count, INPUTS, []) is (count < TRIES)
+    assert not wanted(REPETITION, [lost, {"inputs": INPUTS, "valid": False, "started": "2026"}], INPUTS, [])
+
+
+def test_no_run_is_begun_that_would_outlast_its_job(at_work, tmp_path, monkeypatch):
+    monkeypatch.setenv(STOPPED, str(tmp_path / "stopped"))
+    at_work.here.job = job(ends=time.time() + 60)
+    at_work.here.check_time(30)
+    at_work.here.made = 4
+    with pytest.raises(OutOfTimeError, match=r"job 7 ends in \d+ s, before the next run would"):
+        at_work.here.check_time(50)
+    assert (tmp_path / "stopped").read_text() == "4"
+    at_work.here.job = job()
+    at_work.here.check_time(1e9)
+
+
+def test_a_neighbour_on_exclusive_nodes_makes_a_run_invalid(at_work, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        allocations.slurm, "neighbours", lambda own: seen.append(own) or ["job 9 of anna on n2"]
+    )
+    told = "not alone on its nodes: job 9 of anna on n2"
+    assert [at_work.here.neighbour() for _ in range(3)] == [told] * 3
+    assert len(seen) == 1  # asked at most every ten seconds
+    at_work.here.exclusive, at_work.here._seen = False, None
+    assert at_work.here.neighbour() is None

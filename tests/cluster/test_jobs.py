@@ -1,0 +1,102 @@
+"""A study cut into jobs, and what they ask for."""
+
+from dataclasses import replace
+
+import pytest
+
+from workflows.domain import InputError
+from workflows.jobs import parts, request_of
+from workflows.plan import ROOT, make_plan
+
+STUDY = f"""
+name: cut
+cases_folder: {ROOT / "tests/cases"}
+cases: [faulty]
+interconnects: [shared_memory, emulated_gigabit]
+processes: [1, 2, 4]
+oversubscription: [1]
+blocks: 4
+limits: {{run_seconds: 100, idle_seconds: 20}}
+"""
+SITE = "nodes: 4\ncores_per_node: 2\nmemory_per_node_MB: 4000\njoined_by: emulated_gigabit\n"
+
+
+@pytest.fixture
+def plan_of(tmp_path):
+    def make(site="", study=STUDY):
+        (tmp_path / "cut.yaml").write_text(study)
+        (tmp_path / "site.yaml").write_text(SITE + site)
+        return make_plan(tmp_path / "cut.yaml", {"cluster": str(tmp_path / "site.yaml")})
+
+    return make
+
+
+def test_a_job_is_a_block_of_what_is_compared(plan_of):
+    cut = parts(plan_of())
+    assert len(cut) == 3 * 4  # 1, 2 and 4 processes
+    part = cut["faulty/processes-2/oversubscription-1/blocks-3-3"]
+    assert {one.point.interconnect for one in part.repetitions} == {"shared_memory"}  # 2 fit on a node
+    assert {one.block for one in part.repetitions} == {3}
+    four = cut["faulty/processes-4/oversubscription-1/blocks-3-3"]
+    assert [one.point.interconnect for one in four.repetitions] == ["emulated_gigabit"]
+
+
+def test_several_blocks_in_a_job(plan_of):
+    cut = parts(plan_of("blocks_per_job: 3\n"))
+    assert len(cut) == 3 * 2
+    assert [one.block for one in cut["faulty/processes-1/oversubscription-1/blocks-1-3"].repetitions] == [
+        1,
+        2,
+        3,
+    ]
+    assert [one.block for one in cut["faulty/processes-1/oversubscription-1/blocks-4-6"].repetitions] == [4]
+
+
+def test_every_repetition_is_in_one_job(plan_of):
+    plan = plan_of("blocks_per_job: 3\npartitions: {shared_memory: fat}\n")
+    cut = [one for part in parts(plan).values() for one in part.repetitions]
+    assert sorted(map(repr, cut)) == sorted(map(repr, plan.repetitions))
+
+
+def test_two_partitions_share_no_block(plan_of):
+    """At 2 processes a node, both interconnects run 4 processes; in one place they are paired, in two not."""
+    study = STUDY.replace("[1, 2, 4]", "[1, 8]").replace("oversubscription: [1]", "oversubscription: [4]")
+    together = plan_of(study=study)
+    apart = plan_of("partitions: {shared_memory: fat}\n", study)
+    for plan, paired in ((together, 2), (apart, 1)):
+        eight = [one for one in plan.repetitions if one.point.processes == 8 and one.block == 1]
+        assert {len(one.companions) for one in eight} == ({paired} if len(eight) == 2 else {1})
+
+
+def test_a_request_by_hand(plan_of):
+    """4 processes on 2 nodes of 2: 1.5 x 10 MB / 2 + 2 x 60 + 600 = 727.5 MB; (100 + 20) s + 2 min = 4 min."""
+    plan = plan_of()
+    part = parts(plan)["faulty/processes-4/oversubscription-1/blocks-1-1"]
+    asked = request_of(plan, part)
+    assert (asked.nodes, asked.tasks_per_node, asked.memory_MB, asked.minutes) == (2, 2, 728, 4)
+
+
+def test_a_walltime_has_a_limit(plan_of):
+    plan = plan_of("minutes: 3\n")
+    assert request_of(plan, parts(plan)["faulty/processes-1/oversubscription-1/blocks-1-1"]).minutes == 3
+
+
+def test_memory_that_no_node_has_is_one_line(plan_of):
+    plan = plan_of()
+    small = replace(plan, cluster=replace(plan.cluster, memory_per_node_MB=100))
+    with pytest.raises(InputError, match=r"faulty on 1 processes needs 675 MB a node; .* have 100"):
+        parts(small)
+
+
+def test_a_study_that_adds_blocks_needs_an_allocation(plan_of):
+    with pytest.raises(InputError, match=r"until: jobs of single blocks cannot add blocks"):
+        parts(plan_of(study=f"{STUDY}until: {{interval_percent: 5, max_blocks: 9}}\n"))
+
+
+def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
+    here = make_plan(tmp_path / "cut.yaml") if plan_of() else None
+    there = plan_of()
+    point = there.points[0]
+    assert there.inputs(point) != here.inputs(point)
+    assert there.inputs(point) != plan_of("launcher: mpirun\n").inputs(point)
+    assert there.inputs(point) == plan_of("minutes: 9\naccount: mine\n").inputs(point)

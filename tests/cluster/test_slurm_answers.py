@@ -1,0 +1,116 @@
+"""What Slurm prints, read, and what is asked again."""
+
+import subprocess
+
+import pytest
+
+from workflows import slurm
+from workflows.domain import InputError
+
+RUNNING = (
+    "JobId=7 JobName=x UserId=root(0) GroupId=root(0) Priority=1 JobState=RUNNING Reason=None Requeue=1 "
+    "Restarts=2 BatchFlag=1 EndTime=2026-11-21T09:00:00 Deadline=N/A Partition=all NodeList=n[1-2] NumNodes=2"
+)
+PENDING = "JobId=8 JobState=PENDING Reason=Resources EndTime=Unknown Partition=all NodeList=(null)"
+
+
+def test_a_job_that_runs(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    job = slurm.read_job(RUNNING)
+    assert (job.number, job.state, job.node_list, job.restarts, job.partition) == (
+        "7",
+        "RUNNING",
+        "n[1-2]",
+        2,
+        "all",
+    )
+    assert job.ends is not None and not job.is_over
+
+
+def test_a_job_that_waits():
+    job = slurm.read_job(PENDING)
+    assert (job.state, job.node_list, job.ends, job.restarts) == ("PENDING", None, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "over"), [("CANCELLED", True), ("NODE_FAIL", True), ("unknown", True), ("COMPLETING", False)]
+)
+def test_what_is_over(state, over):
+    assert slurm.Job("1", state).is_over is over
+
+
+def answers(monkeypatch, *given):
+    """Let commands give these exit statuses and outputs, one after another."""
+    left = list(given)
+
+    def run(command, **_):
+        status, out, errors = left.pop(0)
+        return subprocess.CompletedProcess(command, status, out, errors)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(slurm.time, "sleep", lambda _: None)
+    return left
+
+
+def test_a_controller_that_comes_back_is_asked_again(monkeypatch):
+    away = (1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+    left = answers(monkeypatch, away, away, (0, "back", ""))
+    assert slurm.ask("squeue") == "back" and not left
+
+
+def test_a_controller_that_stays_away_and_a_refusal_are_one_line(monkeypatch):
+    answers(monkeypatch, (1, "", "Unable to contact slurm controller"))
+    with pytest.raises(InputError, match=r"^squeue: Unable to contact"):
+        slurm.ask("squeue", patience_seconds=-1)
+    left = answers(monkeypatch, (1, "", "Invalid job id\nspecified"), (0, "", ""))
+    with pytest.raises(InputError, match=r"^scontrol: Invalid job id specified$"):
+        slurm.ask("scontrol")
+    assert len(left) == 1
+
+
+def test_a_forgotten_job_without_accounting_is_unknown(monkeypatch):
+    answers(
+        monkeypatch, (1, "", "slurm_load_jobs error: Invalid job id specified"), (1, "", "Slurm accounting")
+    )
+    assert slurm.job("5") == slurm.Job("5", "unknown")
+
+
+def test_the_smallest_node_of_a_partition_counts(monkeypatch):
+    slurm.nodes_of.cache_clear()
+    shown = "all*|3|36+|190000\nall*|2|72|500000\nfat|1|128|2000000\n"
+    answers(monkeypatch, (0, shown, ""), (0, shown, ""), (0, shown, ""))
+    assert slurm.nodes_of(None, "here") == (5, 36, 190000)
+    assert slurm.nodes_of("fat", "here") == (1, 128, 2000000)
+    with pytest.raises(InputError, match="here: thin: Slurm has all, fat"):
+        slurm.nodes_of("thin", "here")
+    slurm.nodes_of.cache_clear()
+
+
+def test_neighbours_are_the_jobs_of_others(monkeypatch):
+    answers(monkeypatch, (0, "7|me|n[1-2]\n9|anna|n2\n", ""))
+    assert slurm.neighbours(slurm.read_job(RUNNING)) == ["job 9 of anna on n2"]
+
+
+def test_why_slurm_ended_a_run():
+    errors = (
+        "srun: error: n1: task 0: Killed\n"
+        "slurmstepd: error: Step 1.0 exceeded memory limit (691 > 675), being killed\n"
+    )
+    assert slurm.complaint(errors) == "Step 1.0 exceeded memory limit (691 > 675), being killed"
+    assert slurm.complaint("srun: error: n1: task 0: Exited with exit code 1\n") is None
+    assert slurm.complaint("nothing") is None
+    assert slurm.complaint("srun: error: n1: task 0: Killed\nsrun: error: n2: task 1: Terminated\n") == (
+        "n1: task 0: Killed"
+    )
+
+
+def test_what_the_program_itself_said():
+    assert slurm.without_chatter("srun: launch: x\nout of luck\nslurmstepd-n1: error: y\n") == "out of luck\n"
+
+
+def test_what_slurm_refuses(monkeypatch):
+    answers(
+        monkeypatch, (1, "", "allocation failure: Invalid feature specification"), (0, "", "Job 5 to start")
+    )
+    assert slurm.refusal("-N2") == "sbatch: allocation failure: Invalid feature specification"
+    assert slurm.refusal("-N2") is None

@@ -1,0 +1,291 @@
+"""The pages of a report on what interconnects can do, on traffic patterns and on route load."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+from report_files import print_study
+from report_parts import blocks, part, plain, said
+from synthetic_study import make_runs, make_study
+
+from analysis.congestion.tables import make_congestion_tables
+from analysis.figures import draw_figures
+from analysis.importers import CURVES, read_foreign, read_published
+from analysis.network_curves import network_table
+from analysis.network_imports import imported_network
+from analysis.network_links import make_links
+from analysis.network_tables import make_network_tables
+from analysis.records import complete_runs
+from analysis.report import make_report
+from analysis.traffic import make_traffic_tables
+from workflows.congestion import requested_flows, requested_topologies
+
+PUBLISHED = Path(__file__).parents[2] / "analysis/published"
+RATES = {"gigabit": (30.0, 120.0), "loopback": (5.0, 4000.0), "shared_memory": (0.4, 12000.0)}
+"""Microseconds of an empty message and 10^6 bytes per second."""
+KINDS = {"gigabit": "emulated", "loopback": "measured", "shared_memory": "measured"}
+SIZES = [0, *(1 << power for power in range(0, 23, 2))]
+CONGESTION = {
+    "topologies": {"4-ary 3-tree": {"k_ary_n_tree": [4, 3]}},
+    "patterns": ["complement", "transpose", "uniform"],
+    "matrices": ["transpose"],
+    "published": "4-ary 3-tree",
+}
+
+
+def row(seconds, size, moved, **labels):
+    names = ("p5", "p25", "p50", "p75", "p95", "lowest_rank", "highest_rank")
+    times = {f"seconds_{name}": seconds for name in names}
+    return {"bytes": size, "n": 10, "moved_bytes": moved, "busy_share": 1.0, **times, **labels}
+
+
+def sweep(name, **labels):
+    latency, rate = RATES[name]
+    return [row(1e-6 * (latency + size / rate), size, size, **labels) for size in SIZES]
+
+
+def told_by(case, name):
+    """What a program told: curves, pairs, parts of an exchange, or traffic."""
+    latency = 1e-6 * RATES[name][0]
+    if case == "pair_matrix":
+        slow = {(0, 3): 3.0}
+        pairs = [(one, other) for one in range(4) for other in range(one + 1, 4)]
+        return [
+            row(latency * slow.get(pair, 1.0) * size, size, size, source=pair[0], target=pair[1])
+            for pair in pairs
+            for size in (8, 1 << 20)
+        ]
+    if case == "simultaneous_pairs":
+        return [line for pairs in (1, 2) for line in sweep(name, pairs=pairs)]
+    if case == "availability":
+        parts = {"exchange": 1.0, "work": 2.0, "exchange_and_work": 2.4}
+        return [
+            row(share * latency * (1 + size), size, 2 * size, part=part)
+            for part, share in parts.items()
+            for size in SIZES
+        ]
+    if case == "barrier":
+        return [row(latency, None, None)]
+    return sweep(name)
+
+
+CASES = {
+    "pingpong": 2,
+    "allreduce": 4,
+    "barrier": 4,
+    "pair_matrix": 4,
+    "simultaneous_pairs": 4,
+    "availability": 2,
+}
+
+
+def traffic_rows(name):
+    share = {"gigabit": 0.5, "loopback": 0.8, "shared_memory": 1.0}[name]
+    common = {"link_MBps": 100.0, "fairness": 0.9, "clients": 64, "targets": 64, "process": list(range(64))}
+    rows = []
+    for load in (0.5, 1.2):
+        accepted = min(load, share)
+        rates = {
+            "accepted_load": accepted,
+            "accepted_MBps": 100 * accepted,
+            "process_MBps": [100 * accepted] * 64,
+        }
+        rows.append({"pattern": "transpose", "job": "compute", "offered_load": load, "beside_load": None}
+                    | common | rates)  # fmt: skip
+    for mapping, slowdown in (("clustered_io", 1.1), ("distributed", 1.4)):
+        rows.append({"pattern": "combined", "job": "compute", "offered_load": 1.2, "beside_load": 0.3,
+                     "io_mapping": mapping, "accepted_load": share, "slowdown": slowdown,
+                     "process_MBps": [1.0] * 64} | common)  # fmt: skip
+    return rows
+
+
+@pytest.fixture(scope="module")
+def network_study():
+    """A study of benchmarks alone, with published curves and figures, traffic and route load."""
+    points = [(case, name, count) for case, count in CASES.items() for name in RATES]
+    points += [("transpose", name, 64) for name in RATES]
+    runs = pd.DataFrame(
+        [
+            {"study": "net", "case": case, "application": "mpi4py", "interconnect": name, "kind": KINDS[name],
+             "nodes": 1, "processes": count, "cores": 2, "oversubscription": max(count // 2, 1), "block": block,
+             "repetition": block, "attempt": 1, "seconds": 1e-5, "valid": True, "reason": None, "noise": 0.1,
+             "started": f"2026-01-01T0{block}:00:{place:02d}+00:00", "record": f"{place}-{block}.json"}
+            for block in (1, 2)
+            for place, (case, name, count) in enumerate(points)
+        ]
+    )  # fmt: skip
+    runs = complete_runs(runs)
+    details = [
+        {"rows": traffic_rows(one["interconnect"]) if one["case"] == "transpose" else told_by(one["case"], one["interconnect"])}
+        for one in runs.to_dict("records")
+    ]  # fmt: skip
+    _, tables, facts = make_study(make_runs(blocks=1, cases=("elbow",)))
+    tables = {name: table.iloc[:0] for name, table in tables.items()}
+    published = read_published(PUBLISHED)
+    imported = imported_network(read_foreign(PUBLISHED / "pmb.csv").curves)
+    tables |= make_network_tables(
+        pd.concat([network_table(runs, details), imported], ignore_index=True), {"gigabit": 125.0}
+    )
+    tables |= {"network_links": make_links(published)} | make_traffic_tables(runs, details)
+    topologies = requested_topologies(CONGESTION, "study")
+    flows = requested_flows(CONGESTION, topologies, "study")
+    tables |= make_congestion_tables(topologies, flows, CONGESTION["matrices"])
+    left = [{"what": "interconnect shared_memory", "reason": "there is no such device here"}]
+    facts |= {"cases": {}, "congestion": CONGESTION, "left_out": left}
+    return runs, tables, facts, published
+
+
+@pytest.fixture(scope="module")
+def pages(network_study):
+    runs, tables, facts, published = network_study
+    drawings = draw_figures(runs, tables, facts)
+    report = make_report(runs, tables, facts, [one.entry() for one in drawings], published)
+    return {one.name: one for one in drawings}, report
+
+
+def test_a_study_of_benchmarks_has_no_speedups(pages):
+    names = [section["id"] for section in pages[1]["sections"]]
+    assert names[:6] == [
+        "asked",
+        "network",
+        "network-pairs",
+        "network-processor",
+        "network-collectives",
+        "traffic",
+    ]
+    assert not {"answer", "method", "improvement"} & set(names)
+
+
+def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
+    """What belongs to a case that has no box to tick would be hidden."""
+    assert {case["name"] for case in pages[1]["cases"]} == set(network_study[0]["case"])
+
+
+def test_sentences_tell_the_headlines_kind_by_kind(pages):
+    text = said(part(pages[1], "network"))
+    assert "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs, Shared memory; " in text
+    assert "Ping-pong, emulated: lowest latency at 0 bytes 30.0 µs, Gigabit Ethernet (emulated); " in text
+    assert (
+        "2.10 µs, quadrics_elan4 (published); highest bandwidth 958 MB/s, infiniband_4x_pcie (published) at 4 MiB"
+        in text
+    )
+    assert "Not here, so not measured: Shared memory (there is no such device here)." in text
+
+
+def test_published_and_measured_curves_share_a_figure_and_are_told_apart(pages):
+    drawing = pages[0]["network-pingpong"]
+    legend = drawing.figure.legends[0]
+    entries = {
+        text.get_text(): handle
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
+    }
+    assert {"Shared memory", "Gigabit Ethernet (emulated)", "quadrics_elan4 (published)"} <= set(entries)
+    styles = {
+        entries[name].get_linestyle()
+        for name in ("Shared memory", "Gigabit Ethernet (emulated)", "quadrics_elan4 (published)")
+    }
+    assert len(styles) >= 2
+    # A line a curve and panel, six interconnects in two panels; none joins a measured with a published one.
+    lines = [line for axes in drawing.figure.axes for line in axes.lines if len(line.get_xdata()) > 1]
+    assert len(lines) == 12
+
+
+def test_the_headline_table_has_every_curve_and_the_share_of_the_link(pages):
+    table = next(
+        one for one in blocks(part(pages[1], "network"), "table") if one["caption"].startswith("Headline")
+    )
+    rows = {group["title"]: [line["cells"] for line in group["rows"]] for group in table["groups"]}
+    gigabit = next(cells for cells in rows["Ping-pong, 2\u00a0processes"] if cells[0].startswith("Gigabit"))
+    assert gigabit[4] == "96"  # 4 MiB in 30 µs + 4 MiB / 120 MB/s, of 125 MB/s
+    assert len(rows["Ping-pong, 2\u00a0processes, imported"]) == 3
+
+
+def test_every_figure_is_in_the_report(pages):
+    shown = {one["name"] for section in pages[1]["sections"] for one in blocks(section, "figure")}
+    assert shown == set(pages[0])
+
+
+def test_imported_collectives_of_all_process_counts_are_shown(network_study):
+    runs, tables, facts, _ = network_study
+    told = [
+        {"interconnect": "theirs", "kind": "published", "benchmark": "imb_allreduce", "processes": count,
+         "bytes": 8, "latency_us": float(count), "record": "a.txt: line 1"}
+        for count in (2, 4, 8)
+    ]  # fmt: skip
+    imported = imported_network(CURVES.validate(pd.DataFrame(told).reindex(columns=list(CURVES.columns))))
+    both = pd.concat([tables["network"], imported], ignore_index=True)
+    section = part(make_report(runs, tables | {"network": both}, facts, []), "network-collectives")
+    groups = {
+        plain(group["title"]): group["rows"] for one in blocks(section, "table") for group in one["groups"]
+    }
+    assert {f"Allreduce, {count} processes, imported" for count in (2, 4, 8)} <= set(groups)
+    assert groups["Allreduce, 8 processes, imported"][0]["cells"][:1] == ["theirs (published)"]
+
+
+def test_the_slow_pair_is_named(pages):
+    text = said(part(pages[1], "network-pairs"))
+    assert "1 of 6 pairs take more than 1.5 times the median" in text and "0 and 3" in text
+    assert {"network-pairs-8", "network-pairs-1048576", "network-at_once"} <= set(pages[0])
+
+
+def test_the_processor_is_told_in_percent(pages):
+    assert "leaves 60 % of the processor's time to other work" in said(part(pages[1], "network-processor"))
+
+
+def test_collectives_have_a_table_by_size_and_process_count(pages):
+    section = part(pages[1], "network-collectives")
+    titles = [group["title"] for table in blocks(section, "table") for group in table["groups"]]
+    assert list(map(plain, titles)) == [
+        "Allreduce, 4 processes, oversubscription 2",
+        "Barrier, 4 processes, oversubscription 2",
+    ]
+
+
+def test_traffic_tells_best_and_least_and_the_slowdown(pages):
+    section = part(pages[1], "traffic")
+    text = said(section)
+    assert "Shared memory, 64 processes: most is accepted of transpose, 1.0 of an offered load of 1.2" in text
+    assert "slowed down at most 1.40 times (distributed I/O nodes, I/O load 0.300)" in text
+    assert [one["name"] for one in blocks(section, "figure")] == [
+        "traffic-load-64",
+        "traffic-processes",
+        "traffic-slowdown",
+    ]
+
+
+def test_bounds_stand_beside_what_was_measured_and_published(pages):
+    section = part(pages[1], "congestion")
+    (table,) = blocks(section, "table")
+    cells = {line["cells"][0]: line["cells"] for line in table["groups"][0]["rows"]}
+    assert cells["transpose"][2:4] == ["0.250 (1.00)", "no (yes)"]
+    assert "0.80 TCP loopback" in cells["transpose"][4]
+    assert cells["transpose"][5] == "165 (lowest) to 200 (highest)" and cells["complement"][5] == "280"
+    assert "no waiting time was measured" in blocks(section, "figure")[0]["caption"]
+    assert "free of conflict is complement" in said(section)
+
+
+def test_published_links_are_compared(pages):
+    section = part(pages[1], "network-published")
+    assert "QDR, fiber, verbs against QDR, fiber, IPoIB: 55 against 32 Gbit/s (factor 1.7)" in said(section)
+    assert len(blocks(section, "table")) == 4
+
+
+def test_benchmarks_beside_an_application_stay_out_of_its_estimates(network_study):
+    runs, tables, facts = make_study(make_runs(blocks=2, cases=("elbow",)))
+    network = {name: table for name, table in network_study[1].items() if name.startswith("network")}
+    peaks = tables["peaks"]
+    mixed = pd.concat([peaks, peaks.assign(case="pingpong")], ignore_index=True)
+    report = make_report(runs, {**tables, **network, "peaks": mixed}, facts, [])
+    text = str(list(blocks(part(report, "answer"), "table")))
+    assert "Duct elbow" in text and "pingpong" not in text
+    assert part(report, "network") and part(report, "case-1")
+
+
+@pytest.mark.slow
+def test_it_prints(network_study, tmp_path):
+    runs, tables, facts, published = network_study
+    folder = print_study(tmp_path, runs, tables, facts, published)
+    text = "".join(page.extract_text() for page in PdfReader(folder / "report.pdf").pages)
+    assert "What the interconnects can do" in text and "Route load and congestion" in text
+    assert (folder / "report.html").read_text().count("<svg") == len(list((folder / "figures").glob("*.svg")))

@@ -1,0 +1,51 @@
+"""What the report says of simulated interconnects."""
+
+import pandas as pd
+
+from analysis.labels import Labels
+from analysis.report.content import Content
+from analysis.report.simulated import simulated
+
+FIT = {
+    "points": 24,
+    "mean_percent": 0.001,
+    "largest_percent": 0.01,
+    "left_out_points": 8,
+    "left_out_mean_percent": 0.14,
+    "left_out_largest_percent": 0.44,
+}
+
+
+def made(kind="simulated", host=None, **fit):
+    model = {
+        "source": "A paper, table 3.",
+        "fit": FIT | fit,
+        "host": host or {"host_speed": 1, "source": None},
+    }
+    facts = {"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}}
+    runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind]})
+    return simulated(Content(runs, {}, facts, Labels(facts), [], {}))
+
+
+def texts(section):
+    return " ".join(block.get("text", "") for block in section["blocks"])
+
+
+def test_each_model_stands_with_its_errors_and_its_source():
+    section = made()
+    (table,) = [block for block in section["blocks"] if block["type"] == "table"]
+    cells = table["groups"][0]["rows"][0]["cells"]
+    assert cells == ["Swift (simulated)", "24", "0.00", "0.01", "8", "0.14", "0.44"]
+    (sources,) = [block for block in section["blocks"] if block["type"] == "list"]
+    assert sources["items"] == ["Swift (simulated): A paper, table 3."]
+    assert "were not measured" in texts(section) and "as fast as those" in texts(section)
+
+
+def test_a_bad_fit_and_an_unsourced_host_are_told():
+    told = texts(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
+    assert "The mean error is above 3 % for Swift (simulated)." in told
+    assert "Cores have 0.2 of the speed" in told and "No source is given" in told
+
+
+def test_without_simulated_runs_there_is_no_section():
+    assert made(kind="measured") is None

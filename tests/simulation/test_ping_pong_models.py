@@ -1,0 +1,184 @@
+"""From a ping-pong curve to a model: what is read, what is refused, and that a replay repeats the curve."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.importers import read_foreign
+from workflows.domain import InputError, Interconnect
+from workflows.interconnects import load_interconnect
+from workflows.plan import ROOT
+from workflows.simulation.curve import read_curve
+from workflows.simulation.fit import fit_summary, fit_table, sendrecv, simulated_times
+from workflows.simulation.model import Knot, check_section, make_model
+from workflows.simulation.platform import ideal, platform_xml
+from workflows.simulation.replayer import build
+from workflows.simulation.study import PROGRAMS
+
+READY = [
+    path.stem
+    for path in (ROOT / "config/interconnects").glob("*.yaml")
+    if "kind: simulated" in path.read_text()
+]
+HEAD = "benchmark,interconnect,bytes,quantity,value\n"
+POINTS = {0: 5.0, 1000: 6.0, 2000: 7.0, 4000: 16.0, 8000: 20.0}
+"""Microseconds: 1 ns a byte up to 2000, then another protocol."""
+
+
+@pytest.fixture(scope="module")
+def replayer():
+    return build(PROGRAMS)
+
+
+def curve_file(folder, points=POINTS, extra=""):
+    rows = "".join(f"pingpong,mine,{size},latency_us,{time}\n" for size, time in points.items())
+    (folder / "curve.csv").write_text(HEAD + rows + extra)
+    return {
+        "curve": {"file": "curve.csv", "interconnect": "mine", "benchmark": "pingpong"},
+        "eager_limit_bytes": 2000,
+    }
+
+
+def interconnect(simulate, **more):
+    node = {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0}
+    simulate = {"half_duplex": False, "hop_us": 0.0, "node": node, **simulate, **more}
+    return Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=simulate)
+
+
+def test_a_curve_is_linear_between_points_and_continued_up_to_a_change_of_protocol(tmp_path):
+    curve = read_curve(curve_file(tmp_path) | {"eager_limit_bytes": 3000}, tmp_path, "mine.yaml")
+    assert curve.bytes_per_us == pytest.approx(1000)  # 4000 bytes in 4 µs
+    sizes, times = curve.knots()
+    assert dict(zip(sizes.tolist(), times.tolist(), strict=True)) == pytest.approx(
+        POINTS | {3000: 8.0, 3001: 15.001}
+    )
+
+
+def test_the_points_that_can_be_left_out_are_predicted_from_their_neighbours(tmp_path):
+    points = POINTS | {16000: 30.0}
+    left_out = read_curve(curve_file(tmp_path, points), tmp_path, "mine.yaml").left_out()
+    found = left_out.set_index("bytes")["left_out_percent"]
+    assert found[1000] == pytest.approx(0)
+    assert found[8000] == pytest.approx(100 * ((16 + 14 / 3) / 20 - 1))
+    assert found[[0, 2000, 4000, 16000]].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("points", "extra", "said"),
+    [
+        (POINTS, "pingpong,mine,1000,latency_us,6.5\n", "is there twice for a message size"),
+        ({size: time for size, time in POINTS.items() if size}, "", "no time for 0 bytes"),
+        ({0: 5.0, 4000: 16.0}, "", "2 sizes; at least 3, or two_points"),
+        ({0: 5.0, 1000: 6.0, 2000: 7.0}, "", "no point of the curve is above the change of protocol at 2000"),
+    ],
+)
+def test_a_bad_curve_is_told_in_one_line(tmp_path, points, extra, said):
+    with pytest.raises(InputError) as error:
+        read_curve(curve_file(tmp_path, points, extra), tmp_path, "mine.yaml")
+    assert said in str(error.value) and "\n" not in str(error.value)
+    assert str(error.value).startswith("mine.yaml: simulate")
+
+
+def test_two_times_for_a_size_in_a_benchmarks_output(tmp_path):
+    lines = ["# OSU MPI Latency Test v7.4", "# Size       Avg Latency(us)", "0 1.5", "8 1.6", "8 1.7", "64 2"]
+    (tmp_path / "osu.txt").write_text("\n".join(lines) + "\n")
+    simulate = {
+        "curve": {"file": "osu.txt", "interconnect": "mine", "benchmark": "osu_latency"},
+        "eager_limit_bytes": 8,
+    }
+    with pytest.raises(InputError, match=r"two times for 8 bytes: 1\.6 and 1.7 µs"):
+        read_curve(simulate, tmp_path, "mine.yaml")
+
+
+def test_our_own_ping_pong_is_read_from_a_study(tmp_path):
+    head = "interconnect,kind,benchmark,processes,bytes,latency_us,bandwidth_MBps,runs\n"
+    rows = "".join(f"mine,measured,pingpong,2,{size},{time},,1\n" for size, time in POINTS.items())
+    (tmp_path / "curve.csv").write_text(head + rows)
+    simulate = {"curve": curve_file(tmp_path)["curve"], "eager_limit_bytes": 2000}
+    (tmp_path / "curve.csv").write_text(head + rows)
+    assert read_curve(simulate, tmp_path, "mine.yaml").microseconds == tuple(POINTS.values())
+
+
+def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
+    """1000 bytes take 6 µs, of which the link needs 1 µs; nothing is beyond 5 µs + 1 µs."""
+    model = make_model(interconnect(curve_file(tmp_path)), tmp_path)
+    assert model.between[1] == Knot(1000, 5.0, 0.0, 0.0)
+    busy = {"send_us": 1.0, "receive_us": 2.0, "send_ns_per_byte": 0.5, "receive_ns_per_byte": 0.25}
+    model = make_model(interconnect(curve_file(tmp_path), host_overhead=busy), tmp_path)
+    assert model.between[1] == Knot(1000, pytest.approx(5 - 1.5 - 2.25), 1.5, 2.25)
+    with pytest.raises(
+        InputError, match="would be busy for longer than the 5 µs that a message of 2000 bytes"
+    ):
+        make_model(interconnect(curve_file(tmp_path), host_overhead=busy | {"send_us": 4.0}), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("simulate", "said"),
+    [
+        ({}, "simulate: has neither curve nor two_points"),
+        ({"curve": {}, "two_points": {}}, "simulate: has both curve and two_points"),
+        ({"two_points": {}, "switches_bytes": [1]}, "simulate.switches_bytes: does not belong here"),
+        ({"curve": {}, "topology": {"fat_tree": {"ports": 24, "blocking_ratio": 4}}}, "a multiple of 5"),
+        (
+            {"curve": {}, "topology": {"fat_tree": {"down": [4, 4], "up": [1]}}},
+            "1 levels; as many as down (2)",
+        ),
+    ],
+)
+def test_keys_that_do_not_go_together(simulate, said):
+    assert said in check_section(simulate)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, name):
+    model = make_model(load_interconnect(name, ROOT / "config/interconnects"), ROOT)
+    fit = fit_summary(fit_table(replayer, model))
+    assert fit["mean_percent"] < 0.01 and fit["largest_percent"] < 0.05
+    if not model.curve.two_points:
+        assert fit["left_out_points"] >= 8 and fit["left_out_mean_percent"] < 1
+
+
+def test_a_bus_of_one_direction_at_a_time_shows_in_sendrecv(replayer):
+    """From the ping-pong alone: PCI-X and Elan4 within 14 % of what was published for both directions."""
+    published = read_foreign(ROOT / "analysis/published/pmb.csv").curves
+    for name, row in (("infiniband", "pcie"), ("infiniband_4x_pcix", "pcix"), ("quadrics_elan4", "elan4")):
+        both = published[
+            (published["benchmark"] == "sendrecv") & published["interconnect"].str.endswith(row)
+        ].set_index("bytes")["bandwidth_MBps"]
+        model = make_model(load_interconnect(name, ROOT / "config/interconnects"), ROOT)
+        size = 1 << 20
+        (time,) = simulated_times(replayer, model, [size], sendrecv)
+        assert 2 * size / time == pytest.approx(both[size], rel=0.14)
+        wide = replace(model, half_duplex=False)
+        (time,) = simulated_times(replayer, wide, [size], sendrecv)
+        assert (2 * size / time > 1.5 * both[size]) == model.half_duplex
+
+
+@pytest.mark.parametrize(
+    ("topology", "nodes", "told"),
+    [
+        ({}, 3, 'radical="0-2"'),
+        ({"star": {"backbone_MBps": 5000}}, 3, 'bb_bw="5000.0MBps"'),
+        ({"torus": {"dimensions": [2, 2, 2]}}, 3, 'topo_parameters="2,2,2"'),
+        ({"fat_tree": {"ports": 24, "blocking_ratio": 2}}, 20, "radical"),
+        ({"fat_tree": {"ports": 24, "blocking_ratio": 2}}, 100, 'topo_parameters="2;16,7;1,8;1,1"'),
+        ({"fat_tree": {"down": [4, 4, 4], "up": [1, 4, 4]}}, 64, 'topo_parameters="3;4,4,4;1,4,4;1,1,1"'),
+    ],
+)
+def test_a_topology_in_simgrids_words_that_it_takes(replayer, tmp_path, topology, nodes, told):
+    model = make_model(interconnect(curve_file(tmp_path), topology=topology), tmp_path)
+    assert told in platform_xml(model, nodes, 1.0)
+    times = simulated_times(replayer, model, [0, 1000])
+    assert times / 2 == pytest.approx([5.0, 6.0])
+
+
+def test_a_topology_with_too_few_nodes(tmp_path):
+    model = make_model(interconnect(curve_file(tmp_path), topology={"torus": {"dimensions": [2]}}), tmp_path)
+    with pytest.raises(InputError, match="torus: has 2 nodes, 3 are needed"):
+        platform_xml(model, 3, 1.0)
+
+
+def test_without_cost_messages_take_no_time(replayer, tmp_path):
+    model = ideal(make_model(interconnect(curve_file(tmp_path)), tmp_path))
+    assert simulated_times(replayer, model, [0, 1 << 20]) == pytest.approx(np.zeros(2), abs=1e-3)

@@ -1,0 +1,87 @@
+"""From a study to its simulated points, and from its traces to their records."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workflows.collect import simulated_table
+from workflows.domain import InputError
+from workflows.plan import ROOT, make_plan
+from workflows.simulation import study
+from workflows.simulation.study import replay_study
+from workflows.tracing.trace import Trace, write_rank
+
+ELBOW = ROOT / "config/studies/simulated_elbow.yaml"
+TWO = {"interconnects": ["gigabit_ethernet", "infiniband"], "processes": [1, 4]}
+
+
+@pytest.fixture
+def traced(monkeypatch, tmp_path):
+    """The elbow on 1 and 4 processes over two interconnects, with traces by hand: 4 ms of work, one message."""
+    monkeypatch.chdir(tmp_path)
+    plan = make_plan(ELBOW, TWO)
+    for processes in (1, 4):
+        folder = Path(plan.traced_folder("elbow_segregated-smoke", processes))
+        folder.mkdir(parents=True)
+        for rank in range(processes):
+            messages = {0: [f"{rank} send 2 0 10000"], 2: [f"{rank} recv 0 0 10000"]} if processes > 1 else {}
+            lines = [f"{rank} compute {4_000_000 // processes}", *messages.get(rank, [])]
+            write_rank(folder, rank, lines)
+
+    def read(folder):
+        processes = int(folder.name.rpartition("-")[2])
+        factor = 0.5 if processes > 1 else 1.0
+        return Trace(folder, processes, 2, 20, (factor,) * processes, {})
+
+    monkeypatch.setattr(study, "read_trace", read)
+    return plan
+
+
+def test_a_study_of_simulated_interconnects_measures_nothing():
+    plan = make_plan(ELBOW)
+    assert not plan.points and not plan.repetitions and len(plan.simulated) == 1 + 4 * 3
+    assert len(plan.traces()) == 5 and plan.prepared() == []
+    nodes = {point.processes: point.nodes for point in plan.simulated}
+    assert nodes == {1: 1, 2: 1, 4: 2, 8: 4, 16: 8}
+    assert "simulated: 13 points, replayed from 5 traces" in plan.announcement()
+
+
+def test_measured_interconnects_beside_simulated_ones_have_a_serial_run_of_their_own():
+    names = ["shared_memory", "gigabit_ethernet", "infiniband"]
+    plan = make_plan(ELBOW, {"interconnects": names, "processes": [1, 2]})
+    assert [point.interconnect for point in plan.points] == [None, "shared_memory"]
+    assert [point.interconnect for point in plan.simulated] == [None, "gigabit_ethernet", "infiniband"]
+
+
+def test_oversubscription_is_not_simulated():
+    plan = make_plan(ELBOW, {"oversubscription": [1, 2]})
+    (left,) = plan.left_out
+    assert "a simulated interconnect has a core for each process" in left.reason
+
+
+def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced, tmp_path):
+    """1 ms of work a rank, halved by the correction; the message takes 31 + 88.9 µs. Times ten: 20 of 2 steps."""
+    out = Path(traced.replayed()[0])
+    replay_study(traced, 2, out)
+    times = simulated_table(traced).set_index(["interconnect", "processes"])
+    slow = times.loc[("gigabit_ethernet", 4)]
+    assert slow["seconds"] == slow["seconds_low"] == pytest.approx(10 * (0.5e-3 + 31e-6 + 10000 / 112.5e6))
+    assert slow["seconds_high"] - slow["seconds"] == pytest.approx(10 * 0.5e-3)
+    assert times.loc[("infiniband", 4), "seconds"] < slow["seconds"]
+    serial = times[times.index.get_level_values("processes") == 1]
+    assert serial["seconds"].tolist() == pytest.approx([0.04])
+    fit = pd.read_csv(out / "fit/infiniband.csv")
+    assert list(fit) == ["bytes", "given_us", "simulated_us", "error_percent", "left_out_percent"]
+    record = json.loads((out / "elbow_segregated-smoke/gigabit_ethernet/processes-4.json").read_text())
+    assert record["details"]["transfer_seconds"][2] == pytest.approx(10 * (31e-6 + 10000 / 112.5e6))
+
+
+def test_a_replay_that_fails_leaves_nothing(traced, tmp_path):
+    folder = Path(traced.traced_folder("elbow_segregated-smoke", 4))
+    write_rank(folder, 2, ["2 compute 1000"])
+    write_rank(folder, 0, ["0 recv 2 0 8"])
+    with pytest.raises(InputError, match=r"processes-4 over gigabit_ethernet: .* deadlock"):
+        replay_study(traced, 2, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

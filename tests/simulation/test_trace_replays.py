@@ -1,0 +1,150 @@
+"""Traces replayed on a platform: hand-worked times, and one line for a trace that cannot be replayed."""
+
+import gzip
+from types import SimpleNamespace
+
+import pytest
+
+from workflows.domain import InputError, Interconnect
+from workflows.simulation.fit import write_traces
+from workflows.simulation.model import make_model
+from workflows.simulation.platform import platform_xml
+from workflows.simulation.replayer import Replay, build, replay
+from workflows.simulation.study import PROGRAMS, Replays, split_times
+from workflows.simulation.traces import unpack
+
+SIMULATE = {
+    "two_points": {"latency_us": 10.0, "peak_MBps": 100.0},
+    "eager_limit_bytes": 1000,
+    "half_duplex": False,
+    "hop_us": 0.0,
+    "node": {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0},
+}
+"""10 µs and 10 ns a byte between nodes, 1 µs and 1 ns a byte inside one."""
+
+
+@pytest.fixture(scope="module")
+def replayer():
+    return build(PROGRAMS)
+
+
+def replayed(program, folder, ranks, factors=None, host_speed=1.0, per_node=1, **changes):
+    simulate = SIMULATE | changes
+    mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=simulate)
+    platform = folder / "platform.xml"
+    platform.write_text(platform_xml(make_model(mine, folder), len(ranks), host_speed))
+    write_traces(ranks, folder)
+    return replay(program, platform, folder, factors or [1.0] * len(ranks), per_node, "the trace")
+
+
+def test_compute_times_are_scaled_by_factor_and_host(replayer, tmp_path):
+    done = replayed(replayer, tmp_path, [["compute 3000000000"]], factors=[0.5], host_speed=0.25)
+    assert done.seconds == pytest.approx(6.0)
+    assert done.compute_seconds == pytest.approx([6.0])
+
+
+def test_a_message_between_nodes_and_one_inside_a_node(replayer, tmp_path):
+    ranks = [["send 1 0 100000 6"], ["recv 0 0 100000 6"]]
+    assert replayed(replayer, tmp_path, ranks).seconds == pytest.approx(10e-6 + 1e-3)
+    assert replayed(replayer, tmp_path, ranks, per_node=2).seconds == pytest.approx(1e-6 + 1e-4)
+
+
+def test_a_small_message_does_not_wait_for_its_receiver_and_a_large_one_does(replayer, tmp_path):
+    for size, sender_ends in ((1000, 0.0), (2000, 1.0)):
+        ranks = [[f"send 1 0 {size} 6"], ["compute 1000000000", f"recv 0 0 {size} 6"]]
+        done = replayed(replayer, tmp_path, ranks)
+        assert done.rank_seconds[0] == pytest.approx(sender_ends, abs=1e-3)
+
+
+def test_two_messages_share_a_link(replayer, tmp_path):
+    ranks = [
+        ["irecv 1 0 1000000 6", "irecv 2 0 1000000 6", "wait 1 0 0", "wait 2 0 0"],
+        ["send 0 0 1000000 6"],
+        ["send 0 0 1000000 6"],
+    ]
+    assert replayed(replayer, tmp_path, ranks).seconds == pytest.approx(20e-3, rel=1e-2)
+
+
+def test_a_half_duplex_node_does_not_send_while_it_receives(replayer, tmp_path):
+    ranks = [
+        [f"isend {1 - rank} 0 1000000 6", f"recv {1 - rank} 0 1000000 6", f"wait {rank} {1 - rank} 0"]
+        for rank in (0, 1)
+    ]
+    assert replayed(replayer, tmp_path, ranks).seconds == pytest.approx(10e-3, rel=1e-2)
+    assert replayed(replayer, tmp_path, ranks, half_duplex=True).seconds == pytest.approx(20e-3, rel=1e-2)
+
+
+def test_processors_are_busy_with_messages_where_that_is_known(replayer, tmp_path):
+    busy = {"send_us": 4.0, "receive_us": 3.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+    ranks = [["send 1 0 100 6", "compute 5000"], ["recv 0 0 100 6"]]
+    done = replayed(replayer, tmp_path, ranks, host_overhead=busy)
+    assert done.rank_seconds == pytest.approx([9e-6, 11e-6])
+
+
+def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):
+    ranks = [["put 1 100000", "mark", "get 1 100000", "mark", "fetch 1 8", "mark"], []]
+    put, got, fetched = replayed(replayer, tmp_path, ranks).marks
+    assert put == pytest.approx(1010e-6)
+    assert got - put == pytest.approx(10e-6 + 1010e-6)
+    assert fetched - got == pytest.approx(20e-6, abs=0.1e-6)
+    assert replayed(replayer, tmp_path, [["put 0 100000", "get 0 100000"]]).seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ([["frobnicate 3"], []], "operation frobnicate is unknown"),
+        ([["recv 1 0 8 6"], ["recv 0 0 8 6"]], "deadlock after 0.000000 s: 2 of 2 ranks wait"),
+        (
+            [["recv 1 0 8 6"], []],
+            "deadlock after 0.000000 s: 1 of 2 ranks wait for messages that never come (0)",
+        ),
+        ([["send 1"], ["recv 0 0 8 6"]], "rank 0: parse replay failed"),
+        ([["send 7 0 8 6"], []], "a message to a rank that is not there"),
+        ([["compute 1"], ["compute"]], "rank 1: "),
+    ],
+)
+def test_a_trace_that_cannot_be_replayed_is_told_in_one_line(replayer, tmp_path, ranks, said):
+    with pytest.raises(InputError) as error:
+        replayed(replayer, tmp_path, ranks)
+    assert str(error.value).startswith("the trace: cannot be replayed: ")
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_algorithm_of_a_collective(replayer, tmp_path):
+    with pytest.raises(InputError, match=r"cannot be replayed: .*magic"):
+        replayed(
+            replayer, tmp_path, [["allreduce 8 0"], ["allreduce 8 0"]], collectives={"allreduce": "magic"}
+        )
+
+
+def test_unpacking_counts_lines(tmp_path):
+    packed, unpacked = tmp_path / "packed", tmp_path / "unpacked"
+    for folder in (packed, unpacked):
+        folder.mkdir()
+    for rank in (0, 1):
+        (packed / f"rank-{rank}.txt.gz").write_bytes(gzip.compress(b"%d init\n%d finalize\n" % (rank, rank)))
+    assert unpack(SimpleNamespace(folder=packed, processes=2), unpacked) == 4
+    assert (unpacked / "rank-1.txt").read_text() == "1 init\n1 finalize\n"
+
+
+def test_where_the_time_of_a_rank_goes():
+    """Two ranks compute 3 and 1 s; one waits 2 s for the other; the interconnect adds 1 s."""
+    free = Replay(3.0, (3.0, 3.0), (3.0, 1.0), (), 0.0, 0)
+    real = Replay(4.0, (4.0, 4.0), (3.0, 1.0), (), 0.0, 0)
+    split = split_times(Replays(real, real, free), 10.0)
+    assert split["compute_seconds"] == [30, 10]
+    assert split["waiting_seconds"] == [0, 20]
+    assert split["transfer_seconds"] == [10, 10]
+    assert split["load_balance"] == pytest.approx(2 / 3)
+    assert split["serialisation_efficiency"] == 1
+    assert split["transfer_efficiency"] == 0.75
+
+
+def test_64_ranks_take_little_memory(replayer, tmp_path):
+    ranks = []
+    for rank in range(64):
+        right, left = (rank + 1) % 64, (rank - 1) % 64
+        step = [f"isend {right} 0 800 6", f"recv {left} 0 800 6", f"wait {rank} {right} 0", "compute 1000"]
+        ranks.append(step * 250)
+    assert replayed(replayer, tmp_path, ranks).memory_bytes < 200e6

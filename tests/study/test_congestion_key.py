@@ -1,0 +1,48 @@
+"""Key ``congestion`` of a study: closed, checked before anything runs, and handed to the analysis."""
+
+import pytest
+
+from workflows.domain import InputError
+from workflows.plan import make_plan
+from workflows.study import read_study
+
+CURVES = "benchmark,interconnect,bytes,quantity,value\npingpong,theirs,8,latency_us,4.3\n"
+
+
+def study(folder, congestion):
+    (folder / "curves.csv").write_text(CURVES)
+    file = folder / "loads.yaml"
+    file.write_text(f"name: loads\nimport: [curves.csv]\ncongestion: {congestion}\n")
+    return file
+
+
+def test_it_reaches_the_analysis_with_its_defaults(tmp_path):
+    plan = make_plan(study(tmp_path, "{topologies: {A: {ring: 8}}, patterns: [uniform]}"))
+    assert plan.request["congestion"] == {
+        "topologies": {"A": {"ring": 8}}, "patterns": ["uniform"], "matrices": []
+    }  # fmt: skip
+
+
+def test_a_study_without_it_asks_for_nothing(tmp_path):
+    (tmp_path / "curves.csv").write_text(CURVES)
+    file = tmp_path / "plain.yaml"
+    file.write_text("name: plain\nimport: [curves.csv]\n")
+    assert read_study(file).congestion == {} and make_plan(file).request["congestion"] == {}
+
+
+@pytest.mark.parametrize(
+    ("congestion", "message"),
+    [
+        ("{topologies: {A: {ring: 8}}}", "congestion.patterns: missing"),
+        ("{topologies: {A: {ring: 8, star: 8}}, patterns: [uniform]}", "congestion.topologies.A: "),
+        ("{topologies: {A: {mesh: 8}}, patterns: [uniform]}", "congestion.topologies.A.mesh: unknown key"),
+        ("{topologies: {A: {ring: 8}}, patterns: [unifrm]}", "congestion.patterns[0]: A: pattern: unifrm: "),
+        ("{topologies: {A: {ring: 6}}, patterns: [shuffle]}", "congestion.patterns[0]: A: processes: 6: shuffle"),
+        ("{topologies: {A: {ring: 8}}, patterns: [uniform], matrices: [shuffle]}", "congestion.matrices[0]: 'shuffle'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path, congestion, message):
+    file = study(tmp_path, congestion)
+    with pytest.raises(InputError) as error:
+        make_plan(file)
+    assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)

@@ -1,0 +1,59 @@
+"""Network curves among the files that a study imports: which interconnect they are of, and where they go."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis.importers import read_published, write_derived
+from analysis.network_imports import read_imported
+from workflows.domain import InputError
+from workflows.imports import read_imports
+from workflows.study import read_study
+
+FILES = Path(__file__).parents[1] / "importers/files"
+PUBLISHED = Path(__file__).parents[2] / "analysis/published"
+
+
+def study(folder, entries):
+    file = folder / "curves.yaml"
+    file.write_text(f"name: curves\nimport:\n{entries}")
+    return read_study(file)
+
+
+def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
+    asked = study(
+        tmp_path,
+        f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {{interconnect: {{value: hdr}}}}}}\n"
+        f"  - {{file: {FILES}/imb/mpi1_2018.txt, mapping: {{interconnect: {{value: opa}}, kind: {{value: measured}}}}}}\n"
+        f"  - {{file: {FILES}/netpipe/mpi_5.out, mapping: {{interconnect: {{value: gigabit}}}}}}\n"
+        f"  - {PUBLISHED}/pmb.csv\n  - {PUBLISHED}/pmb_peak.csv\n",
+    )
+    found = read_imports(asked.imports, asked.import_sites, asked.import_mappings)
+    write_derived(found.published, tmp_path / "published")
+    table = read_imported(tmp_path / "published")
+    of_ping_pong = table[table["benchmark"] == "pingpong"]
+    assert {("hdr", "published"), ("opa", "measured"), ("gigabit", "published")} <= set(
+        zip(of_ping_pong["interconnect"], of_ping_pong["kind"], strict=True)
+    )
+    assert {"latency_7.4.txt", "mpi1_2018.txt", "mpi_5.out", "pmb.csv"} == set(table["imported_from"])
+    assert set(read_published(tmp_path / "published")) == {"network_peaks"}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("{kind: {value: measured}}", "the output does not name its interconnect"),
+        ("{interconect: {value: hdr}}", "mapping of .*: key 'interconect': is unknown"),
+        ("{interconnect: {value: hdr}, kind: {value: guessed}}", "'guessed' must be one of measured"),
+    ],
+)
+def test_a_wrong_mapping_is_told_in_one_line(tmp_path, mapping, message):
+    asked = study(tmp_path, f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {mapping}}}\n")
+    with pytest.raises(InputError, match=message) as error:
+        read_imports(asked.imports, asked.import_sites, asked.import_mappings)
+    assert "\n" not in str(error.value)
+
+
+def test_an_empty_mapping_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"import\[0\]\.mapping: "):
+        study(tmp_path, "  - {file: a.txt, mapping: {}}\n")

@@ -1,0 +1,120 @@
+"""Tracing real applications: what comes out, and that it changes none of their results."""
+
+from collections import Counter
+
+import pytest
+
+from workflows.applications import application
+from workflows.cases import load_case
+from workflows.domain import Case, InputError, Point
+from workflows.interconnects import load_interconnect
+from workflows.plan import ROOT
+from workflows.running import run
+from workflows.tracing.build import build, compiler_for
+from workflows.tracing.capture import STEPS, TRACED_STEPS, capture, preload
+from workflows.tracing.trace import read_trace
+
+pytestmark = pytest.mark.slow
+
+SHARED_MEMORY = load_interconnect("shared_memory", ROOT / "config/interconnects")
+
+
+@pytest.fixture(scope="module")
+def tracers(tmp_path_factory):
+    return tmp_path_factory.mktemp("tracers")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A case prepared for a process count."""
+    folders = {}
+
+    def make(case: Case, processes: int):
+        if (case.name, processes) not in folders:
+            base = make(case, 1) if processes > 1 else None
+            folders[case.name, processes] = folder = tmp_path_factory.mktemp(f"{case.name}-{processes}")
+            application(case.application).prepare(case, processes, folder, base)
+        return folders[case.name, processes]
+
+    return make
+
+
+def traced(name, processes, prepared, tracers, folder, serial=None, limit=120.0):
+    case = load_case(name, ROOT / "cases")
+    return capture(case, processes, prepared(case, processes), SHARED_MEMORY, serial, folder, tracers, limit)
+
+
+def test_a_flow_case_is_traced_step_by_step(prepared, tracers, tmp_path):
+    name = "elbow_segregated-smoke"
+    serial = traced(name, 1, prepared, tracers, tmp_path / "processes-1")
+    again = [
+        traced(name, 4, prepared, tracers, tmp_path / f"{number}" / "processes-4", serial.folder)
+        for number in range(2)
+    ]
+    assert (serial.steps, serial.timed_steps) == (TRACED_STEPS, 59)
+    assert [line.split()[1] for line in serial.lines(0)] == ["init", "compute", "finalize"]
+    assert serial.about["serial_cpu_seconds"] == pytest.approx(sum(serial.about["compute_seconds"]))
+    trace = again[0]
+    computed = [
+        sum(int(line.split()[2]) for line in trace.lines(rank) if " compute " in line) * 1e-9
+        for rank in range(4)
+    ]
+    assert trace.about["compute_seconds"] == pytest.approx(computed)
+    assert trace.about["serial_cpu_seconds"] == serial.about["serial_cpu_seconds"]
+    calls = [[line for line in trace.lines(0) if " compute " not in line] for trace in again]
+    assert calls[0] == calls[1], "the calls of a case are the same every time"
+    counts = Counter(line.split()[1] for rank in range(4) for line in trace.lines(rank))
+    assert counts["isend"] + counts["send"] == counts["irecv"] + counts["recv"]
+    calls_together = [
+        Counter(line.split()[1] for line in trace.lines(rank))["allreduce"] for rank in range(4)
+    ]
+    assert len(set(calls_together)) == 1
+    assert calls_together[0] > TRACED_STEPS
+    rows = (trace.folder / "pairs.csv").read_text().splitlines()
+    assert rows[0] == "source,target,messages,bytes"
+    assert read_trace(trace.folder) == trace
+
+
+@pytest.mark.parametrize("name", ["elbow_segregated-smoke", "water_scf-smoke"])
+def test_tracing_changes_no_result(name, prepared, tracers, tmp_path):
+    case = load_case(name, ROOT / "cases")
+    app, folder = application(case.application), prepared(case, 2)
+    point = Point(case.name, SHARED_MEMORY.name, 2, 1, nodes=1, cores=2)
+    tracer = build(compiler_for(app.command(case, 2)[0]), tracers)
+    mark = STEPS[case.application].mark if case.application in STEPS else ()
+    plain = run(case, point, folder, SHARED_MEMORY, (), 120)
+    made = run(case, point, folder, SHARED_MEMORY, (), 120, preload(tracer, tmp_path, mark))
+    assert (plain.problem, made.problem) == (None, None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rank-0.txt", "rank-1.txt"]
+    if case.application == "openfoam":
+        printed = [
+            [line.text for line in done.execution.lines if "residual" in line.text] for done in (plain, made)
+        ]
+        assert len(printed[0]) > 100
+        assert printed[0] == printed[1]
+    # NWChem deals its work out as it goes, so that sums are added in another order every time.
+    assert made.reading.answer == pytest.approx(plain.reading.answer, rel=1e-12 if mark else 1e-9)
+
+
+def test_one_sided_communication_is_recorded(prepared, tracers, tmp_path):
+    serial = traced("water_scf-smoke", 1, prepared, tracers, tmp_path / "processes-1")
+    trace = traced("water_scf-smoke", 2, prepared, tracers, tmp_path / "processes-2", serial.folder)
+    names = {row["operation"] for row in trace.about["operations"]}
+    assert {"accumulate", "fetch", "barrier", "allreduce"} <= names
+    assert trace.steps == trace.timed_steps == 1
+
+
+def test_a_run_that_does_not_end_leaves_nothing(prepared, tracers, tmp_path):
+    with pytest.raises(
+        InputError, match="elbow_segregated-smoke, 1 processes: cannot be traced: stopped at its"
+    ):
+        traced("elbow_segregated-smoke", 1, prepared, tracers, tmp_path / "trace", limit=0.05)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_serial_trace_of_something_else_is_refused(prepared, tracers, tmp_path):
+    serial = traced("cavity-4k", 1, prepared, tracers, tmp_path / "processes-1")
+    with pytest.raises(
+        InputError, match="is of cavity-4k, 1 processes, 5 steps; the serial trace must be of"
+    ):
+        traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "trace", serial.folder)

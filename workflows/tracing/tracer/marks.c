@@ -1,0 +1,81 @@
+/* Entering and leaving MPI, and marks: what the program prints. */
+
+static char *marks[16];
+static int mark_count;
+
+static bool enter(void)
+{
+    if (depth++ > 0) return false;
+    if (!traced) fail("MPI is called from a second thread, which it cannot trace");
+    end_burst();
+    return true;
+}
+
+static void leave(void)
+{
+    depth--;
+    if (depth == 0) begin_burst();
+}
+
+/* Whether it was started as one process, as far as can be told before MPI is initialised. */
+static bool alone(void)
+{
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
+    if (!size) size = getenv("PMI_SIZE");
+    return !size || atoi(size) == 1;
+}
+
+static void printed(const void *bytes, size_t length)
+{
+    if (depth > 0 || !traced || (owner && getpid() != owner)) return;
+    for (int i = 0; i < mark_count; i++) {
+        if (!memmem(bytes, length, marks[i], strlen(marks[i]))) continue;
+        depth++;
+        end_burst();
+        int finalised = 0;
+        PMPI_Finalized(&finalised);
+        if (output < 0 && !finalised && alone()) open_file(0, 1);
+        if (output >= 0) {
+            begin_note("mark");
+            text("\n");
+        }
+        leave();
+        return;
+    }
+}
+
+size_t fwrite(const void *bytes, size_t size, size_t count, FILE *file)
+{
+    static size_t (*real)(const void *, size_t, size_t, FILE *);
+    if (!real) real = dlsym(RTLD_NEXT, "fwrite");
+    printed(bytes, size * count);
+    return real(bytes, size, count, file);
+}
+
+int fputs(const char *words, FILE *file)
+{
+    static int (*real)(const char *, FILE *);
+    if (!real) real = dlsym(RTLD_NEXT, "fputs");
+    printed(words, strlen(words));
+    return real(words, file);
+}
+
+int puts(const char *words)
+{
+    static int (*real)(const char *);
+    if (!real) real = dlsym(RTLD_NEXT, "puts");
+    printed(words, strlen(words));
+    return real(words);
+}
+
+ssize_t write(int file, const void *bytes, size_t length)
+{
+    printed(bytes, length);
+    return syscall(SYS_write, file, bytes, length);
+}
+
+ssize_t writev(int file, const struct iovec *parts, int count)
+{
+    for (int i = 0; i < count; i++) printed(parts[i].iov_base, parts[i].iov_len);
+    return syscall(SYS_writev, file, parts, count);
+}

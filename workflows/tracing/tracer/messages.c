@@ -1,0 +1,181 @@
+/* Messages between two ranks, and requests. */
+
+typedef struct Posted {
+    struct Posted *next;
+    uintptr_t handle;
+    char way; /* 's'end or 'r'eceive */
+    bool persistent, active, any;
+    int peer, tag, id;
+    int64_t size;
+    MPI_Comm comm;
+} Posted;
+
+/* Several requests can have one handle: Open MPI gives the same one to all sends that it has finished at
+ * once. They are taken in the order in which they were made. */
+static Posted *posted[4096], *spare;
+static MPI_Request *kept;
+static int kept_count, kept_space, receives;
+
+static Posted **place(uintptr_t handle)
+{
+    Posted **at = &posted[(handle ^ handle >> 12) / 8 % 4096];
+    while (*at && (*at)->handle != handle) at = &(*at)->next;
+    return at;
+}
+
+static void activate(Posted *request)
+{
+    request->active = true;
+    if (request->peer < 0 && !request->any) return;
+    if (request->any) {
+        request->id = receives++;
+        begin_note("any");
+        number(request->id);
+    } else {
+        begin_line(request->way == 's' ? "isend" : "irecv");
+        number(request->peer);
+        number(request->tag);
+    }
+    number(request->size);
+    text("\n");
+}
+
+static void post(MPI_Request handle, char way, bool persistent, int count, MPI_Datatype datatype, int peer, int tag,
+                 MPI_Comm comm)
+{
+    Posted *made = spare ? spare : malloc(sizeof *made);
+    if (spare) spare = spare->next;
+    *made = (Posted){.handle = (uintptr_t)handle, .way = way, .persistent = persistent, .tag = tag, .comm = comm};
+    made->size = bytes(count, datatype);
+    made->peer = world_rank(comm, peer);
+    made->any = way == 'r' && peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
+    Posted **end = &posted[(made->handle ^ made->handle >> 12) / 8 % 4096];
+    while (*end) end = &(*end)->next;
+    *end = made;
+    if (!persistent) activate(made);
+}
+
+static void discard(Posted **at)
+{
+    Posted *gone = *at;
+    *at = gone->next;
+    gone->next = spare;
+    spare = gone;
+}
+
+static void start(MPI_Request handle)
+{
+    Posted *request = *place((uintptr_t)handle);
+    if (!request) fail("a request is started that it did not see made");
+    activate(request);
+}
+
+static void keep(int count, const MPI_Request *requests)
+{
+    if (count > kept_space) kept = realloc(kept, (kept_space = 2 * count) * sizeof *kept);
+    memcpy(kept, requests, count * sizeof *kept);
+    kept_count = count;
+}
+
+static void waited(int source, int target, int tag)
+{
+    begin_line("wait");
+    number(source);
+    number(target);
+    number(tag);
+    text("\n");
+}
+
+static void completed(int index, const MPI_Status *status)
+{
+    if (kept[index] == MPI_REQUEST_NULL) return;
+    Posted **at = place((uintptr_t)kept[index]), *request = *at;
+    if (!request) fail("a request is completed that it did not see made");
+    if (request->active && request->any) {
+        int source = world_rank(request->comm, status->MPI_SOURCE);
+        begin_note("matched");
+        number(request->id);
+        number(source);
+        number(status->MPI_TAG);
+        text("\n");
+        waited(source, me, status->MPI_TAG);
+    } else if (request->active && request->peer >= 0) {
+        bool sends = request->way == 's';
+        waited(sends ? me : request->peer, sends ? request->peer : me, request->tag);
+    }
+    request->active = false;
+    if (!request->persistent) discard(at);
+}
+
+static void drop(void)
+{
+    Posted **at = place((uintptr_t)kept[0]);
+    if (*at) discard(at);
+}
+
+static void message(const char *name, int peer, int tag, int64_t size)
+{
+    begin_line(name);
+    number(peer);
+    number(tag);
+    number(size);
+    text("\n");
+}
+
+static void sent(const char *name, int count, MPI_Datatype datatype, int target, int tag, MPI_Comm comm)
+{
+    int peer = world_rank(comm, target);
+    if (peer >= 0) message(name, peer, tag, bytes(count, datatype));
+}
+
+static void received(int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, const MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) return;
+    message("recv", world_rank(comm, status->MPI_SOURCE), status->MPI_TAG, bytes(count, datatype));
+}
+
+static void sent_and_received(int sendcount, MPI_Datatype sendtype, int target, int sendtag, int recvcount,
+                              MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, const MPI_Status *status)
+{
+    sent("isend", sendcount, sendtype, target, sendtag, comm);
+    received(recvcount, recvtype, source, recvtag, comm, status);
+    if (target != MPI_PROC_NULL) waited(me, world_rank(comm, target), sendtag);
+}
+
+/* A matched probe (MPI_Mprobe) fixes the sender of the receive to come. */
+typedef struct {
+    uintptr_t handle;
+    int source, tag;
+    MPI_Comm comm;
+} Announced;
+
+static Announced announcements[256];
+static MPI_Comm taken;
+static int taken_source, taken_tag;
+
+static void announced(MPI_Message handle, MPI_Comm comm, const MPI_Status *status)
+{
+    if (handle == MPI_MESSAGE_NO_PROC) return;
+    for (int i = 0; i < 256; i++)
+        if (!announcements[i].handle) {
+            announcements[i] = (Announced){(uintptr_t)handle, status->MPI_SOURCE, status->MPI_TAG, comm};
+            return;
+        }
+    fail("more than 256 messages are probed and not received");
+}
+
+static void take(MPI_Message handle)
+{
+    taken = MPI_COMM_WORLD;
+    taken_source = MPI_PROC_NULL;
+    if (handle == MPI_MESSAGE_NO_PROC) return;
+    for (int i = 0; i < 256; i++)
+        if (announcements[i].handle == (uintptr_t)handle) {
+            taken = announcements[i].comm;
+            taken_source = announcements[i].source;
+            taken_tag = announcements[i].tag;
+            announcements[i].handle = 0;
+            return;
+        }
+    fail("a message is received that it did not see probed");
+}

@@ -1,0 +1,101 @@
+/* The file of a rank. */
+
+#define BUFFER 1048576
+
+static int output = -1;
+static pid_t owner; /* a forked child must not write its copy of the buffer */
+static char buffer[BUFFER];
+static size_t used;
+
+static void flush(void)
+{
+    for (size_t done = 0; done < used && getpid() == owner;) {
+        ssize_t written = syscall(SYS_write, output, buffer + done, used - done);
+        if (written < 0) fail("cannot write its file: %s", strerror(errno));
+        done += written;
+    }
+    used = 0;
+}
+
+static void text(const char *words)
+{
+    size_t length = strlen(words);
+    if (used + length + 32 > BUFFER) flush();
+    memcpy(buffer + used, words, length);
+    used += length;
+}
+
+static void digits(int64_t value)
+{
+    char written[24];
+    int place = sizeof written;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    written[--place] = 0;
+    do written[--place] = '0' + left % 10;
+    while (left /= 10);
+    if (value < 0) written[--place] = '-';
+    text(written + place);
+}
+
+static void number(int64_t value)
+{
+    text(" ");
+    digits(value);
+}
+
+static void computed(void)
+{
+    if (pending <= 0) return; /* below zero where a burst was shorter than the clock's cost: carried on */
+    digits(me);
+    text(" compute");
+    number(pending);
+    text("\n");
+    pending = 0;
+}
+
+static void begin_line(const char *name)
+{
+    computed();
+    digits(me);
+    text(" ");
+    text(name);
+}
+
+static void begin_note(const char *name)
+{
+    computed();
+    text("# ");
+    text(name);
+}
+
+static void open_file(int rank, int size)
+{
+    const char *folder = getenv("NODEWORTH_TRACE");
+    if (!folder) fail("NODEWORTH_TRACE is not set");
+    char path[4096], version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    snprintf(path, sizeof path, "%s/rank-%d.txt", folder, rank);
+    output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (output < 0) fail("%s: %s", path, strerror(errno));
+    me = rank;
+    world_size = size;
+    owner = getpid();
+    int length;
+    PMPI_Get_library_version(version, &length);
+    version[strcspn(version, "\n,")] = 0;
+    char line[8192];
+    snprintf(line, sizeof line, "# tracer 1 rank %d of %d clock %s cost %ld library %s\n", rank, size,
+             clock_name, (long)cost, version);
+    text(line);
+}
+
+static void close_file(void)
+{
+    if (output < 0 || getpid() != owner) return;
+    begin_note("end");
+    number(cpu_ns() - loaded_at);
+    number(counter < 0 ? cpu_ns() - loaded_at : now());
+    text("\n");
+    flush();
+    close(output);
+    output = -1;
+}

@@ -1,0 +1,123 @@
+/* Records what an MPI program does, a file a rank: computing and communication in SimGrid's
+ * time-independent format, one line an action, and lines beginning with '#' for what that format has no
+ * action for; workflows/tracing/raw.py and actions.py make the final trace of both. The wrappers of MPI's
+ * functions are generated from calls.txt (workflows/tracing/wrappers.py) and include this file.
+ *
+ * Environment: NODEWORTH_TRACE         folder for the files, which must exist
+ *              NODEWORTH_TRACE_MARKS   texts, separated by newlines, whose output is marked
+ *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), instructions, task_clock (CPU time by perf_event, ns), or
+ *                                      auto: instructions where the machine counts them, else thread_cpu
+ *
+ * Lines beginning with '#':
+ *   # tracer 1 rank R of P clock CLOCK cost COST library VERSION    the first line
+ *   # mark                                                         a text of NODEWORTH_TRACE_MARKS went out
+ *   # sub M,M,... NAME ARGUMENTS                                   collective of the world ranks M alone
+ *   # any ID SIZE                                                  receive whose sender is not known yet
+ *   # matched ID SOURCE TAG                                        what receive ID got
+ *   # end CPU_NS COUNT                                             the last line: the run by CPU time and by the clock
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FAILED 96 /* exit status of a program that cannot be traced */
+
+static __thread int depth;   /* calls that MPI makes of itself are not the program's */
+static __thread bool traced; /* the thread that initialised MPI, or that ran main */
+static int me, world_size = 1;
+static int64_t pending; /* computing that is not written yet, in the clock's unit */
+
+/* ---- ending with one line ---- */
+
+__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char text[512];
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    dprintf(2, "nodeworth tracer: %s\n", text);
+    int initialised = 0, finalised = 0;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    depth++;
+    if (initialised && !finalised) PMPI_Abort(MPI_COMM_WORLD, FAILED);
+    _exit(FAILED);
+}
+
+__attribute__((unused)) static void unknown(const char *name)
+{
+    fail("%s is not known to it, and the trace would lack what it does", name);
+}
+
+#include "clock.c"
+#include "output.c"
+#include "marks.c"
+#include "members.c"
+#include "messages.c"
+#include "collectives.c"
+
+/* ---- beginning and end ---- */
+
+__attribute__((constructor)) static void loaded(void)
+{
+    const char *wanted = getenv("NODEWORTH_TRACE_MARKS");
+    char *words = wanted ? strdup(wanted) : NULL, *rest = words;
+    for (char *word; rest && mark_count < 16 && (word = strsep(&rest, "\n"));)
+        if (*word) marks[mark_count++] = word;
+    open_clock();
+    loaded_at = cpu_ns();
+    cost = median_cost(now);
+    tick_cost = median_cost(ticks);
+    traced = true;
+    left = (Moment){ticks(), now()};
+}
+
+__attribute__((destructor)) static void unloaded(void) { close_file(); } /* a program that used no MPI */
+
+static void started(void)
+{
+    int rank, size;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    traced = true;
+    pending = 0;
+    if (output < 0) open_file(rank, size); /* open where one process alone has made a mark before */
+    begin_line("init");
+    text("\n");
+}
+
+static void finished(void)
+{
+    begin_line("finalize");
+    text("\n");
+    close_file();
+}
+
+static bool in_place(const void *address)
+{
+    extern int mpi_fortran_in_place_ __attribute__((weak)); /* Open MPI's Fortran MPI_IN_PLACE */
+    return address == MPI_IN_PLACE || (&mpi_fortran_in_place_ && address == &mpi_fortran_in_place_);
+}
+
+static MPI_Request *requests_of(int count, const MPI_Fint *handles)
+{
+    static MPI_Request *made;
+    static int space;
+    if (count > space) made = realloc(made, (space = 2 * count) * sizeof *made);
+    for (int i = 0; i < count; i++) made[i] = PMPI_Request_f2c(handles[i]);
+    return made;
+}
