@@ -122,7 +122,7 @@ def mpirun(
 
 
 def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
-    """Make a command start one rank on its own cores, and the two folders in which the ranks tell of themselves.
+    """Make a command start one rank on its own cores, and the two folders in which ranks tell of themselves.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from workflows.launch import ATTEST_MCA, SERIAL_MCA, Launch, ranks_of_nodes, sta
 from workflows.leftovers import MARK
 
 _OF_SLURM = ("SLURM_", "SRUN_", "SBATCH_")
-_KEPT = ("SLURM_JOB_ID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
+_KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ def mpiexec(
         hosts = zip(here, ranks_of_nodes(point), strict=True)
         slots = ",".join(f"{node.name}:{ranks}" for node, ranks in hosts)
         places = ["-hosts", slots, "-launcher", "rsh", "-launcher-exec", "enter-node", "-iface", INTERFACE]
-    argv = [PROGRAMS[0], "-n", str(point.processes), *places, "-bind-to", "none", *rank.argv]
+    ended = "-disable-auto-cleanup"  # a rank that has ended without MPI_Finalize ends no other
+    argv = [PROGRAMS[0], "-n", str(point.processes), *places, "-bind-to", "none", ended, *rank.argv]
     given = {**(EMULATED_ENV if here else {}), **interconnect.launch.get("env", {}), **environment}
     env = {
         **os.environ,

@@ -205,7 +205,7 @@ def _draw_spread(
     axes: Axes, rows: pd.DataFrame, column: str, drawing: Drawing, looks: Mapping[str, Look]
 ) -> None:
     first = rows.iloc[0]
-    look = looks[first["interconnect"]]
+    look = style.look_of(looks, first["interconnect"])
     (line,) = axes.plot(
         places(rows["bytes"]),
         rows[column].clip(lower=LEAST_PERCENT),

@@ -186,7 +186,7 @@ def _draw_pairs(
     looks: Mapping[str, Look],
 ) -> None:
     first = rows.iloc[0]
-    look, line = looks[first["interconnect"]], style.line_of(first["kind"])
+    look, line = style.look_of(looks, first["interconnect"]), style.line_of(first["kind"])
     (joined,) = axes.plot(rows["pairs"], rows[quantity], color=look.colour, linestyle=line)
     drawing.mark(joined, first["interconnect"])
     title, unit = QUANTITIES[quantity]
@@ -226,7 +226,7 @@ def availability_figures(table: pd.DataFrame, labels: Labels, looks: Mapping[str
         left, right = figure.subplots(1, 2, sharex=True)
         for _, rows in table.groupby(list(_CURVE), sort=False):
             first = rows.iloc[0]
-            look, line = looks[first["interconnect"]], style.line_of(first["kind"])
+            look, line = style.look_of(looks, first["interconnect"]), style.line_of(first["kind"])
             marks = {"color": look.colour, "linestyle": line, "marker": look.marker, "markersize": 3.2}
             within = rows.assign(availability=rows["availability"].clip(0, 1))
             over = rows[rows["overhead_us"] > 0]

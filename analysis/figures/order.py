@@ -144,7 +144,7 @@ def _draw_case(
     heights = far["deviation_percent"].clip(-limit, limit)
     axes.plot(far["order"], heights, **RING)
     for (interconnect, valid), group in shown.groupby(["interconnect", "valid"], dropna=False):
-        look = style.SERIAL_LOOK if formats.is_missing(interconnect) else looks[interconnect]
+        look = style.look_of(looks, interconnect)
         marks = {
             "color": look.colour,
             "linestyle": "none",

@@ -105,7 +105,7 @@ def _draw_panel(
     axes.tick_params(axis="y", length=0)
     for name, points in rows.groupby("name"):
         owner, height = points["interconnect"].iloc[0], names.index(name)
-        look = style.SERIAL_LOOK if formats.is_missing(owner) else looks[owner]
+        look = style.look_of(looks, owner)
         median = min(points["spread_percent"].median(), limit)
         (line,) = axes.plot(median, height, color=look.colour, marker="|", markersize=9, markeredgewidth=1.4)
         drawing.mark(line, owner)

@@ -74,7 +74,7 @@ def draw_curve(
     if rows.empty:
         return
     first = rows.iloc[0]
-    look, at = looks[first["interconnect"]], places(rows["bytes"])
+    look, at = style.look_of(looks, first["interconnect"]), places(rows["bytes"])
     middle = rows[quantity].to_numpy(float)
     (line,) = axes.plot(at, middle, color=look.colour, linestyle=style.line_of(first["kind"]), linewidth=1.0)
     drawing.mark(line, first["interconnect"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.formats import is_missing
@@ -136,3 +136,8 @@ def line_of(kind: str) -> str | tuple:
 
 
 SERIAL_LOOK = Look(INK, "8")
+
+
+def look_of(looks: Mapping[str, Look], interconnect: object) -> Look:
+    """Give the look of an interconnect, or that of a serial run, which has none."""
+    return SERIAL_LOOK if is_missing(interconnect) else looks[str(interconnect)]

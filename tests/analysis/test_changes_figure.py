@@ -18,7 +18,9 @@ LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
 def drawing():
     before = rows("duct", None, {1: 12.0}) + rows("duct", "slow", {4: 6.0}) + rows("duct", "swift", {4: 6.0})
     after = rows("duct", None, {1: 12.0}) + rows("duct", "slow", {4: 3.0}) + rows("duct", "swift", {4: 6.0})
-    sites = [row | {"site": site} for site, listed in (("before", before), ("after", after)) for row in listed]
+    sites = [
+        row | {"site": site} for site, listed in (("before", before), ("after", after)) for row in listed
+    ]
     settings = Settings(draws=200, compare_sites=(("before", "after"),))
     changes = make_changes(complete_runs(pd.DataFrame(sites)), settings)["changes"]
     (drawing,) = changes_figures(changes, Labels({}), LOOKS)
@@ -27,7 +29,9 @@ def drawing():
 
 def dots(drawing):
     (axes,) = drawing.figure.axes
-    return {round(line.get_ydata()[0]): line for line in axes.lines if line.get_marker() not in ("None", "", None)}
+    return {
+        round(line.get_ydata()[0]): line for line in axes.lines if line.get_marker() not in ("None", "", None)
+    }
 
 
 def test_an_interconnect_looks_as_in_every_other_figure(drawing):

@@ -43,7 +43,7 @@ def test_ranks_of_one_machine_are_started_by_the_wrapper_that_pins_them(tmp_path
     )
     folders = [str(tmp_path / "placement"), str(tmp_path / "messages")]
     assert launch.argv == [
-        *("mpiexec.hydra", "-n", "2", "-bind-to", "none"),
+        *("mpiexec.hydra", "-n", "2", "-bind-to", "none", "-disable-auto-cleanup"),
         *(str(PROGRAMS / "rank"), *folders, "1", "1", "solve", "-fast"),
     ]
     assert (launch.env["A"], launch.env["MPI4PY_MPIABI"], launch.env["TMPDIR"]) == (

@@ -104,10 +104,10 @@ def traffic_rows(name):
 def network_study():
     """A study of benchmarks alone, with published curves and figures, traffic and route load."""
     points = [(case, name, count) for case, count in CASES.items() for name in RATES]
-    points += [("transpose", name, 64) for name in RATES]
+    points += [("transpose", name, 64) for name in RATES] + [("allreduce", None, 1)]
     runs = pd.DataFrame(
         [
-            {"study": "net", "case": case, "application": "mpi4py", "interconnect": name, "kind": KINDS[name],
+            {"study": "net", "case": case, "application": "mpi4py", "interconnect": name, "kind": KINDS.get(name, "measured"),
              "nodes": 1, "processes": count, "cores": 2, "oversubscription": max(count // 2, 1), "block": block,
              "repetition": block, "attempt": 1, "seconds": 1e-5, "valid": True, "reason": None, "noise": 0.1,
              "started": f"2026-01-01T0{block}:00:{place:02d}+00:00", "record": f"{place}-{block}.json"}
@@ -117,7 +117,7 @@ def network_study():
     )  # fmt: skip
     runs = complete_runs(runs)
     details = [
-        {"rows": traffic_rows(one["interconnect"]) if one["case"] == "transpose" else told_by(one["case"], one["interconnect"])}
+        {"rows": traffic_rows(one["interconnect"]) if one["case"] == "transpose" else told_by(one["case"], "shared_memory" if one["processes"] == 1 else one["interconnect"])}
         for one in runs.to_dict("records")
     ]  # fmt: skip
     _, tables, facts = make_study(make_runs(blocks=1, cases=("elbow",)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -139,9 +140,12 @@ class SmallSlurm:
         self._until(lambda: self._is_up(node), node.name)
 
     def switch_off(self, node: Node) -> None:
-        """End everything that runs on a node at once, as without power."""
+        """End everything that runs on a node at once, as without power; its temporary files are gone too."""
         end_all(lambda: occupants([node.net]))
         self._daemons.pop(node.name).wait(timeout=10)
+        for kind in ("spool", "tmp"):
+            for left in (self.folder / f"{kind}-{node.name}").glob("pmix*"):
+                shutil.rmtree(left)
 
     def _is_up(self, node: Node) -> bool:
         shown = self.run("sinfo", "--noheader", "--nodes", node.name, "--format", "%T").stdout.split()

@@ -56,7 +56,7 @@ def test_an_interrupted_run_is_an_attempt_that_does_not_count(slurm, tmp_path, m
     assert first["cluster"]["state"] in states, said
     assert (first["cluster"]["job"], first["cluster"]["nodes"]) == (job, "emulated-node[1-2]")
     assert first["interrupted"] and not first["valid"] and first["seconds"] is None
-    assert (second["attempt"], second["valid"], second["seconds"]) == (2, True, 0.25)
+    assert (second["attempt"], second["reason"], second["seconds"]) == (2, None, 0.25)
     assert f"job {job}" in first["reason"]
 
 
