@@ -144,7 +144,7 @@ class SmallSlurm:
         end_all(lambda: occupants([node.net]))
         self._daemons.pop(node.name).wait(timeout=10)
         for kind in ("spool", "tmp"):
-            for left in (self.folder / f"{kind}-{node.name}").glob("pmix*"):
+            for left in (self.folder / f"{kind}-{node.name}").glob("*pmix*"):
                 shutil.rmtree(left)
 
     def _is_up(self, node: Node) -> bool:
