@@ -1,15 +1,15 @@
 # Nodeworth: how many nodes is your interconnect worth?
 #   snakemake [--configfile config/studies/smoke.yaml]
 
-import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
 
 from workflows.allocation import tell_stopped
+from workflows.announce import announce, tell_done
 from workflows.jobs import check_requests
 from workflows.machine import hold_study
-from workflows.plan import announce, make_plan, one_line_errors, source_digest
+from workflows.plan import make_plan, one_line_errors, source_digest
 
 min_version("9.12")
 
@@ -51,7 +51,7 @@ onstart:
 
 
 onsuccess:
-    print(f"done: report and proposal in {plan.results}", file=sys.stderr)
+    tell_done(plan)
 
 
 onerror:

@@ -15,11 +15,11 @@ from typing import Any
 from workflows import cases, interconnects
 from workflows.applications import application
 from workflows.cluster import Cluster, check_cluster, placed, read_cluster, unavailable_on
-from workflows.design import Cost, LeftOut, Repetition, duration, excluded, expected_cost, points, repetitions
+from workflows.design import Cost, LeftOut, Repetition, excluded, expected_cost, points, repetitions
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.emulation import EmulationError
 from workflows.mpi import other_library
-from workflows.records import record_files, record_path, recorded_block, request_file, simulated_folder
+from workflows.records import record_files, recorded_block, request_file, simulated_folder
 from workflows.request import request_facts
 from workflows.study import Study, check_baselines, check_exclude, check_sizes, read_study
 
@@ -195,34 +195,6 @@ class Plan:
     def _interconnect_digests(self) -> dict[str | None, str]:
         return {name: interconnects.digest(one) for name, one in self.interconnects.items()}
 
-    def announcement(self) -> str:
-        """What is about to come, one line, and one for everything that is left out."""
-        cost, study = self.cost, self.study
-        if not study.cases:
-            return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
-        recorded = sum(record_path(self.results, one, 1).exists() for one in self.repetitions)
-        least = f"{study.blocks} blocks, {cost.runs} runs, {_told(cost)}"
-        if study.until:
-            most = self.highest_cost
-            least = (
-                f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_told(most)}"
-            )
-        lines = [
-            f"{study.name}: {len(self.points)} points, {least} in all; {recorded} recorded in {self.results}"
-        ]
-        if self.simulated:
-            traces = len(self.traces())
-            lines.append(f"simulated: {len(self.simulated)} points, replayed from {traces} traces")
-        if self.own_cases:
-            lines.append(f"sizes at scale {study.scale:g}: {', '.join(map(self._told_size, study.cases))}")
-        used = {point.interconnect for point in self.points}
-        if emulated := [name for name, one in self.interconnects.items() if one.emulate and name in used]:
-            lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
-        return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in self.left_out)])
-
-    def _told_size(self, series: str) -> str:
-        return f"{self.study.case_at(series, self.study.processes[0])} of {self.own_cases[series].size}"
-
 
 def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     """Read a study with its cases and interconnects.
@@ -343,41 +315,6 @@ def _highest_block(study: Study) -> int:
     """Highest block of which something is recorded, as far as the study may go; 0 without any."""
     numbers = (recorded_block(path) for path in record_files(Path("results") / study.name))
     return min(max(numbers, default=0), study.until.max_blocks)
-
-
-def _told(cost: Cost) -> str:
-    return f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours"
-
-
-def check_cost(plan: Plan) -> None:
-    """Refuse a study that is expected to take more than it allows itself.
-
-    Raises
-    ------
-    InputError
-    """
-    allowed = plan.study.limits.core_hours
-    if plan.cost.core_hours > allowed:
-        raise InputError(
-            f"{plan.study.file}: limits.core_hours: {allowed:g} is too little: {plan.cost.runs} runs will "
-            f"take about {plan.cost.core_hours:.2g} core hours; raise it, or ask for less"
-        )
-
-
-def announce(plan: Plan) -> None:
-    """Say what is about to come, once that is found possible: its cost, and the files that it imports.
-
-    Raises
-    ------
-    InputError
-        See `check_cost` and `workflows.imports.check_imports`.
-    """
-    check_cost(plan)
-    if plan.study.imports:
-        from workflows.imports import check_imports  # here: it takes seconds that other studies can spare
-
-        check_imports(plan.study)
-    print(plan.announcement(), file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from workflows.announce import announcement
 from workflows.collect import simulated_table
 from workflows.domain import InputError
 from workflows.plan import ROOT, make_plan
@@ -45,7 +46,7 @@ def test_a_study_of_simulated_interconnects_measures_nothing():
     assert len(plan.traces()) == 5 and plan.prepared() == []
     nodes = {point.processes: point.nodes for point in plan.simulated}
     assert nodes == {1: 1, 2: 1, 4: 2, 8: 4, 16: 8}
-    assert "simulated: 13 points, replayed from 5 traces" in plan.announcement()
+    assert "simulated: 13 points, replayed from 5 traces" in announcement(plan)
 
 
 def test_measured_interconnects_beside_simulated_ones_have_a_serial_run_of_their_own():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from workflows.announce import announcement
 from workflows.domain import InputError
 from workflows.imports import check_imports, check_references, read_imports
 from workflows.plan import make_plan
@@ -42,7 +43,7 @@ def test_a_folder_without_logs(tmp_path):
 def test_imports_alone_are_announced_as_such(tmp_path):
     file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER}\nduct,ib,2,1\n")
     plan = make_plan(file)
-    assert plan.announcement() == "theirs: nothing is run; imported files: 1"
+    assert announcement(plan) == "theirs: nothing is run; imported files: 1"
 
 
 def test_without_a_point_a_target_costs_nothing(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workflows.announce import announcement
 from workflows.cases import load_case, size_at_scale
 from workflows.domain import InputError
 from workflows.plan import make_plan
@@ -71,7 +72,7 @@ def test_a_larger_scale_never_gives_a_smaller_size(scale):
 def test_the_plan_runs_the_chosen_sizes_and_says_so(plan_of):
     plan = plan_of(f"{STUDY}scale: 0.1\n")
     assert {point.case for point in plan.points} == {"elbow_segregated-4k", "sedan-366k"}
-    assert "sizes at scale 0.1: elbow_segregated-4k of 32k, sedan-366k of 3600k" in plan.announcement()
+    assert "sizes at scale 0.1: elbow_segregated-4k of 32k, sedan-366k of 3600k" in announcement(plan)
     assert plan.study.series("sedan-366k") == "sedan"
 
 

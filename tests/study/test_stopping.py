@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from workflows.announce import announcement, check_cost
 from workflows.collect import runs_table
 from workflows.domain import InputError
 from workflows.facts import stopping
 from workflows.measure import measure_study
-from workflows.plan import ROOT, check_cost, make_plan
+from workflows.plan import ROOT, make_plan
 from workflows.prepare import prepare, reference_answer
 from workflows.records import record_files, recorded_block
 from workflows.stopping import core_hours, judge
@@ -133,8 +134,8 @@ def test_what_a_reached_target_and_a_spent_budget_end(study_folder):
 def test_the_estimate_has_two_ends(study_folder):
     plan = plan_of(study_folder, width=5)
     assert (plan.cost.runs, plan.highest_cost.runs) == (4, 6)
-    assert "at least 2 blocks, 4 runs, about" in plan.announcement()
-    assert ", at most 3 blocks, 6 runs, about" in plan.announcement()
+    assert "at least 2 blocks, 4 runs, about" in announcement(plan)
+    assert ", at most 3 blocks, 6 runs, about" in announcement(plan)
     with pytest.raises(InputError, match=r"limits\.core_hours: 1e-09 is too little: 4 runs"):
         check_cost(plan_of(study_folder, width=5, hours=1e-9))
 

@@ -1,0 +1,80 @@
+"""What a study is about to do, said and checked before anything runs."""
+
+from __future__ import annotations
+
+import sys
+
+from workflows.design import Cost, duration
+from workflows.domain import InputError
+from workflows.plan import Plan
+from workflows.records import record_path
+
+
+def check_cost(plan: Plan) -> None:
+    """Refuse a study that is expected to take more than it allows itself.
+
+    Raises
+    ------
+    InputError
+    """
+    allowed = plan.study.limits.core_hours
+    if plan.cost.core_hours > allowed:
+        raise InputError(
+            f"{plan.study.file}: limits.core_hours: {allowed:g} is too little: {plan.cost.runs} runs will "
+            f"take about {plan.cost.core_hours:.2g} core hours; raise it, or ask for less"
+        )
+
+
+def announce(plan: Plan) -> None:
+    """Say what is about to come, once that is found possible: its cost, and the files that it imports.
+
+    Raises
+    ------
+    InputError
+        See `check_cost` and `workflows.imports.check_imports`.
+    """
+    check_cost(plan)
+    if plan.study.imports:
+        from workflows.imports import check_imports  # here: it takes seconds that other studies can spare
+
+        check_imports(plan.study)
+    print(announcement(plan), file=sys.stderr)
+
+
+def announcement(plan: Plan) -> str:
+    """What is about to come, one line, and one for everything that is left out."""
+    cost, study = plan.cost, plan.study
+    if not study.cases:
+        return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
+    recorded = sum(record_path(plan.results, one, 1).exists() for one in plan.repetitions)
+    least = f"{study.blocks} blocks, {cost.runs} runs, {_told(cost)}"
+    if study.until:
+        most = plan.highest_cost
+        least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_told(most)}"
+    lines = [
+        f"{study.name}: {len(plan.points)} points, {least} in all; {recorded} recorded in {plan.results}"
+    ]
+    if plan.simulated:
+        traces = len(plan.traces())
+        lines.append(f"simulated: {len(plan.simulated)} points, replayed from {traces} traces")
+    if plan.own_cases:
+        lines.append(
+            f"sizes at scale {study.scale:g}: {', '.join(_told_size(plan, series) for series in study.cases)}"
+        )
+    used = {point.interconnect for point in plan.points}
+    if emulated := [name for name, one in plan.interconnects.items() if one.emulate and name in used]:
+        lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
+    return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in plan.left_out)])
+
+
+def tell_done(plan: Plan) -> None:
+    """Say where the results of a study are."""
+    print(f"done: report and proposal in {plan.results}", file=sys.stderr)
+
+
+def _told(cost: Cost) -> str:
+    return f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours"
+
+
+def _told_size(plan: Plan, series: str) -> str:
+    return f"{plan.study.case_at(series, plan.study.processes[0])} of {plan.own_cases[series].size}"
