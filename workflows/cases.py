@@ -51,6 +51,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         answer=_answer(document.get("answer"), sizes[size]),
         serial_seconds=sizes[size]["serial_seconds"],
         divisible=document.get("divisible"),
+        fewest_processes=document.get("fewest_processes", 1),
         description=document["description"],
         stands_for=document["stands_for"],
         published_case=sizes[size].get("published_case"),

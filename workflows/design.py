@@ -71,7 +71,11 @@ def points(
         if name not in cases:
             continue
         if processes == 1:
-            found.append(Point(name, None, 1, 1, nodes=1, cores=1))
+            serial = Point(name, None, 1, 1, nodes=1, cores=1)
+            if reason := _too_few(serial, cases[name]):
+                refused.setdefault(reason, []).append(serial)
+            else:
+                found.append(serial)
             continue
         usable = [interconnects[one] for one in study.interconnects if one in interconnects]
         placements = study.processes_per_node or (None,)
@@ -115,6 +119,12 @@ def _point(case: Case, interconnect: Interconnect, processes: int, level: int, p
     return Point(case.name, interconnect.name, processes, level, nodes, cores, per_node, servers)
 
 
+def _too_few(point: Point, case: Case) -> str | None:
+    if point.processes < case.fewest_processes:
+        return f"the case needs {case.fewest_processes} processes or more"
+    return None
+
+
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
     each, level = 1 + point.servers_per_process, point.oversubscription
@@ -135,6 +145,8 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
         return "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
     if point.cores > have:
         return f"needs more cores than there are ({have})"
+    if reason := _too_few(point, case):
+        return reason
     if case.divisible is not None and case.divisible % point.processes:
         return f"the decomposition of {case.name} needs a count that divides {case.divisible}"
     if point.processes_per_node is not None:

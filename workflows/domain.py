@@ -86,6 +86,8 @@ class Case:
         Rough time of one serial run here, for planning only.
     divisible : int or None
         Process counts must divide this number; None where any count will do.
+    fewest_processes : int
+        The smallest process count that it can run on.
     description, stands_for : str
         What it computes, and which case of a known study it stands for.
     published_case : str or None
@@ -106,6 +108,7 @@ class Case:
     answer: Answer | None
     serial_seconds: float
     divisible: int | None = None
+    fewest_processes: int = 1
     description: str = ""
     stands_for: str = ""
     published_case: str | None = None

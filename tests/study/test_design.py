@@ -82,6 +82,14 @@ def test_a_decomposition_that_does_not_divide_is_left_out_and_said():
     }
 
 
+def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
+    found, left_out = points(study(processes=(1, 2, 4)), {"duct": case(fewest_processes=4)}, BOTH)
+    assert {point.processes for point in found} == {4}
+    (entry,) = (one for one in left_out if one.reason == "the case needs 4 processes or more")
+    assert "1 processes at oversubscription 1 over serial" in entry.what
+    assert "2 processes at oversubscription 1 over shared_memory, gigabit" in entry.what
+
+
 def test_an_odd_count_has_no_level_two():
     found, left_out = points(study(processes=(3,), oversubscription=(2,)), {"duct": case()}, BOTH)
     assert found == []

@@ -165,3 +165,10 @@ def test_what_cannot_be_is_told_in_one_line(make, message):
     with pytest.raises(InputError) as told:
         make()
     assert message in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["bit_reversal", "butterfly", "shuffle", "transpose"])
+def test_an_address_of_one_bit_has_nothing_to_swap(name):
+    with pytest.raises(InputError, match=f"^processes: 2: too few, {name} would send nothing$"):
+        jobs_of(Pattern(name), 2)
+    assert jobs_of(Pattern(name), 4)

@@ -98,6 +98,13 @@ def jobs_of(pattern: Pattern, processes: int) -> tuple[Job, ...]:
     """
     if processes < 2:
         raise InputError(f"processes: {processes}: a pattern of traffic needs 2 or more")
+    jobs = _jobs(pattern, processes)
+    if not all(len(job.clients) for job in jobs):
+        raise InputError(f"processes: {processes}: too few, {pattern.name} would send nothing")
+    return jobs
+
+
+def _jobs(pattern: Pattern, processes: int) -> tuple[Job, ...]:
     everyone = np.arange(processes)
     match pattern.name:
         case "uniform":
