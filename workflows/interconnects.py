@@ -12,7 +12,6 @@ from workflows.domain import InputError, Interconnect
 from workflows.emulation import ETHERNET_HEADER_BYTES, EmulationError, emulated_nodes, usable_cores
 from workflows.inputs import check, choose, defaults, read_yaml
 from workflows.launch import EMULATED_MCA
-from workflows.simulation.model import check_section
 from workflows.simulation.replayer import cannot_replay
 
 
@@ -104,6 +103,8 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
         if key in data and kind not in kinds:
             return f"{key}: does not belong here, since kind is {kind}"
     if kind == "simulated":
+        from workflows.simulation.model import check_section  # here: it takes seconds that others can spare
+
         return check_section(data["simulate"])
     library, mca = data["launch"]["mpi"], data["launch"].get("mca")
     if (mca is None) == (library == "openmpi"):
