@@ -144,4 +144,5 @@ def test_a_server_that_dies_ends_the_run_with_the_reason(measure, tmp_path):
     (folder / "data_servers.py").write_text(DYING)
     done = measure(replace(case("data_servers-smoke-yielding"), folder=folder), 1, 1)
     assert not done.execution.timed_out
-    assert done.problem.startswith("exit status ") and "signal 9" in done.problem
+    # mpirun of Open MPI 4.1.4 itself dies now and then when one of its ranks does.
+    assert "signal 9" in done.problem or done.problem.startswith("ended by SIG")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from small_slurm import ROOT, SmallSlurm
 
-SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
+SNAKEMAKE = [sys.executable, str(Path(__file__).with_name("asking_snakemake.py"))]
 FAULTY = f"""
 name: faulty
 cases_folder: {ROOT / "tests/cases"}
@@ -41,8 +41,7 @@ class ClusterFolder:
     def command(self, *options: str, target: str = "results/faulty/runs.csv") -> list[str]:
         where = ["--directory", str(self.folder), "--snakefile", str(ROOT / "Snakefile")]
         where += ["--configfile", str(self.study), "--config", f"cluster={self.site}"]
-        quick = ["--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"]
-        argv = [SNAKEMAKE, "--profile", "cluster", *where, *quick, *options, "--", target]
+        argv = [*SNAKEMAKE, "--profile", "cluster", *where, *options, "--", target]
         return self.slurm.on_head(argv)
 
     def start(self, *options: str, **more: str) -> subprocess.Popen:
