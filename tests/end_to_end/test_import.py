@@ -18,7 +18,7 @@ def test_the_published_gamess_table(study_folder):
     assert list(runs)[:4] == ["study", "case", "application", "interconnect"]
     assert (runs["kind"] == "published").all() and len(runs) == 28
     told = json.loads((results / "facts.json").read_text())["runs"]
-    assert told == {"planned": 28, "recorded": 28, "imported": 28, "invalid": 0}
+    assert told == {"planned": 28, "recorded": 28, "simulated": 0, "imported": 28, "invalid": 0}
     scaling = pd.read_csv(results / "tables/scaling.csv")
     assert set(scaling["reference_seconds"]) == {5823}
     assert scaling[["speedup_low", "speedup_high"]].isna().all(axis=None)

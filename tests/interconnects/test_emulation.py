@@ -108,7 +108,7 @@ def best_rate(run, name: str, enough: float, attempts: int = 5) -> float:
 def test_emulated_links_carry_the_rates_that_they_name(run):
     gigabit = best_rate(run, "emulated_gigabit", enough=100)
     ten_gigabit = best_rate(run, "emulated_ten_gigabit", enough=7 * gigabit)
-    assert 100 < gigabit < 122
+    assert 90 < gigabit < 122
     assert 7 * gigabit < ten_gigabit < 1300
 
 

@@ -145,7 +145,7 @@ class SmallSlurm:
         self._daemons.pop(node.name).wait(timeout=10)
         for kind in ("spool", "tmp"):
             for left in (self.folder / f"{kind}-{node.name}").glob("*pmix*"):
-                shutil.rmtree(left)
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def _is_up(self, node: Node) -> bool:
         shown = self.run("sinfo", "--noheader", "--nodes", node.name, "--format", "%T").stdout.split()

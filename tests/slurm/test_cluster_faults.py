@@ -15,10 +15,6 @@ def requeued(slurm, job):
     slurm.ask("scontrol", "requeue", job)
 
 
-def timed_out(slurm, job):
-    slurm.ask("scontrol", "update", f"jobid={job}", "EndTime=now")
-
-
 def without_node(slurm, _job):
     node = slurm.nodes[1]
     slurm.switch_off(node)
@@ -46,7 +42,6 @@ def disturbed(slurm, tmp_path, misfortune):
     ("misfortune", "states"),
     [
         (cancelled, {"CANCELLED"}),
-        (timed_out, {"TIMEOUT"}),
         (requeued, {"REQUEUED"}),
         (without_node, {"REQUEUED", "NODE_FAIL"}),
     ],
