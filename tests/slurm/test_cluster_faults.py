@@ -4,7 +4,7 @@ import psutil
 import pytest
 from cluster_folders import ClusterFolder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 
 def cancelled(slurm, job):
