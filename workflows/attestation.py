@@ -149,13 +149,14 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     -------
     str or None
         One line with what was measured and what is attested. None also for two ranks that take turns on one
-        core: their latency is the scheduler's.
+        core, whose latency is the scheduler's, and for two on one node of an interconnect between nodes.
     """
     if probe is None or interconnect is None or not interconnect.attest:
         return None
     if probe["problem"]:
         return f"the probe of {interconnect.name} did not succeed: {probe['problem']}"
-    if probe["hosts"][0] == probe["hosts"][1] and probe["cores"][0] == probe["cores"][1]:
+    one_host, one_core = (probe[place][0] == probe[place][1] for place in ("hosts", "cores"))
+    if one_host and (one_core or interconnect.joins_nodes):
         return None
     ranges = interconnect.attest
     if all(low <= probe[quantity] <= high for quantity, (low, high) in ranges.items()):

@@ -166,6 +166,11 @@ class Interconnect:
     attest: dict[str, list[float]] | None = None
     factors: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def joins_nodes(self) -> bool:
+        """Whether it is between nodes, so that messages inside one of them are not its own."""
+        return self.place == "cluster" or self.nodes > 1
+
 
 @dataclass(frozen=True)
 class Point:

@@ -92,8 +92,16 @@ def test_a_probe_that_failed_attests_nothing():
 
 
 def test_ranks_that_take_turns_on_one_core_are_not_judged():
-    assert contradiction(found(900, 5, "a:0 a:0"), TEN) is None
-    assert contradiction(found(900, 5, "a:0 a:1"), TEN) is not None
+    inside = replace(TEN, nodes=1)
+    assert contradiction(found(900, 5, "a:0 a:0"), inside) is None
+    assert contradiction(found(900, 5, "a:0 a:1"), inside) is not None
+
+
+def test_ranks_packed_on_one_node_say_nothing_of_an_interconnect_between_nodes():
+    fast = found(0.3, 15000, "a:0 a:1")
+    assert contradiction(fast, TEN) is None
+    assert contradiction(fast, replace(TEN, nodes=1, place="cluster")) is None
+    assert contradiction(fast, replace(TEN, nodes=1)) is not None
 
 
 def test_without_a_probe_or_without_ranges_nothing_is_judged():

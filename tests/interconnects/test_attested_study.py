@@ -57,14 +57,14 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
     assert (record["valid"], record["problem"]) == (False, None)
     assert re.fullmatch(
         rf"the probe between ranks 0 and 1 contradicts {NAME}: latency \S+ µs \(attested 2.5 to 100\), "
-        r"bandwidth \S+ MB/s \(attested 130 to 1300\)",
+        r"bandwidth \S+ MB/s \(attested 160 to 1300\)",
         record["reason"],
     )
     assert record["probe"]["hosts"] == ["emulated-node1", "emulated-node2"]
-    assert record["probe"]["bandwidth_MBps"] < 125
+    assert record["probe"]["bandwidth_MBps"] < 140
     assert judged(wrong) == (False, record["reason"])
 
-    right = changed(wrong, attest={"bandwidth_MBps": [1, 125]})
+    right = changed(wrong, attest={"bandwidth_MBps": [1, 140]})
     assert judged(right)[0]  # by the file as it is now
 
     path = record_path(wrong.results, repetition, 1)
