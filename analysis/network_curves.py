@@ -120,14 +120,14 @@ def read_details(runs: pd.DataFrame, folder: str | Path) -> tuple[pd.DataFrame, 
     """
     ours = runs[(runs["application"] == "mpi4py") & runs["valid"] & runs["record"].notna()]
     told = [
-        _details(Path(folder), name, started)
+        record_details(Path(folder), name, started)
         for name, started in zip(ours["record"], ours["started"], strict=True)
     ]
     there = [one is not None for one in told]
     return ours[there], [one for one in told if one is not None]
 
 
-def _details(folder: Path, name: str, started: str) -> Mapping[str, Any] | None:
+def record_details(folder: Path, name: str, started: str) -> Mapping[str, Any] | None:
     """What the program of a run told; None where its record is not there, or one of another run is."""
     path = next((path for path in (folder / name, Path(name)) if path.is_file()), None)
     if path is None:

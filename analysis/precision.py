@@ -41,8 +41,10 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row a comparison. `reached` is false and `blocks_wanted` empty where there is no interval.
+        One row a comparison, none of simulated times, which have bands. `reached` is false and
+        `blocks_wanted` empty where there is no interval.
     """
+    improvement = improvement[~improvement["kind"].str.contains("simulated")]  # a band does not narrow
     half_width = (improvement["improvement_high"] - improvement["improvement_low"]) / 2
     blocks = improvement["blocks"].astype(float)
     wanted = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)

@@ -15,8 +15,10 @@ from analysis.network_tables import NETWORK_TABLES
 from analysis.precision import PRECISION
 from analysis.quality import QUALITY
 from analysis.schemas import TABLES, validated
+from analysis.simulated_tables import SIMULATED_TABLES
 from analysis.time_parts import PARTS
 from analysis.traffic import TRAFFIC_TABLES
+from analysis.validation import VALIDATION
 
 REQUIRED = tuple(TABLES)
 """Tables that every study has; each of the others is there if it applies."""
@@ -32,6 +34,8 @@ ALL_TABLES = {
     **NETWORK_TABLES,
     **CONGESTION_TABLES,
     **TRAFFIC_TABLES,
+    **SIMULATED_TABLES,
+    **VALIDATION,
 }
 """Schema of each table by its name, which is that of its file."""
 

@@ -80,18 +80,24 @@ def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def at_extremes(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of each case at its smallest and its largest process count, at its lowest oversubscription.
+    """Rows of each case at its smallest and its largest process count.
+
+    Each at its lowest oversubscription: that of the larger counts is another one where data servers run
+    beside each process, and the serial run has none. The largest count is the one of that level.
 
     Parameters
     ----------
     table : DataFrame
         With ``case, oversubscription, processes``.
     """
-    lowest = table.groupby("case")["oversubscription"].transform("min")
-    table = table[table["oversubscription"] == lowest]
-    counts = table.groupby("case")["processes"]
-    ends = (table["processes"] == counts.transform("min")) | (table["processes"] == counts.transform("max"))
-    return table[ends]
+    smallest = _of_case(table, "processes", "min")
+    few, more = (_of_case(part, "oversubscription", "min") for part in (smallest, table.drop(smallest.index)))
+    return pd.concat([few, _of_case(more, "processes", "max")]).sort_index()
+
+
+def _of_case(table: pd.DataFrame, column: str, which: str) -> pd.DataFrame:
+    """Rows with the least or the largest value of their case."""
+    return table[table[column] == table.groupby("case")[column].transform(which)]
 
 
 def _parts(valid: pd.DataFrame) -> pd.DataFrame:

@@ -25,14 +25,20 @@ from workflows.domain import InputError
 from workflows.launch_cluster import JobNode
 from workflows.plan import Plan
 from workflows.records import Record, write_record
+from workflows.schedulers import SCHEDULERS
 
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
 MARGIN_SECONDS = 20.0  # between the end of the last run and that of the walltime
+JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
 NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
 
 
 class OutOfTimeError(InputError):
     """A job that ends before the next run would; what is recorded is kept."""
+
+
+class JobEndedError(InputError):
+    """A job that was over before a run of it; what was noted of the run is for whoever comes next."""
 
 
 @dataclass
@@ -44,9 +50,11 @@ class Allocation:
     job : slurm.Job
     nodes : tuple of JobNode
     exclusive : bool
-        Whether nobody else may be on its nodes.
+        Whether nobody else may be on its nodes; only Slurm is asked.
     notes : Path
         File of what is under way.
+    scratch : Path
+        Folder of its runs' files, which all nodes see.
     made : int
         Runs made in it until now.
     """
@@ -55,6 +63,7 @@ class Allocation:
     nodes: tuple[JobNode, ...]
     exclusive: bool
     notes: Path
+    scratch: Path
     made: int = 0
     _looked: float = -NEIGHBOURS_SECONDS
     _seen: str | None = None
@@ -74,6 +83,25 @@ class Allocation:
                 f"job {self.job.number} ends in {max(left, 0):.0f} s, before the next run would; what is "
                 "recorded is kept, and the next job goes on from there"
             )
+
+    def check_failed(self, errors: str) -> None:
+        """See whether a run failed by itself, and not because of the job that it was in.
+
+        Parameters
+        ----------
+        errors : str
+            Its standard error.
+
+        Raises
+        ------
+        JobEndedError
+            If the job is being ended or was put back into the queue, or if Slurm did not start the run.
+        """
+        now = SCHEDULERS[self.nodes[0].scheduler].job(self.job.number)
+        if now.is_over or now.restarts != self.job.restarts:
+            raise JobEndedError(f"job {self.job.number} ends ({now.state}) while a run is under way")
+        if refused := slurm.not_started(errors):
+            raise JobEndedError(f"job {self.job.number}: a run was not started: {refused}")
 
     def neighbour(self) -> str | None:
         """Say in one line who else is on nodes that were to be exclusive."""
@@ -104,6 +132,7 @@ class Allocation:
             "planned": planned,
             "job": self.job.number,
             "restarts": self.job.restarts,
+            "scratch": str(self.scratch),
         }
         draft = self.notes.with_suffix(".draft")
         draft.write_text(json.dumps(note))
@@ -118,32 +147,42 @@ def notes_file(plan: Plan, part: str | None) -> Path:
     return plan.results / "measured" / f"{part or 'allocation'}.running.json"
 
 
-def this_allocation(plan: Plan, part: str | None) -> Allocation:
+@contextlib.contextmanager
+def this_allocation(plan: Plan, part: str | None) -> Iterator[Allocation]:
     """Give the job that this process is in, and let runs put their files where all its nodes see them.
+
+    The folder of these files is gone afterwards; what a killed job leaves of it, `settle` removes.
 
     Raises
     ------
     InputError
         Outside of a job.
     """
-    cluster, job = plan.cluster, slurm.this_job()
+    cluster = plan.cluster
+    scheduler = SCHEDULERS[cluster.scheduler]
+    job = scheduler.this_job()
     if job is None or job.node_list is None:
         raise InputError(
             f"{cluster.file}: runs are made in jobs of the cluster: snakemake --profile cluster, or sbatch "
             "cluster/allocation.sh"
         )
-    scratch = (
-        Path(cluster.scratch or plan.results / "scratch").absolute() / f"{plan.study.name}-{part or 'all'}"
-    )
-    shutil.rmtree(scratch, ignore_errors=True)  # of an earlier job for the same, which is over
-    scratch.mkdir(parents=True)
+    name = f"{plan.study.name}-{part or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
+    scratch = Path(cluster.scratch or plan.results / "scratch").absolute() / name
+    scratch.mkdir(parents=True, exist_ok=True)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
-    nodes = tuple(JobNode(host, cluster.launcher, cluster.mpi_plugin) for host in slurm.hosts(job.node_list))
-    return Allocation(job, nodes, cluster.exclusive, notes_file(plan, part))
+    nodes = tuple(
+        JobNode(host, cluster.launcher, cluster.mpi_plugin, cluster.scheduler)
+        for host in scheduler.hosts(job.node_list)
+    )
+    exclusive = cluster.exclusive and cluster.scheduler == "slurm"
+    try:
+        yield Allocation(job, nodes, exclusive, notes_file(plan, part), scratch)
+    finally:
+        shutil.rmtree(scratch)
 
 
 def settle(plan: Plan, own: Path | None = None) -> list[str]:
-    """Write records of the runs that ended with their jobs.
+    """Write records of the runs that ended with their jobs, and remove the files of these runs.
 
     Parameters
     ----------
@@ -162,28 +201,50 @@ def settle(plan: Plan, own: Path | None = None) -> list[str]:
             note = json.loads(notes.read_text())
             path = Path(note["record"])
             if not path.exists():
-                job = slurm.job(note["job"])
+                job = SCHEDULERS[plan.cluster.scheduler].job(note["job"])
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
                     continue  # it is still at it
                 record = interrupted(note["planned"], job, note["restarts"])
                 write_record(path, record)
                 told.append(f"{path.relative_to(plan.results / 'records')}: {record['problem']}")
+                shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
             notes.unlink()
     return told
 
 
-def said_by_jobs(logs: Path, since: float) -> list[str]:
+def pass_on(plan: Plan, told: list[str]) -> None:
+    """Keep lines that a job has to tell for the Snakemake that submitted it: see `interruptions`."""
+    if told:
+        with _passed_on(plan).open("a") as file:
+            file.write("".join(f"{line}\n" for line in told))
+
+
+def interruptions(plan: Plan) -> list[str]:
+    """One line for each run that ended with its job, settled by jobs or now; each is given once."""
+    told, file = settle(plan), _passed_on(plan)
+    if file.exists():
+        told = [*file.read_text().splitlines(), *told]
+        file.unlink()
+    return told
+
+
+def _passed_on(plan: Plan) -> Path:
+    return plan.results / "measured" / "interrupted.txt"
+
+
+def said_by_jobs(folder: Path, since: float) -> list[str]:
     """Lines of ours in the logs of jobs that failed after a time (seconds since 1970), each once."""
-    recent = (log for log in sorted(logs.rglob("*.log")) if log.stat().st_mtime >= since)
+    logs = sorted(log for name in JOB_LOGS for log in (folder / name).rglob("*.log"))
+    recent = (log for log in logs if log.stat().st_mtime >= since)
     lines = (line for log in recent for line in log.read_text(errors="replace").splitlines())
     return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
 
 
 def tell_stopped(plan: Plan) -> None:
     """Say on standard error that a study has stopped, and on a cluster what became of runs under way."""
-    for told in settle(plan) if plan.cluster else ():
+    for told in interruptions(plan) if plan.cluster else ():
         print(f"nodeworth: {told}", file=sys.stderr)
-    for told in said_by_jobs(Path(".snakemake/slurm_logs"), psutil.Process().create_time()):
+    for told in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
         print(told, file=sys.stderr)
     print("stopped; what is recorded is kept, and the same command goes on from there", file=sys.stderr)
 
@@ -193,7 +254,7 @@ def interrupted(planned: Record, job: slurm.Job, restarts: int) -> Record:
     if job.restarts > restarts:
         ended = f"was put back into the queue (restart {restarts + 1})"
     elif job.state == "unknown":
-        ended = "ended; Slurm does not know any more how"
+        ended = "ended; it is not known any more how"
     else:
         ended = f"ended as {job.state}"
     problem = f"job {job.number} {ended} on {planned['cluster']['nodes']}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from workflows.design import Cost, duration
+from workflows.design import Cost, duration, expected_simulation
 from workflows.domain import InputError
 from workflows.plan import Plan
 from workflows.records import record_path
+from workflows.traffic.cases import is_pattern
 
 
 def check_cost(plan: Plan) -> None:
@@ -55,8 +56,13 @@ def announcement(plan: Plan) -> str:
         f"{study.name}: {len(plan.points)} points, {least} in all; {recorded} recorded in {plan.results}"
     ]
     if plan.simulated:
-        traces = len(plan.traces())
-        lines.append(f"simulated: {len(plan.simulated)} points, replayed from {traces} traces")
+        traced = [point for point in plan.simulated if not is_pattern(plan.cases[point.case])]
+        carried = len(plan.simulated) - len(traced)
+        if traced:
+            told = f"simulated: {len(traced)} points, replayed from {len(plan.traces())} traces"
+            lines.append(f"{told}, {duration(expected_simulation(traced))} more")
+        if carried:
+            lines.append(f"simulated: {carried} points of patterns of traffic, by their schedules")
     if plan.own_cases:
         lines.append(
             f"sizes at scale {study.scale:g}: {', '.join(_told_size(plan, series) for series in study.cases)}"

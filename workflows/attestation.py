@@ -17,6 +17,7 @@ from workflows.execution import execute
 from workflows.launch import read_placement
 from workflows.launchers import launch_ranks
 from workflows.running import scratch_folder
+from workflows.transport import asking, chosen
 
 PROGRAM = Path(__file__).parent.resolve() / "probe.py"
 TIME_LIMIT_SECONDS = 30.0
@@ -93,15 +94,18 @@ def probe(
     Returns
     -------
     dict
-        ``ranks``, ``hosts`` and ``cores`` of the pair; ``seconds`` that the probe took in all; ``problem``,
+        ``ranks``, ``hosts`` and ``cores`` of the pair; ``seconds`` that the probe took in all; ``transports``
+        that the MPI library chose, as far as it tells (`workflows.transport.chosen`); ``problem``,
         one line, or None; and where that is None, ``latency_us`` (shortest half round trip of an empty
         message), ``bandwidth_MBps`` (highest rate of messages of 1 MB) and ``library`` (the MPI library).
     """
     pair = pair_of(placement)
     command = [sys.executable, "-P", str(PROGRAM), *map(str, pair)]  # -P: no modules from beside the program
     with scratch_folder() as scratch:
-        launch = launch_ranks(point, interconnect, nodes, command, {"MPI4PY_RC_THREADS": "0"}, scratch)
+        environment = {"MPI4PY_RC_THREADS": "0", **asking(scratch)}
+        launch = launch_ranks(point, interconnect, nodes, command, environment, scratch)
         done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
+        transports = chosen(launch.messages, scratch)
         elsewhere = _elsewhere(placement, read_placement(launch.placement))
     found, problem = {}, elsewhere
     if done.timed_out:
@@ -117,6 +121,7 @@ def probe(
         "hosts": [rank["host"] for rank in both],
         "cores": [rank["cores"] for rank in both],
         "seconds": done.wall_seconds,
+        "transports": transports,
         "problem": problem,
     }
     return about | found

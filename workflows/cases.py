@@ -38,13 +38,14 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     document = read_case_file(file)
     sizes = document["sizes"]
     own = inputs.choose(document["size"], sizes, "size", f"{file}: size")
-    option = wanted.pop() if wanted and wanted[-1] in document.get("options", {}) else None
+    options = document.get("options", {})
+    option = wanted.pop() if wanted and wanted[-1] in options else None
     size = inputs.choose("-".join(wanted), sizes, "size", where or f"case {name}") if wanted else own
     return Case(
         name="-".join(part for part in (case_name, None if size == own else size, option) if part),
         application=document["application"],
         size=size,
-        title=document["title"],
+        title=f"{document['title']}, {option.replace('_', ' ')}" if option else document["title"],
         folder=file.parent,
         parameters=sizes[size]["parameters"],
         settings=_settings(document),
@@ -52,11 +53,11 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         serial_seconds=sizes[size]["serial_seconds"],
         divisible=document.get("divisible"),
         fewest_processes=document.get("fewest_processes", 1),
-        description=document["description"],
+        description=" ".join(part["description"] for part in (document, options.get(option)) if part),
         stands_for=document["stands_for"],
         published_case=sizes[size].get("published_case"),
         memory_MB=sizes[size]["memory_MB"],
-        option=_option(option, document["options"][option]) if option else None,
+        option=_option(option, options[option]) if option else None,
     )
 
 

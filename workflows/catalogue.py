@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from analysis.quality_sentences import DISTURBED_CORES
 from workflows.cases import case_files, read_case_file
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,15 +44,16 @@ A study names a case, `rotor`, or one of its other sizes, `rotor-smoke`. Smoke s
 are what the tests run. [Add a case](add-a-case.md) says how to make one.
 
 Times and memory are for planning, serial and on two ranks that talk through shared memory
-({machines}). An iteration of an unsteady case is a time step; the first
-one is left out of the times by the clock. A ~ marks a time by the clock that was measured while other
-programs used the machine: an upper bound. CPU time is that of all ranks, from start to end; it changes little
-on a busy machine, but ranks that wait for each other poll, and that counts too. Memory is the peak of the
-largest rank. "Off" is how far the answer of the timed run is from the golden one, relative to it.
+({machines}).
+An iteration of an unsteady case is a time step; the first one is left out of the times by the clock. A ~
+marks a time by the clock during which other programs kept more than {busy:g} CPUs busy, or nobody looked: an
+upper bound. CPU time is that of all ranks, from start to end. A busy machine disturbs it less, but large
+cases share the memory with other programs, and ranks that wait for each other poll, which counts too. Memory
+is the peak of the largest rank. "Off" is how far the answer of the timed run is from the golden one,
+relative to it.
 """
 _MISSING = "–"
-_BUSY_CORES = 0.1
-"""With more CPUs busy with other programs, a time by the clock is marked as disturbed."""
+_COSTS = ("s/iteration", "run, s", "CPU, s", "memory, MB")
 Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
 """What was measured, by case, size and process count."""
 
@@ -68,27 +71,32 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
     Returns
     -------
     str
-        Markdown. Cases with a mesh come first, smallest first, then the others by application and name.
+        Markdown. Cases with a mesh come first, smallest first, then the others by application and name, those
+        of which nothing was measured last.
     """
     documents = {name: read_case_file(files[0]) for name, files in case_files(cases).items()}
     rows = {
         (row["case"], row["size"], row["processes"]): row.dropna().to_dict() for _, row in measured.iterrows()
     }
 
-    def place(name: str) -> tuple[float, str, str]:
-        own = [
-            row["cells"]
-            for (case, size, _), row in rows.items()
-            if (case, size) == (name, documents[name]["size"]) and "cells" in row
-        ]
-        return min(own, default=math.inf), documents[name]["application"], name
+    meshed = {documents[case]["application"] for (case, _, _), row in rows.items() if "cells" in row}
+    measured_of = {documents[case]["application"] for case, _, _ in rows}
+
+    def place(name: str) -> tuple[bool, bool, str, float, str]:
+        application = documents[name]["application"]
+        cells = rows.get((name, documents[name]["size"], 1), {}).get("cells", math.inf)
+        return application not in meshed, application not in measured_of, application, cells, name
 
     order = sorted(documents, key=place)
     sections = [_section(name, documents[name], rows) for name in order]
-    overview = [_overview(name, documents[name], rows) for name in order]
-    heads = ("case", "stands for", "application", "cells", "iterations", "serial", "CPU", "memory")
+    heads = ("case", "what it is", "published as", "cells", "iterations", "serial", "CPU", "memory")
+    overview = [
+        f"**{application}**\n\n"
+        + _full_columns(heads, [_overview(name, documents[name], rows) for name in names])
+        for application, names in groupby(order, lambda name: documents[name]["application"])
+    ]
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
-    return "\n".join([_INTRODUCTION.format(machines=machines), _table(heads, overview), *sections])
+    return "\n".join([_INTRODUCTION.format(machines=machines, busy=DISTURBED_CORES), *overview, *sections])
 
 
 def read_measured(file: Path = MEASURED) -> pd.DataFrame:
@@ -120,8 +128,8 @@ def _section(name: str, document: dict[str, Any], rows: Rows) -> str:
         parts.append(f"\n**Option `{option}`:** {_wrapped(facts['description'])}")
     heads = ("size", "parameters", "golden answer", "how it was made", "off, serial", "off, 2 ranks")
     parts.append("\n" + _full_columns(heads, [_size_row(name, size, sizes[size], rows) for size in ordered]))
-    heads = ("size", "cells", "iterations", "s/iteration", "on 2 ranks", "run, s", "on 2 ranks", "CPU, s")
-    heads += ("on 2 ranks", "memory, MB", "mesh, s")
+    heads = ("size", "cells", "iterations", "mesh, s")
+    heads += tuple(head + ranks for head in _COSTS for ranks in ("", " on 2 ranks"))
     parts.append(_full_columns(heads, [_cost_row(name, size, rows) for size in ordered]))
     cut = [
         row
@@ -140,8 +148,8 @@ def _overview(name: str, document: dict[str, Any], rows: Rows) -> Sequence[str]:
     own = rows.get((name, size, 1), {})
     return (
         f"[`{name}`](#{_anchor(document['title'], name)})",
+        document["title"],
         document["sizes"][size].get("published_case", _MISSING),
-        document["application"],
         _count(own.get("cells")),
         _count(own.get("iterations")),
         _clock(own, "seconds", " s"),
@@ -171,10 +179,10 @@ def _cost_row(name: str, size: str, rows: Rows) -> Sequence[str]:
         f"`{size}`",
         _count(serial.get("cells")),
         _count(serial.get("iterations")),
+        _number(serial.get("prepare_seconds")),
         *(_clock(row, "iteration_seconds") for row in (serial, parallel)),
         *(_clock(row, "seconds") for row in (serial, parallel)),
-        *(_number(row.get("cpu_seconds")) for row in (serial, parallel)),
-        *(_number(serial.get(key)) for key in ("memory_MB", "prepare_seconds")),
+        *(_number(row.get(key)) for key in ("cpu_seconds", "memory_MB") for row in (serial, parallel)),
     )
 
 
@@ -210,7 +218,7 @@ def _wrapped(text: str) -> str:
 
 def _clock(row: Mapping[str, Any], key: str, unit: str = "") -> str:
     """Time by the clock, marked where other programs used the machine, or where that is not known."""
-    mark = "~" if key in row and row.get("foreign_cores", math.inf) > _BUSY_CORES else ""
+    mark = "~" if key in row and row.get("foreign_cores", math.inf) > DISTURBED_CORES else ""
     return mark + _number(row.get(key), unit)
 
 

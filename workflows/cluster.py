@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from workflows import inputs, slurm
 from workflows.domain import InputError, Interconnect
 from workflows.interconnects import unavailable
+
+_OF_SLURM = ("partition", "partitions", "account", "constraint", "qos", "extra")
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Cluster:
     """The keys of workflows/schemas/cluster.yaml, which describes each; None for what is not said."""
 
     file: Path
+    scheduler: str
     launcher: str
     mpi_plugin: str
     partition: str | None
@@ -34,6 +38,8 @@ class Cluster:
     minutes: int
     blocks_per_job: int
     scratch: str | None
+    modules: Sequence[str]
+    container: str | None
     joined_by: str | None
 
     def partition_of(self, interconnect: str | None) -> str | None:
@@ -59,7 +65,7 @@ class Cluster:
     def digest(self) -> str:
         """Digest of what changes a run: how it is started, and where."""
         parts = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
-        parts += [self.exclusive, self.joined_by]
+        parts += [self.exclusive, self.joined_by, self.scheduler]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -75,7 +81,25 @@ def read_cluster(file: Path) -> Cluster:
     inputs.check(data, "cluster", file)
     given = inputs.defaults("cluster") | data
     names = [name for name in Cluster.__dataclass_fields__ if name != "file"]
+    if given["scheduler"] != "slurm":
+        _check_other(given, data, file)
     return Cluster(file=file, **{name: given.get(name) for name in names})
+
+
+def _check_other(given: Mapping[str, Any], said: Mapping[str, Any], file: Path) -> None:
+    """Check what only Slurm can be asked or told."""
+    scheduler = given["scheduler"]
+    if given["launcher"] == "srun":
+        raise InputError(f"{file}: launcher: srun is Slurm's; with scheduler {scheduler}: mpirun or hydra")
+    if missing := [key for key in ("nodes", "cores_per_node", "memory_per_node_MB") if key not in said]:
+        raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {scheduler}")
+    if foreign := [key for key in _OF_SLURM if key in said]:
+        raise InputError(
+            f"{file}: {', '.join(foreign)}: only for Slurm; what {scheduler} is told is in "
+            f"cluster/{scheduler}/config.yaml"
+        )
+    if scheduler == "flux" and given["nodes"] != 1:
+        raise InputError(f"{file}: nodes: {given['nodes']}: a job of Snakemake's executor for Flux has one")
 
 
 def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:

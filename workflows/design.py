@@ -238,6 +238,7 @@ def expected_cost(
     blocks: int,
     cases: Mapping[str, Case],
     overhead_seconds: float = 0.7,
+    turn_seconds: float = 0.3,
     parallel_loss: float = 2.0,
 ) -> Cost:
     """Estimate what all runs of a study take, from each case's serial time.
@@ -249,7 +250,9 @@ def expected_cost(
     cases : mapping of str to Case
         ``serial_seconds`` of each is its time on one core.
     overhead_seconds : float
-        Launch and start-up of one run.
+        Launch and start-up of one run, its probe included.
+    turn_seconds : float
+        What launch and start-up take longer for each process beyond one a core.
     parallel_loss : float
         How many times longer a parallel run takes than with perfect speedup. The default is about the
         mean of the shipped studies over slow interconnects.
@@ -261,11 +264,34 @@ def expected_cost(
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
         loss = parallel_loss if point.processes > 1 else 1.0
-        one = loss * cases[point.case].serial_seconds / point.cores + overhead_seconds
+        starting = overhead_seconds + turn_seconds * (point.running - point.cores)
+        one = loss * cases[point.case].serial_seconds / point.cores + starting
         runs += blocks
         seconds += blocks * one
         core_seconds += blocks * one * point.cores
     return Cost(runs, seconds, core_seconds / 3600)
+
+
+def expected_simulation(
+    points: Iterable[Point], tracing_seconds: float = 0.5, replaying_seconds: float = 0.25
+) -> float:
+    """Estimate the wall seconds that tracing and replaying take on a machine of two cores.
+
+    Both grow with the number of ranks, however small their parts of the case are.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        What is replayed from traces.
+    tracing_seconds : float
+        A rank of a trace. The defaults are those of flow cases of a few thousand cells.
+    replaying_seconds : float
+        A rank of a point that is replayed.
+    """
+    points = list(points)
+    traced = sum(processes for _, processes in {(point.case, point.processes) for point in points})
+    replayed = sum(point.processes for point in points if point.processes > 1)
+    return tracing_seconds * traced + replaying_seconds * replayed
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -46,18 +47,19 @@ def facts(
         libraries = sorted({record["mpi"] for record in records if record["mpi"]})
         machine = records[-1]["machine"] | {
             "mpi": ", ".join(libraries) or None,
+            "transports": _transports(records),
             "applications": _versions(records),
             **_cluster(records[-1]),
         }
     known = known_facts(study)
+    cases = {case: _series_facts(plan, case) for case in [*study.cases, *study.replayed.cases]}
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     if study.site:
         own = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
         known["sites"][study.site] = own
     return {
         "study": _study_facts(plan, runs) | {"until": _until_facts(plan, runs, records)},
-        "cases": {series: _series_facts(plan, series) for series in plan.study.cases}
-        | _others(known["cases"], plan.study.cases),
+        "cases": _told_apart(cases) | _others(known["cases"], cases),
         **_request(plan, runs),
         "interconnects": {
             name: {
@@ -86,12 +88,22 @@ def facts(
     }
 
 
+def _told_apart(cases: dict[str, Any]) -> dict[str, Any]:
+    """Facts of cases with the size added to titles that several have: sizes of one case in a study."""
+    given = Counter(about["title"] for about in cases.values())
+    return {
+        name: about | ({"title": f"{about['title']}, {about['size']}"} if given[about["title"]] > 1 else {})
+        for name, about in cases.items()
+    }
+
+
 def _model_facts(plan: Plan, interconnect: Interconnect) -> dict[str, Any]:
     """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
     file = simulated_folder(plan.results) / "fit" / f"{interconnect.name}.csv"
     fitted = fit_summary(pd.read_csv(file)) if file.exists() else None
     host = {key: plan.study.simulation.get(key) for key in ("host_speed", "source")}
     told = {key: interconnect.simulate[key] for key in ("source", "half_duplex")}
+    told["predicts"] = interconnect.simulate.get("predicts")
     two_points = "two_points" in interconnect.simulate
     return {"model": {**told, "two_points": two_points, "fit": fitted, "host": host}}
 
@@ -104,6 +116,15 @@ def _cluster(record: Record) -> dict[str, str]:
     alone = ", exclusive" if job["exclusive"] else ""
     where = f"job {job['job']} in {job['partition']} on {job['nodes']}{alone}, ranks by {job['launcher']}"
     return {"slurm": where}
+
+
+def _transports(records: Sequence[Record]) -> str | None:
+    """What the MPI libraries chose to carry messages, by interconnect, as their probes tell."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        if told := (record.get("probe") or {}).get("transports"):
+            found.setdefault(record["interconnect"], set()).update(told)
+    return "; ".join(f"{name}: {', '.join(sorted(found[name]))}" for name in sorted(found)) or None
 
 
 def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:

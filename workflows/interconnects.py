@@ -12,7 +12,9 @@ from workflows.domain import InputError, Interconnect
 from workflows.emulation import ETHERNET_HEADER_BYTES, EmulationError, emulated_nodes, usable_cores
 from workflows.inputs import check, choose, defaults, read_yaml
 from workflows.launch import EMULATED_MCA
-from workflows.simulation.replayer import cannot_replay
+from workflows.simulation.programs import cannot_simulate
+
+PROJECT = Path(__file__).resolve().parent.parent
 
 
 def load_interconnect(name: str, folder: Path, where: str | None = None) -> Interconnect:
@@ -127,12 +129,14 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
 def digest(interconnect: Interconnect) -> str:
     """Digest of what changes the run of a point: the kind and the sections launch, emulate and simulate.
 
-    The factors are part of it where they are given. Title, description, price and attested ranges do not
-    change a run; how much of its place a run uses is told by the point.
+    The curve of a model is part of it, and factors where they are given. Title, description, price and
+    attested ranges do not change a run; how much of its place a run uses is told by the point.
     """
     parts = [interconnect.kind, interconnect.launch, interconnect.emulate]
     if interconnect.simulate:
-        parts.append(interconnect.simulate)
+        curve = _curve(interconnect.simulate)
+        known = curve is not None and curve.exists()
+        parts += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
     if interconnect.factors:
         parts.append(interconnect.factors)
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
@@ -147,7 +151,7 @@ def unavailable(interconnect: Interconnect) -> str | None:
         One line that says why not.
     """
     if interconnect.simulate:
-        return cannot_replay()
+        return cannot_simulate() or _no_curve(interconnect.simulate)
     launch = interconnect.launch
     if problem := mpi.missing_programs(launch["mpi"]) or mpi.unknown_parameter(launch.get("mca", {})):
         return problem
@@ -164,3 +168,18 @@ def unavailable(interconnect: Interconnect) -> str | None:
     if interconnect.cores_per_node > len(usable_cores()):
         return f"needs {interconnect.cores_per_node} cores, {len(usable_cores())} are usable here"
     return None
+
+
+def _curve(simulate: dict[str, Any]) -> Path | None:
+    """File of the curve of a model; None for one of two points."""
+    return PROJECT / simulate["curve"]["file"] if "curve" in simulate else None
+
+
+def _no_curve(simulate: dict[str, Any]) -> str | None:
+    """Why the curve of a model is not there: another study may still have to measure it."""
+    curve = _curve(simulate)
+    if curve is None or curve.exists():
+        return None
+    path = Path(simulate["curve"]["file"])
+    made_by = f": run the study {path.parts[1]} first" if path.parts[0] == "results" else ""
+    return f"there is no {path}{made_by}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import math
 import shlex
@@ -118,20 +117,23 @@ def part_list(plan: Plan, name: str) -> Path:
     return plan.results / "measured" / f"{name}.txt"
 
 
-def part_digest(plan: Plan, part: Part) -> str:
-    """Digest of what a part runs, and of the requests to run some of it again."""
+def due(plan: Plan, part: Part) -> list[str]:
+    """Tell what a part runs: when this changes, something of it may be missing.
+
+    Returns
+    -------
+    list of str
+        A digest of its repetitions and of the requests to run some of them again, and the records that
+        were made and are gone.
+    """
     runs = [(one.point, one.block, plan.inputs(one.point)) for one in part.repetitions]
     asked = [
         request for request in records.read_requests(plan.results) if any(map(request.covers, part.points))
     ]
-    return hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
-
-
-def lost_records(plan: Plan, part: Part) -> list[str]:
-    """Records of a part that were made and are gone; they are made again."""
+    digest = hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
     listed = part_list(plan, part.name)
     made = listed.read_text().splitlines() if listed.exists() else []
-    return [path for path in made if not Path(path).exists()]
+    return [digest, *(path for path in made if not Path(path).exists())]
 
 
 def prepared_for(plan: Plan, points: Iterable[Point]) -> list[str]:
@@ -180,13 +182,18 @@ def request_of(plan: Plan, part: Part) -> Request:
 def check_requests(plan: Plan) -> None:
     """Ask Slurm whether it would take the jobs of a study, before any is submitted; one of each kind.
 
+    From then on, Snakemake's executor waits for a controller that is away for a while.
+
     Raises
     ------
     InputError
         One line for the first that it refuses; such a job would fail, or wait for ever.
     """
-    if plan.cluster is None or plan.study.allocation:
+    if plan.cluster is None or plan.cluster.scheduler != "slurm" or plan.study.allocation:
         return
+    from workflows.patience import ask_patiently  # here: only a study on Slurm needs the executor
+
+    ask_patiently()
     named = {"account": plan.cluster.account, "constraint": plan.cluster.constraint, "qos": plan.cluster.qos}
     site = [f"--{name}={value}" for name, value in named.items() if value is not None]
     kinds = {(request_of(plan, part), part.partition): part for part in reversed(parts(plan).values())}
@@ -199,8 +206,8 @@ def check_requests(plan: Plan) -> None:
             raise InputError(f"{plan.cluster.file}: a job for {part.name} ({', '.join(size)}): {reason}")
 
 
-def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Callable[[Any], Any]]:
-    """Give the resources of the measuring rule, as Snakemake's executor for Slurm takes them.
+def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]:
+    """Give the resources of the measuring rule: those of `resources_of` and of `site_resources`.
 
     Parameters
     ----------
@@ -211,32 +218,51 @@ def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Call
     Returns
     -------
     dict
-        By name, functions of the wildcards: ``nodes, tasks, mem_mb, runtime`` (minutes), ``mpi`` (None
-        for one task), ``slurm_extra``, and those of `site_resources`.
+        By name, a value where all parts have the same, else a function of the wildcards: Snakemake takes
+        0.2 ms for each function of each job.
     """
-    cluster = plan.cluster
-    requests = functools.cache(lambda name: request_of(plan, known[name]))
+    asked = {name: resources_of(plan, part) for name, part in known.items()}
 
-    def extra(name: str) -> str:
-        whole = "--exclusive" if cluster.exclusive else ""
-        tasks = f"--ntasks-per-node={requests(name).tasks_per_node}"
-        return " ".join(filter(None, [tasks, whole, cluster.extra]))
+    def of_part(resource: str) -> Callable[[Any], Any]:
+        return lambda wildcards: asked[wildcards.part][resource]
 
-    def tasks(name: str) -> int:
-        return requests(name).nodes * requests(name).tasks_per_node
+    found = site_resources(plan)
+    for resource in next(iter(asked.values()), {}):
+        values = {one[resource] for one in asked.values()}
+        found[resource] = values.pop() if len(values) == 1 else of_part(resource)
+    return {name: value for name, value in found.items() if value is not None}
 
-    own = {
-        "nodes": lambda wildcards: requests(wildcards.part).nodes,
-        "tasks": lambda wildcards: tasks(wildcards.part),
-        "mem_mb": lambda wildcards: requests(wildcards.part).memory_MB,
-        "runtime": lambda wildcards: requests(wildcards.part).minutes,
-        "slurm_extra": lambda wildcards: extra(wildcards.part),
-        "mpi": lambda wildcards: cluster.launcher if tasks(wildcards.part) > 1 else None,
+
+def resources_of(plan: Plan, part: Part) -> dict[str, int | str | None]:
+    """Resources of the job of a part, as Snakemake's executors take them.
+
+    Returns
+    -------
+    dict
+        ``nodes, tasks, mem_mb, runtime`` (minutes). For Slurm also ``slurm_extra``, ``mpi`` (None for one
+        task, with which the executor refuses it), and ``slurm_partition`` where interconnects are in
+        several. For Flux ``cpus_per_task``, and ``runtime`` in seconds, as its executor hands it on. For
+        others ``tasks_per_node``, and as text what Snakemake would else add up over the jobs of a group.
+    """
+    cluster, asked = plan.cluster, request_of(plan, part)
+    tasks = asked.nodes * asked.tasks_per_node
+    common = {"nodes": asked.nodes, "tasks": tasks, "mem_mb": asked.memory_MB, "runtime": asked.minutes}
+    if cluster.scheduler == "flux":
+        return common | {"cpus_per_task": tasks, "runtime": 60 * asked.minutes}
+    if cluster.scheduler != "slurm":
+        shape = {"nodes": asked.nodes, "tasks": tasks, "tasks_per_node": asked.tasks_per_node}
+        return common | {name: str(value) for name, value in shape.items()}
+    extra = [f"--ntasks-per-node={asked.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
+    return common | {
+        "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),
+        "mpi": cluster.launcher if tasks > 1 else None,
+        **({"slurm_partition": part.partition} if cluster.partitions else {}),
     }
-    where = (
-        {"slurm_partition": lambda wildcards: known[wildcards.part].partition} if cluster.partitions else {}
-    )
-    return site_resources(plan) | own | where
+
+
+def site_modules(plan: Plan) -> list[str]:
+    """Environment modules of jobs that prepare or run."""
+    return list(plan.cluster.modules) if plan.cluster else []
 
 
 def site_resources(plan: Plan) -> dict[str, str]:
@@ -251,8 +277,3 @@ def site_resources(plan: Plan) -> dict[str, str]:
         "qos": cluster.qos,
     }
     return {name: value for name, value in named.items() if value is not None}
-
-
-def records_of(plan: Plan, repetitions: Iterable[Repetition]) -> str:
-    """Text of a list of records: the first record of every repetition, one a line."""
-    return "".join(f"{records.record_path(plan.results, one, 1)}\n" for one in repetitions)

@@ -17,7 +17,7 @@ from workflows.emulation import INTERFACE
 from workflows.launch import ATTEST_MCA, SERIAL_MCA, Launch, ranks_of_nodes, start_rank
 from workflows.leftovers import MARK
 
-_OF_SLURM = ("SLURM_", "SRUN_", "SBATCH_")
+_OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_", "PMI_")
 _KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
 
 
@@ -25,12 +25,13 @@ _KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLU
 class JobNode:
     """A node of a job, and how ranks are started on it: see workflows/schemas/cluster.yaml.
 
-    Which of its cores are the job's is Slurm's to say (None), and the ranks'.
+    Which of its cores are the job's is the scheduler's to say (None), and the ranks'.
     """
 
     name: str
     launcher: str
     mpi_plugin: str
+    scheduler: str = "slurm"
     cores: tuple[int, ...] | None = None
 
 
@@ -63,10 +64,10 @@ def launch_in_job(
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     }
     build = {"srun": _srun, "mpirun": _mpirun, "hydra": _hydra}[nodes[0].launcher]
-    argv, more = build(here, point.processes, program, added, nodes[0].mpi_plugin, scratch)
-    # What an allocation says of its first tasks is not meant for the steps in it.
+    argv, more = build(here, point.processes, program, added, nodes[0], scratch)
+    # What Slurm or Flux say of a job's first tasks is not meant for the ranks that are started in it.
     inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith(_OF_SLURM) or name in _KEPT
+        name: value for name, value in os.environ.items() if not name.startswith(_OF_JOB) or name in _KEPT
     }
     return replace(rank, argv=argv, env=inherited | added | more)
 
@@ -89,14 +90,14 @@ def _srun(
     ranks: int,
     program: Sequence[str],
     _added: Mapping[str, str],
-    mpi_plugin: str,
+    node: JobNode,
     scratch: Path,
 ) -> tuple[list[str], dict[str, str]]:
     """Start a step of the job; one name a rank in a file says exactly where each goes."""
     file = scratch / "hosts"
     file.write_text("".join(f"{host}\n" * count for host, count in here.items()))
     argv = [
-        *("srun", f"--mpi={mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={ranks}"),
+        *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={ranks}"),
         *("--distribution=arbitrary", "--overcommit", "--cpu-bind=none", "--mem=0"),
         "--overlap",  # the step in which this process itself runs keeps its cores
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
@@ -109,10 +110,10 @@ def _mpirun(
     ranks: int,
     program: Sequence[str],
     added: Mapping[str, str],
-    _mpi_plugin: str,
+    node: JobNode,
     _scratch: Path,
 ) -> tuple[list[str], dict[str, str]]:
-    """Start with Open MPI's mpirun, which starts its daemons by srun: that wants to be told of the job."""
+    """Start by Open MPI's mpirun, which starts its daemons by the scheduler; srun is told of the job."""
     exported = (word for name in added if not name.startswith("OMPI_") for word in ("-x", name))
     slots = ",".join(f"{host}:{count}" for host, count in here.items())
     argv = ["mpirun", "-n", str(ranks), "--host", slots, "--bind-to", "none", *exported, *program]
@@ -123,7 +124,7 @@ def _mpirun(
         "SLURM_OVERLAP": "1",
         "SLURM_CPU_BIND": "none",
     }
-    return argv, told
+    return argv, told if node.scheduler == "slurm" else {}
 
 
 def _hydra(
@@ -131,11 +132,12 @@ def _hydra(
     ranks: int,
     program: Sequence[str],
     _added: Mapping[str, str],
-    _mpi_plugin: str,
+    node: JobNode,
     _scratch: Path,
 ) -> tuple[list[str], dict[str, str]]:
-    """Start with mpiexec.hydra of Intel MPI or MPICH, which starts its proxies by srun."""
+    """Start with mpiexec.hydra of Intel MPI or MPICH, which starts its proxies by the scheduler."""
     slots = ",".join(f"{host}:{count}" for host, count in here.items())
-    argv = ["mpiexec.hydra", "-bootstrap", "slurm", "-hosts", slots, "-n", str(ranks), *program]
-    told = {"SLURM_OVERLAP": "1", "I_MPI_PIN": "0", "I_MPI_HYDRA_BOOTSTRAP": "slurm"}
-    return argv, told
+    by_slurm = node.scheduler == "slurm"  # other schedulers are found by hydra itself
+    bootstrap = ["-bootstrap", "slurm"] if by_slurm else []
+    argv = ["mpiexec.hydra", *bootstrap, "-hosts", slots, "-n", str(ranks), *program]
+    return argv, {"I_MPI_PIN": "0", **({"SLURM_OVERLAP": "1"} if by_slurm else {})}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from workflows import logs, provenance, records
-from workflows.allocation import Allocation, notes_file, settle, this_allocation
+from workflows.allocation import Allocation, notes_file, pass_on, settle, this_allocation
 from workflows.applications import application
 from workflows.attestation import attest, contradiction
 from workflows.collect import runs_table
@@ -86,16 +86,19 @@ def _measure_in_job(plan: Plan, part: Part | None, files: Sequence[TextIO]) -> l
     lock = notes.with_suffix(".lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with only_one(lock, "another job that measures the same", lambda text: say(text, files)):
-        for told in settle(plan, notes):
+        interrupted = settle(plan, notes)
+        for told in interrupted:
             say(told, files)
+        if part:
+            pass_on(plan, interrupted)
         if missing := _missing(plan, repetitions):
-            allocation = this_allocation(plan, name)
             progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
-            for repetition, attempt in missing:
-                expected = expected_cost([repetition.point], 1, plan.cases).seconds
-                allocation.check_time(min(3 * expected, plan.study.limits.run_seconds))
-                nodes = allocation.nodes[: repetition.point.nodes]
-                progress.made(repetition, measure(plan, repetition, attempt, nodes, allocation))
+            with this_allocation(plan, name) as allocation:
+                for repetition, attempt in missing:
+                    expected = expected_cost([repetition.point], 1, plan.cases).seconds
+                    allocation.check_time(min(3 * expected, plan.study.limits.run_seconds))
+                    nodes = allocation.nodes[: repetition.point.nodes]
+                    progress.made(repetition, measure(plan, repetition, attempt, nodes, allocation))
     return [records.record_path(plan.results, repetition, 1) for repetition in repetitions]
 
 
@@ -162,6 +165,8 @@ def measure(
         before = read_counters()
         prepared = plan.prepared_folder(case.name, point.processes)
         done = run(case, point, prepared, interconnect, nodes, limits.run_seconds)
+        if allocation and done.problem:
+            allocation.check_failed(done.execution.errors)
         # The CPU time of ranks that Slurm started is not known here, so nor is that of others.
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
@@ -208,8 +213,12 @@ def measure(
             "details": done.reading.details,
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        logs.write_log(path.with_suffix(".log.gz"), done.execution.lines)
-        records.write_record(path, record)
+        log = path.with_suffix(".log.gz")
+        with contextlib.ExitStack() as unless_recorded:
+            unless_recorded.callback(log.unlink, missing_ok=True)
+            logs.write_log(log, done.execution.lines)
+            records.write_record(path, record)
+            unless_recorded.pop_all()
     return record
 
 

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +21,18 @@ from workflows.emulation import EmulationError
 from workflows.mpi import other_library
 from workflows.records import record_files, recorded_block, request_file, simulated_folder
 from workflows.request import request_facts
-from workflows.study import Study, check_baselines, check_exclude, check_sizes, read_study
+from workflows.study import (
+    Study,
+    check_baselines,
+    check_exclude,
+    check_simulation,
+    check_sizes,
+    read_study,
+)
+from workflows.traffic.cases import is_pattern
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = {".py", ".typ", ".j2", ".css", ".js", ".cpp"}
+SOURCES = {".py", ".typ", ".j2", ".css", ".js", ".cpp", ".hpp"}
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,9 @@ class Plan:
         return self.results / "traces" / case / f"processes-{processes}"
 
     def traces(self) -> list[str]:
-        """Traces that are replayed: one a case and process count."""
-        return sorted({str(self.traced_folder(point.case, point.processes)) for point in self.simulated})
+        """Traces that are replayed: one a case and process count; patterns of traffic need none."""
+        traced = [point for point in self.simulated if not is_pattern(self.cases[point.case])]
+        return sorted({str(self.traced_folder(point.case, point.processes)) for point in traced})
 
     def replayed(self) -> list[str]:
         """Folder of what was replayed, if anything is."""
@@ -161,7 +170,7 @@ class Plan:
         serial, placements = point.interconnect is None, self.study.processes_per_node
         placed = point.processes / point.nodes in placements if placements else not point.processes_per_node
         return (
-            point.case in self.cases
+            self.study.series(point.case) in self.study.cases
             and point.processes in self.study.processes
             and point.case == self.study.case_at(self.study.series(point.case), point.processes)
             and (serial or placed)
@@ -217,9 +226,15 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     folder = study.cases_folder or ROOT / "cases"
     own_cases: dict[str, Case] = {}
     if study.scale:
-        own_cases = _named_cases(study, folder)
+        own_cases = _named_cases(study.cases, folder, f"{file}: cases")
         study = replace(study, sizes=_sizes_at_scale(study, own_cases))
-    wanted_cases = _sized_cases(study, folder) if study.sizes else _named_cases(study, folder)
+    measured_cases = (
+        _sized_cases(study, folder) if study.sizes else _named_cases(study.cases, folder, f"{file}: cases")
+    )
+    replayed_cases = measured_cases
+    if traced := study.simulation.get("cases"):
+        replayed_cases = _named_cases(traced, folder, f"{file}: simulation.cases")
+    wanted_cases = measured_cases | replayed_cases
     wanted_interconnects = {
         name: interconnects.load_interconnect(
             name, ROOT / "config/interconnects", f"{file}: interconnects[{place}]"
@@ -239,15 +254,19 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         unavailable = {name: unavailable_on(one, cluster) for name, one in wanted_interconnects.items()}
     else:
         unavailable = {name: interconnects.unavailable(one) for name, one in wanted_interconnects.items()}
-    usable_cases = {name: case for name, case in wanted_cases.items() if not missing_programs[name]}
+    to_measure, to_replay = (
+        {name: case for name, case in several.items() if not missing_programs[name]}
+        for several in (measured_cases, replayed_cases)
+    )
     usable = {name: one for name, one in wanted_interconnects.items() if not unavailable[name]}
     launched = {name: one for name, one in usable.items() if not one.simulate}
     replayed = {name: one for name, one in usable.items() if one.simulate}
     only_simulated = bool(wanted_interconnects) and all(one.simulate for one in wanted_interconnects.values())
+    check_simulation(study, {name: one.kind for name, one in wanted_interconnects.items()})
     found, impossible = points(
-        study, {} if only_simulated else usable_cases, launched, _unsuited(usable_cases, launched)
+        study, {} if only_simulated else to_measure, launched, _unsuited(to_measure, launched)
     )
-    simulated, not_simulated = points(study, usable_cases, replayed) if replayed else ([], [])
+    simulated, not_simulated = points(study.replayed, to_replay, replayed) if replayed else ([], [])
     left_out = [
         *(LeftOut(f"case {name}", reason) for name, reason in missing_programs.items() if reason),
         *(LeftOut(f"interconnect {name}", reason) for name, reason in unavailable.items() if reason),
@@ -292,10 +311,11 @@ def _sizes_at_scale(study: Study, own_cases: Mapping[str, Case]) -> dict[str, di
     return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
 
 
-def _named_cases(study: Study, folder: Path) -> dict[str, Case]:
+def _named_cases(names: Sequence[str], folder: Path, key: str) -> dict[str, Case]:
+    """Cases by their names, which a study has at a key."""
     found = {}
-    for place, name in enumerate(study.cases):
-        where = f"{study.file}: cases[{place}]"
+    for place, name in enumerate(names):
+        where = f"{key}[{place}]"
         found[name] = cases.load_case(name, folder, where)
         if found[name].name != name:
             raise InputError(f"{where}: {name!r} is {found[name].name!r} at its own size; write that")

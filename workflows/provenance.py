@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 RELEVANT_PREFIXES = (
-    *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
+    *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "I_MPI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
     *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "SLURM_JOB"),
 )
 
@@ -21,6 +21,7 @@ def machine() -> dict[str, str | int | float | None]:
     """CPU, memory, kernel and operating system of this machine."""
     return {
         "host": platform.node(),
+        "node_type": node_type(),
         "cpu": _field("/proc/cpuinfo", "model name") or platform.processor() or None,
         "cores": len(os.sched_getaffinity(0)),
         "memory_GB": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
@@ -31,6 +32,18 @@ def machine() -> dict[str, str | int | float | None]:
         "adapters": ", ".join(adapters()) or None,
         "ucx": ucx_version(),
     }
+
+
+def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
+    """Maker and model of this node as its firmware tells them; None where it does not.
+
+    Parameters
+    ----------
+    system : Path
+        Folder with ``sys_vendor`` and ``product_name``.
+    """
+    told = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
+    return " ".join(word.strip() for word in told if word and word.strip()) or None
 
 
 def adapters(system: Path = Path("/sys/class")) -> list[str]:

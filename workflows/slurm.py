@@ -187,6 +187,12 @@ def complaint(errors: str) -> str | None:
     return next(iter([*by_slurm, *by_signal]), None)
 
 
+def not_started(errors: str) -> str | None:
+    """Give the line of a standard error in which srun says why it started nothing; None without one."""
+    found = re.search(r"^srun: error: (Unable to create step for job .*)$", errors, re.M)
+    return found[1] if found else None
+
+
 def without_chatter(errors: str) -> str:
     """Give what the program itself wrote of a standard error."""
     return re.sub(r"^(?:slurmstepd|srun)(?:-\S+)?: .*\n?", "", errors, flags=re.M)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -76,12 +76,19 @@ class Study:
         """Name of the case that runs on a process count: in a study with sizes, at the size of that count."""
         return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
 
+    @property
+    def replayed(self) -> Study:
+        """What is replayed, as a study: with the cases and counts of ``simulation``, if it has some."""
+        own = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
+        return replace(self, **own, oversubscription=(1,)) if own else self
+
     def series(self, case: str) -> str:
         """Name that results have: in a study with sizes, that of the case without its size."""
         return case.partition("-")[0] if self.sizes else case
 
 
 _TO_RUN = ("cases", "interconnects", "processes")
+_SIMULATED = ("cases", "processes")
 _OF_RUNS = ("until", "processes_per_node", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
 
@@ -137,7 +144,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         **_imports(data, file),
         site=data.get("site"),
         compare_sites=_compare_sites(data, file),
-        simulation=inputs.defaults("study", "simulation") | data["simulation"],
+        simulation=_simulation(data, file),
         creators=tuple(data.get("creators", ())),
         cluster=Path(data["cluster"]) if "cluster" in data else None,
         allocation=data["allocation"],
@@ -156,6 +163,18 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
     mappings = {path: one["mapping"] for path, one in zip(paths, given, strict=True) if "mapping" in one}
     return {"imports": tuple(paths), "import_sites": sites, "import_mappings": mappings}
+
+
+def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """What simulated interconnects are joined to, and what is replayed, if not what is measured."""
+    given = inputs.defaults("study", "simulation") | data["simulation"]
+    for key in (key for key in _SIMULATED if key in given):
+        if "scale" in data or data["scaling"] == "weak":
+            chooses = "scale" if "scale" in data else "sizes"
+            where = f"{file}: simulation.{key}"
+            raise InputError(f"{where}: does not belong here, since {chooses} chooses the sizes")
+        given[key] = tuple(sorted(given[key]) if key == "processes" else given[key])
+    return given
 
 
 def _congestion(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -292,6 +311,23 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
             )
 
 
+def check_simulation(study: Study, kinds: Mapping[str, str]) -> None:
+    """Check that cases and counts of ``simulation`` stand beside others that are measured.
+
+    Raises
+    ------
+    InputError
+        Where nothing is replayed, or nothing else is run.
+    """
+    key = next((key for key in _SIMULATED if key in study.simulation), None)
+    if key is None:
+        return
+    if "simulated" not in kinds.values():
+        raise InputError(f"{study.file}: simulation.{key}: no interconnect of the study is simulated")
+    if set(kinds.values()) == {"simulated"}:
+        raise InputError(f"{study.file}: simulation.{key}: nothing is measured here; write it as {key}")
+
+
 def check_exclude(study: Study) -> None:
     """Check that every entry of ``exclude`` names what the study has.
 
@@ -301,9 +337,9 @@ def check_exclude(study: Study) -> None:
         For a name or a number that no point of the study can have.
     """
     known = {
-        "case": study.cases,
+        "case": tuple(dict.fromkeys([*study.cases, *study.replayed.cases])),
         "interconnect": study.interconnects,
-        "processes": study.processes,
+        "processes": tuple(sorted({*study.processes, *study.replayed.processes})),
         "oversubscription": study.oversubscription,
         "processes_per_node": study.processes_per_node,
     }

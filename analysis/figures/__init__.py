@@ -22,6 +22,7 @@ from analysis.figures.oversubscription import oversubscription_figures
 from analysis.figures.parts_of_time import parts_figures
 from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
+from analysis.figures.simulated import simulated_figures
 from analysis.figures.style import looks
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.figures.traffic import traffic_figures
@@ -69,6 +70,7 @@ def draw_figures(
         *network_figures(tables, labels, appearance),
         *(link_figures(tables["network_links"]) if "network_links" in tables else []),
         *traffic_figures(tables, labels, appearance),
+        *simulated_figures(tables, labels, appearance),
         *matrix_figures(tables, facts.get("congestion", {})),
         *order_figure(runs, labels, appearance),
     ]

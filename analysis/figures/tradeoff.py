@@ -237,7 +237,7 @@ def _draw_panel(
         ends = ("", "_low", "_high") if side.bars else ("",)
         values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel()
         log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
-    axes.set_title(shortened(panel.title, 30))
+    axes.set_title(shortened(panel.title, 28))
 
 
 def _draw_point(

@@ -59,12 +59,17 @@ def _extent(content: Content) -> str:
     text += f" on {sentences.processes(*counts)}"
     if levels != [1]:
         text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
-    recorded, invalid = len(runs), int((~runs["valid"]).sum())
+    simulated = int((runs["kind"] == "simulated").sum())
+    recorded, invalid = len(runs) - simulated, int((~runs["valid"]).sum())
+    points = counted(simulated, "simulated point")
+    if not recorded:
+        return f"{text}: {points}."
     text += f": {counted(recorded, 'repetition')}"
     planned = content.facts.get("runs", {}).get("planned")
-    if planned is not None and planned != recorded:
-        text += f" of {formats.whole(planned)} planned"
-    return f"{text}, {formats.whole(invalid) if invalid else 'none'} of them invalid."
+    if planned is not None and planned - simulated != recorded:
+        text += f" of {formats.whole(planned - simulated)} planned"
+    text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
+    return f"{text}; and {points}." if simulated else f"{text}."
 
 
 def _case_row(case: str, facts: Mapping[str, Any], labels: Labels) -> Row:

@@ -9,6 +9,7 @@ import pandas as pd
 from analysis import formats, published_sentences
 from analysis.formats import is_missing, listed
 from analysis.kinds import side
+from analysis.report.agreement import agreement_blocks
 from analysis.report.blocks import (
     Block,
     Column,
@@ -49,6 +50,7 @@ def published_figures(content: Content) -> Section | None:
     for name in _TABLES:
         if name in tables:
             blocks += _beside_table(name, tables[name], shown, stand_ins, content)
+    blocks += agreement_blocks(tables, stand_ins, content)
     return section("published", "Published figures", blocks, bool(content.cases))
 
 
@@ -103,15 +105,24 @@ def _introduction(content: Content, cases: Sequence[str], stand_ins: Mapping[str
     if not beside:
         return f"{text} No case of this study stands for one of theirs." if content.cases else text
     text += (
-        f" Those of {listed(beside)} stand beside what stands for them in this study, which ran on "
-        "another machine over other interconnects, even where a name is the same. Node equivalents of this "
-        "study are those of its baseline's highest speedup."
+        f" Those of {listed(beside)} stand beside what stands for them in this study, with another "
+        f"application, {_ran(content)}, even where a name is the same. Node equivalents of this study are "
+        "those of its baseline's highest speedup."
     )
     known = content.facts["cases"]
     if other := [case for case in beside if any(known[own].get("other_size") for own in stand_ins[case])]:
         text += f" What stands for {listed(other)} is of another size: see the table of cases."
     others = [case for case in cases if case not in beside]
     return f"{text} Nothing here stands for {listed(others)}: see published/." if others else text
+
+
+def _ran(content: Content) -> str:
+    """Say how far the study's interconnects are from the published ones."""
+    kinds = set(content.tables["scaling"]["kind"])
+    if kinds == {"simulated"}:
+        return "whose messages were replayed on models of interconnects, not on the machines of then"
+    other = "on another machine over other interconnects"
+    return f"{other}, or on models of interconnects" if "simulated" in kinds else other
 
 
 def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str]:
@@ -134,7 +145,8 @@ def _cases_table(
                 formats.MISSING
                 if is_missing(line["serial_seconds"])
                 else formats.exact(line["serial_seconds"]),
-                listed(map(content.labels.case, stand_ins.get(line["case"], []))) or formats.MISSING,
+                listed(map(content.labels.case, own := stand_ins.get(line["case"], []))) or formats.MISSING,
+                *(_told_here(own, key, content) for key in ("application", "size")),
             ]
         )
         for line in cases[cases["case"].isin(shown)].to_dict("records")
@@ -145,8 +157,15 @@ def _cases_table(
         column("Cells"),
         column("Serial time (s)"),
         column("Here", "left"),
+        column("Application here", "left"),
+        column("Size here", "left"),
     ]
     return _filled_table(f"Published cases. {_source(cases)}", columns, {"": rows})
+
+
+def _told_here(cases: Sequence[str], key: str, content: Content) -> str:
+    known = content.facts.get("cases", {})
+    return listed(dict.fromkeys(str(known.get(case, {}).get(key) or "") for case in cases)) or formats.MISSING
 
 
 def _their_peaks(content: Content, rows: pd.DataFrame) -> Lines:

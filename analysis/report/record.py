@@ -28,16 +28,19 @@ MOST_INVALID = 50
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
+    "node_type": "Node type",
     "cpu": "CPU",
     "cores": "Cores used",
     "memory_GB": "Memory (GB)",
     "kernel": "Kernel",
     "os": "Operating system",
+    "tcp_congestion_control": "TCP congestion control",
     "governor": "Frequency governor",
     "adapters": "Network adapters",
     "ucx": "UCX",
     "slurm": "Slurm (last run)",
     "mpi": "MPI library",
+    "transports": "Transports that it chose",
 }
 
 

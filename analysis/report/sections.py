@@ -27,8 +27,10 @@ from analysis.report.placement import placement
 from analysis.report.published import published_figures
 from analysis.report.quality import quality
 from analysis.report.simulated import simulated
+from analysis.report.traces import traces
 from analysis.report.traffic import traffic
 from analysis.report.turnaround import turnaround
+from analysis.report.validation import validation
 from analysis.report.winners import fastest, network_answer
 from analysis.sites import told_apart
 
@@ -213,7 +215,7 @@ def left_out(content: Content) -> Section | None:
 
 def machine(content: Content) -> Section | None:
     """The machine, the versions and where the data are."""
-    return section("machine", "Machine and versions", record.machine_blocks(content))
+    return section("machine", "Machine and versions", record.machine_blocks(content), new_page=True)
 
 
 SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
@@ -234,7 +236,9 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     congestion,
     published_networks,
     published_figures,
+    validation,
     simulated,
+    traces,
     models,
     parts_of_time,
     quality,

@@ -10,6 +10,7 @@ from analysis.labels import Labels
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.traffic import in_order, with_titles
+from analysis.traffic_published import beside_published
 
 HOW = (
     "Every process sends messages at random times; their sizes, times and targets are those of a seeded "
@@ -32,6 +33,8 @@ def traffic(content: Content) -> Section | None:
         blocks.append(_accepted_table(alone, labels))
     if len(beside):
         blocks.append(_slowdown_table(beside, labels))
+    if "network_statements" in content.published:
+        blocks += _published_table(content)
     return section("traffic", "Traffic patterns", blocks, True)
 
 
@@ -147,6 +150,38 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
         "Slowdown of the compute job beside the I/O job: its accepted bandwidth alone over that beside it."
     )
     return table(caption, columns, groups)
+
+
+def _published_table(content: Content) -> list[Block]:
+    """What was published of such patterns, and what came of them here; nothing where that is no pair."""
+    found = beside_published(content.tables, content.published["network_statements"])
+    if found.empty:
+        return []
+    owners = _owners(found, content.labels)
+    columns = [column("Published of", "left"), column("Value"), column("Unit", "left")]
+    columns += [column(title) for title in owners.values()]
+    lines = []
+    for (experiment, condition, quantity), own in found.groupby(
+        ["experiment", "condition", "quantity"], sort=False
+    ):
+        first = own.iloc[0]
+        by_owner = own.set_index(["interconnect", "kind"])
+        cells = [
+            _beside_cell(by_owner.loc[owner]) if owner in by_owner.index else MISSING for owner in owners
+        ]
+        unit = "" if pd.isna(first["unit"]) else first["unit"]
+        what = f"{experiment}, {condition}: {quantity}"
+        lines.append(row([what, formats.exact(first["published"]), unit, *cells]))
+    caption = (
+        "Published figures of these patterns beside what they came to here at the highest load, in brackets "
+        "the difference in percent of the published figure."
+    )
+    return [table(caption, columns, {"": lines})]
+
+
+def _beside_cell(found: pd.Series) -> str:
+    error = found["error_percent"]
+    return number(found["found"]) if pd.isna(error) else f"{number(found['found'])} ({error:+.0f} %)"
 
 
 def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:

@@ -21,9 +21,11 @@ from analysis.report import read_tables
 from analysis.request import Request
 from analysis.rules import Limit, Rule
 from analysis.settings import Queue, Settings
+from analysis.simulated_tables import SIMULATED_TABLES
 from analysis.tables import make_tables, write_tables
 from analysis.time_parts import PARTS
 from analysis.traffic import TRAFFIC_TABLES
+from analysis.validation import VALIDATION
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
 MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}
@@ -50,8 +52,9 @@ def names(runs, request):
 
 def test_a_whole_study_has_every_table(runs, settings, market):
     found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
-    # Of two sites, of runs that tell the parts of their time, and of benchmarks of a network.
+    # Of two sites, of runs that tell the parts of their time, of benchmarks of a network, of replayed traces.
     of_other_runs = {*CHANGES, *PARTS, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
+    of_other_runs |= {*SIMULATED_TABLES, *VALIDATION}
     assert list(found) == [name for name in ALL_TABLES if name not in of_other_runs]
     for name, table in found.items():
         assert list(table) == list(ALL_TABLES[name].columns)

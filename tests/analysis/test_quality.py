@@ -134,3 +134,12 @@ def test_one_block_reaches_no_precision():
     improvement = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=500))["improvement"]
     row = make_precision(improvement, 5).iloc[0]
     assert not row["reached"] and pd.isna(row["blocks_wanted"])
+
+
+def test_a_band_of_a_simulation_has_no_precision():
+    runs = rows("duct", "a", {2: 8.0}, (1,)) + rows("duct", "b", {2: 6.0}, (1,))
+    simulated = (
+        pd.DataFrame(runs).assign(kind="simulated").eval("seconds_low = seconds\nseconds_high = seconds")
+    )
+    improvement = make_tables(complete_runs(simulated), Settings(draws=500))["improvement"]
+    assert len(improvement) and make_precision(improvement, 5).empty

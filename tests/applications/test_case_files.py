@@ -172,6 +172,7 @@ def test_an_option_comes_last_in_a_name_and_changes_neither_input_nor_answer(cas
     assert (helped.name, other.name, load_case("echo-one-helped", folder).name) == (
         *("echo-helped", "echo-two-helped", "echo-helped"),
     )
+    assert (helped.title, helped.description) == ("Echo, helped", f"{plain.description} Somebody helps.")
     assert (helped.parameters, helped.answer) == (plain.parameters, plain.answer)
     assert digest(helped) != digest(plain)
     assert digest(plain) == digest(load_case("echo", cases(MINIMAL)))

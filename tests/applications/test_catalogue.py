@@ -127,20 +127,21 @@ def test_a_page_by_hand(tmp_path):
     assert "## Two words: `count`" in page
     assert "**Differs:** In all." in page
     found = rows(page)
-    assert [
-        "[`count`](#two-words-count)",
-        "fl9",
-        "command",
-        "1,200",
-        "11",
-        "123 s",
-        "130 s",
-        "57 MB",
-    ] in found
+    assert "**command**" in page
+    overview = ["[`count`](#two-words-count)", "Two words", "fl9", "1,200", "11", "123 s", "130 s", "57 MB"]
+    assert overview in found
     assert ["`smoke`", "n 1", "–", "the serial run", "–", "–"] in found
     assert ["`own`", "n 3", "4", "counting", "5.0e-04", "0.0e+00"] in found
     # The serial run had the machine for itself, the other one had not: its times by the clock are marked.
-    assert ["`own`", "1,200", "11", "12", "~6.8", "123", "~68", "130", "171", "57", "1.3"] in found
+    assert [
+        "size",
+        "cells",
+        "iterations",
+        "mesh, s",
+        *("s/iteration", "s/iteration on 2 ranks", "run, s", "run, s on 2 ranks"),
+        *("CPU, s", "CPU, s on 2 ranks", "memory, MB"),  # nobody looked at the memory of 2 ranks
+    ] in found
+    assert ["`own`", "1,200", "11", "1.3", "12", "~6.8", "123", "~68", "130", "171", "57"] in found
     assert ["`own`", "2", "599 to 601", "36", "0.12"] in found
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from workflows.applications import lammps
 from workflows.domain import InputError, Line
+from workflows.plan import ROOT
 from workflows.prepare import compare_answer
 
 
@@ -79,6 +80,19 @@ class TestBadRuns:
         if cut and data.draw(st.booleans()):
             cut[-1] = Line(cut[-1].seconds, cut[-1].text[: data.draw(st.integers(0, len(cut[-1].text)))])
         assert lammps.read(melt, 2, cut).problem
+
+
+def test_nothing_but_its_own_module_and_schema_knows_the_application():
+    parts = [
+        path for part in ("workflows", "analysis") for path in (ROOT / part).rglob("*") if path.is_file()
+    ]
+    texts = {
+        path: path.read_bytes().lower() for path in (ROOT / "Snakefile", *parts) if path.suffix != ".pyc"
+    }
+    knowing = {
+        str(path.relative_to(ROOT)) for path, text in texts.items() if b"lammps" in text or b"lj_melt" in text
+    }
+    assert knowing == {"workflows/applications/lammps.py", "workflows/schemas/case_lammps.yaml"}
 
 
 class TestFiles:

@@ -117,6 +117,10 @@ class TestReadRealLogs:
         assert reading.details["global_array_calls"]["get"] > 1000
         assert reading.one_sided
 
+    def test_the_version_says_which_build_it_is(self, real_log):
+        version = nwchem.version(real_log("nwchem", "ccsd_parallel"))
+        assert version == "7.0.2 (Global Arrays 5.8.0, build-openmpi of Mon Mar 20 06:34:13 2023)"
+
     def test_plane_waves_use_no_global_arrays(self, case, real_log):
         smoke = case("water_pspw-smoke")
         reading = nwchem.read(smoke, 2, real_log("nwchem", "pspw_parallel"))

@@ -90,6 +90,16 @@ class TestReadByHand:
             ("= 0.02", "= -nan", "diverged: residual of p is not there or no finite number"),
             ("= 0.25\n3.5", "= inf\n3.5", "no mean_square_velocity printed, or no finite number"),
             ("= 0.25\n3.5", "= -7e36\n3.5", "diverged: mean_square_velocity -7e+36 outside 0 to 1 m2/s2"),
+            (
+                "ClockTime = 3",
+                "ClockTime = 5",
+                "time unsure: 2.0 s by the arrival of the lines, 3.0 to 5.0 s by OpenFOAM",
+            ),
+            (
+                "ClockTime = 3",
+                "ClockTime = x",
+                "time unsure: no number in OpenFOAM's ExecutionTime or ClockTime",
+            ),
             ("ExecutionTime = 1.3", "Execution", "incomplete: 2 of 3 iterations"),
             ("Time = 0.1\n", "\n", "incomplete: 0 of 3 iterations"),
         ],
@@ -97,6 +107,19 @@ class TestReadByHand:
     def test_what_makes_a_run_not_count(self, three_steps, old, new, problem):
         assert old in PREPARED
         assert openfoam.read(three_steps, 1, stamped(PREPARED.replace(old, new))).problem == problem
+
+    @pytest.mark.parametrize(("clock", "unsure"), [(3, False), (4, False), (5, True), (2, False), (1, True)])
+    def test_the_stamps_must_agree_with_a_clock_of_whole_seconds(self, three_steps, clock, unsure):
+        # Two seconds by the stamps; the clock passed from 1 to this, which is within a second of it.
+        lines = stamped(PREPARED.replace("ClockTime = 3", f"ClockTime = {clock}"))
+        assert bool(openfoam.read(three_steps, 1, lines).problem) == unsure
+
+    @pytest.mark.parametrize(("cpu", "unsure"), [(2.5, False), (3.3, True), (4.3, False)])
+    def test_a_run_is_not_faster_than_the_processor(self, three_steps, cpu, unsure):
+        # From 0.5 to 3.3 s are 2.8 s of CPU, in 2 s by the stamps. 3.8 s do not fit into the clock's 2 s either:
+        # they are those of more than one thread.
+        lines = stamped(PREPARED.replace("ExecutionTime = 1.3", f"ExecutionTime = {cpu}"))
+        assert bool(openfoam.read(three_steps, 1, lines).problem) == unsure
 
     def test_residual_limits(self, three_steps):
         strict = three_steps.settings["read"] | {"residuals": {"p": 0.01, "k": 1}}

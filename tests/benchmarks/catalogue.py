@@ -2,19 +2,21 @@
 
     .venv/bin/python tests/benchmarks/catalogue.py [case[-size] ...] [--processes 1 2] [--decompose 4 8 16 64]
 
-Prepares and runs each case as a study does, once a process count, and writes a row of docs/cases.csv for each;
-rows of other cases, sizes and counts stay. Without names: all sizes of all cases. With ``--decompose``, rows of
-further counts say how the mesh is cut, without a run. Times by the clock want an idle machine: each row says how
-busy it was, and the page marks those that were disturbed. ``python -m workflows.catalogue`` writes the page.
+Prepares and runs each case as a study does, once a process count, writes a row of docs/cases.csv for each and then
+the page; rows of other cases, sizes and counts stay. Without names: all sizes of all cases. With ``--decompose``,
+rows of further counts say how the mesh is cut, without a run. Times by the clock want an idle machine: each row says
+how busy it was, and the page marks those that were disturbed.
 """
 
 import argparse
 import contextlib
 import json
+import re
 import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,8 @@ from workflows.noise import noise_between, read_counters  # noqa: E402
 from workflows.running import Run, run  # noqa: E402
 
 TIME_LIMIT_SECONDS = 7200
-WATCH_SECONDS = 0.05
+FIRST_WATCH_SECONDS, WATCH_SHARE = 0.05, 0.05
+"""Between two looks at the memory, which cost CPU time: at first, and as a share of the time since then."""
 
 
 def main() -> None:
@@ -71,11 +74,11 @@ def measure(case: Case, processes: list[int], decompose: list[int], folder: Path
                 app.prepare(case, count, prepared, base)
         row = {"prepare_memory_MB": memory[0] or None} | preparation(prepared)
         if count in processes:
-            before = read_counters()
+            before, watched = read_counters(), time.process_time()
             with largest_program() as memory:
                 done = run_once(case, count, prepared)
             reading, cpu = done.reading, done.execution.cpu_seconds
-            noise = noise_between(before, read_counters(), cpu)
+            noise = noise_between(before, read_counters(), cpu + time.process_time() - watched)
             iterations = reading.details.get("iterations")
             row |= {
                 "iterations": iterations,
@@ -126,19 +129,18 @@ def preparation(prepared: Path) -> dict[str, Any]:
 def largest_program() -> Iterator[list[float]]:
     """Watch every program that is started in the block.
 
-    Gives a list of one: the largest resident memory of any of them, MB. A copy of this process that has
+    Gives a list of one: the largest peak of resident memory of any of them, MB. A copy of this process that has
     not become its program yet is left out.
     """
-    me, largest, done = psutil.Process(), [0.0], threading.Event()
+    me, largest, done, start = psutil.Process(), [0.0], threading.Event(), time.monotonic()
     own = me.cmdline()
 
     def watch() -> None:
-        while not done.wait(WATCH_SECONDS):
+        while not done.wait(max(FIRST_WATCH_SECONDS, WATCH_SHARE * (time.monotonic() - start))):
             for program in me.children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-                    memory = program.memory_info().rss / 1e6
+                with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess, FileNotFoundError):
                     if program.cmdline() != own:
-                        largest[0] = max(largest[0], memory)
+                        largest[0] = max(largest[0], peak_memory(program.pid))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -149,8 +151,14 @@ def largest_program() -> Iterator[list[float]]:
         watcher.join()
 
 
+def peak_memory(pid: int) -> float:
+    """Largest resident memory that a process has had so far, MB; 0 of one that has ended."""
+    peak = re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return int(peak[1]) * 1024 / 1e6 if peak else 0.0
+
+
 def write_row(row: dict[str, Any]) -> None:
-    """Put a row into docs/cases.csv in the place of the earlier one."""
+    """Put a row into docs/cases.csv in the place of the earlier one, and write the page anew."""
     key = ["case", "size", "processes"]
     rounded = {
         name: float(f"{value:.4g}") if isinstance(value, float) and name != "answer" else value
@@ -158,6 +166,7 @@ def write_row(row: dict[str, Any]) -> None:
     }
     table = pd.concat([catalogue.read_measured(), pd.DataFrame([rounded])]).drop_duplicates(key, keep="last")
     table.sort_values(key).convert_dtypes().to_csv(catalogue.MEASURED, index=False)
+    catalogue.main()
     print(", ".join(f"{name} {value}" for name, value in rounded.items()), flush=True)
 
 

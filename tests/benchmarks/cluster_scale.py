@@ -1,81 +1,231 @@
-"""What a large study costs on a cluster before any job: dry run and cutting into jobs.
+"""What a study costs on a cluster beside its runs. Figures of docs/scale.md.
 
-    .venv/bin/python tests/benchmarks/cluster_scale.py [points ...]
+    python tests/benchmarks/cluster_scale.py dry-run [points ...]     of four interconnects; needs no Slurm
+    python tests/benchmarks/cluster_scale.py finished [points]        a study of which everything is there
+    python tests/benchmarks/cluster_scale.py repetitions              200 in one allocation, as root
+    python tests/benchmarks/cluster_scale.py jobs                     30 of them, and a loop of sbatch, as root
 
-Prints, for each number of points: jobs, CPU seconds and peak memory of the dry run, and seconds of making the
-plan and of cutting it into jobs. Needs no Slurm: the cluster file says what its nodes are.
+The last two start the Slurm of the tests.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workflows.jobs import parts  # noqa: E402
-from workflows.plan import make_plan  # noqa: E402
+from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
+from workflows.jobs import part_list, parts  # noqa: E402
+from workflows.measure import measure_study  # noqa: E402
+from workflows.plan import Plan, make_plan  # noqa: E402
+from workflows.prepare import prepare  # noqa: E402
+from workflows.records import record_path  # noqa: E402
 
-CASES = "[faulty, faulty-crashes, faulty-killed, faulty-wrong, faulty-cut]"
 LEVELS = (1, 2, 4, 8)
-SITE = "nodes: 10000\ncores_per_node: 1\nmemory_per_node_MB: 1000000\njoined_by: emulated_gigabit\n"
+SITE = "nodes: 10000\ncores_per_node: 1\nmemory_per_node_MB: 1000000\n"
+MANY = f"""
+name: scale
+cases_folder: {ROOT / "tests/cases"}
+cases: [faulty, faulty-crashes, faulty-killed, faulty-wrong, faulty-cut]
+interconnects: [ucx_verbs, ipoib, ucx_tcp, libfabric_tcp]
+processes: PROCESSES
+oversubscription: {list(LEVELS)}
+blocks: 1
+limits: {{core_hours: 100000000}}
+"""
+REPETITIONS = f"""
+name: scale
+cases_folder: {ROOT / "tests/cases"}
+cases: [faulty]
+interconnects: [emulated_gigabit]
+processes: [1, 2]
+blocks: 100
+limits: {{run_seconds: 60, idle_seconds: 0}}
+"""
+NODES, JOBS, RUNS_OF_JOB = 4, 30, 2
+PACKED = f"""
+name: scale
+cases_folder: {ROOT / "tests/cases"}
+cases: [faulty-slow]
+interconnects: [shared_memory]
+processes: [2]
+oversubscription: [2]
+blocks: {JOBS * RUNS_OF_JOB}
+limits: {{run_seconds: 60, idle_seconds: 0}}
+"""
 
 
-def write_study(folder: Path, points: int) -> Path:
-    """Write a study of about so many points and its cluster file."""
-    counts = list(range(16, 16 + 8 * (points // (5 * len(LEVELS))), 8))
-    study = folder / "scale.yaml"
-    study.write_text(
-        f"name: scale\ncases_folder: {ROOT / 'tests/cases'}\ncases: {CASES}\ninterconnects: [emulated_gigabit]\n"
-        f"processes: {counts}\noversubscription: {list(LEVELS)}\nblocks: 1\nlimits: {{core_hours: 100000000}}\n"
+def snakemake(folder: Path, *options: str) -> list[str]:
+    """Make Snakemake run the study in a folder up to its runs table, with the cluster file there."""
+    command = [sys.executable, "-m", "snakemake", "--profile", "cluster", "--directory", str(folder)]
+    command += ["--snakefile", str(ROOT / "Snakefile"), "--configfile", str(folder / "scale.yaml")]
+    return [*command, "--config", f"cluster={folder / 'site.yaml'}", *options, "--", "results/scale/runs.csv"]
+
+
+def write_study(folder: Path, text: str, site: str) -> Plan:
+    """Write a study and its cluster file, and read them."""
+    (folder / "scale.yaml").write_text(text)
+    (folder / "site.yaml").write_text(site)
+    return make_plan(folder / "scale.yaml", {"cluster": str(folder / "site.yaml")})
+
+
+def many(points: int) -> str:
+    """A study of about so many points; those of its four interconnects share jobs."""
+    counts = list(range(16, 16 + 8 * (points // (5 * 4 * len(LEVELS))), 8))
+    return MANY.replace("PROCESSES", str(counts))
+
+
+def cost(command: list[str]) -> tuple[float, float, float]:
+    """Run a command; give its wall time and CPU time in seconds, and its peak memory in MB."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=900)
+    wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall, cpu, after.ru_maxrss / 1024
+
+
+def dry_run(folder: Path, points: str = "10000") -> None:
+    """Time a dry run, and by themselves making the plan and cutting it into jobs."""
+    begun = time.process_time()
+    plan = write_study(folder, many(int(points)), SITE)
+    planned = time.process_time()
+    jobs = len(parts(plan))
+    cut = time.process_time()
+    wall, cpu, memory = cost(snakemake(folder, "--dry-run", "--quiet", "all"))
+    print(
+        f"{len(plan.points)} points, {jobs} measuring jobs: dry run {wall:.1f} s, {cpu:.1f} s CPU, {memory:.0f} "
+        f"MB; plan {planned - begun:.2f} s, cut {cut - planned:.2f} s"
     )
-    (folder / "site.yaml").write_text(SITE)
-    return study
+
+
+def finished(folder: Path, points: str = "1000") -> None:
+    """Time Snakemake where everything is there: files as runs would have left them, known to Snakemake."""
+    os.chdir(folder)
+    plan = write_study(folder, many(int(points)), SITE)
+    for one in plan.prepared():
+        Path(one).mkdir(parents=True)
+    for one in plan.references():
+        Path(one).write_text("{}")
+    records = [record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+    listed = {part_list(plan, name): part for name, part in parts(plan).items()}
+    for file, part in listed.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{record_path(plan.results, one, 1)}\n" for one in part.repetitions))
+    for record in records:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text("{}")
+    (plan.results / "records.txt").write_text("".join(f"{record}\n" for record in records))
+    for name in ("runs.csv", "runs.parquet", "facts.json"):
+        (plan.results / name).write_text("")
+    (plan.results / "published").mkdir()
+    subprocess.run(snakemake(folder, "--touch"), cwd=ROOT, check=True, capture_output=True, timeout=900)
+    for _ in range(3):
+        wall, cpu, memory = cost(snakemake(folder))
+        print(
+            f"{len(plan.points)} points, all there: nothing done in {wall:.1f} s, {cpu:.1f} s CPU, {memory:.0f} MB"
+        )
+
+
+def repetitions(folder: Path) -> None:
+    """Measure the CPU time that this program takes a repetition, without that of the programs it starts."""
+    with small_slurm(nodes=2) as slurm:
+        inside = [sys.executable, str(Path(__file__).resolve()), "in-job", str(folder)]
+        script = f"cd {ROOT} && {' '.join(inside)}"
+        options = ["--wait", "--nodes=2", "--exclusive", "--time=60", f"--output={folder}/out"]
+        slurm.run("sbatch", *options, f"--wrap={script}", timeout=1800)
+        print((folder / "out").read_text().splitlines()[-1])
+
+
+def in_job(folder: Path) -> None:
+    """Run inside the job of `repetitions`."""
+    os.chdir(folder)
+    text = f"{REPETITIONS}"
+    (folder / "scale.yaml").write_text(text)
+    (folder / "site.yaml").write_text("joined_by: emulated_gigabit\n")
+    plan = make_plan(folder / "scale.yaml", {"cluster": str(folder / "site.yaml"), "allocation": True})
+    for processes in (1, 2):
+        prepare(plan, "faulty", processes)
+    plan.reference_file("faulty").write_text(json.dumps({"value": 42.0, "source": "serial"}))
+    sys.stderr = io.StringIO()
+    before, begun = time.process_time(), time.monotonic()
+    made = measure_study(plan, io.StringIO())
+    cpu, wall = time.process_time() - before, time.monotonic() - begun
+    valid = sum(json.loads(path.read_text())["valid"] for path in made)
+    print(
+        f"{len(made)} repetitions, {valid} of them valid, half of them parallel and probed: "
+        f"{1000 * cpu / len(made):.1f} ms CPU of ours and {wall / len(made):.2f} s each"
+    )
+
+
+def jobs(folder: Path) -> None:
+    """Run a study of jobs of 24 s, and the same programs by a loop of sbatch."""
+    with small_slurm(nodes=NODES) as slurm:
+        site = f"blocks_per_job: {RUNS_OF_JOB}\n"
+        (folder / "scale.yaml").write_text(PACKED)
+        (folder / "site.yaml").write_text(site)
+        program = f"python3 {ROOT}/tests/cases/command/faulty/faulty.py slow 2"
+        step = f"srun --mpi=pmix --ntasks=2 --overcommit --overlap {program}"
+        script = "; ".join([step] * RUNS_OF_JOB)
+        plain = ["--nodes=1", "--exclusive", "--time=5", "--output=/dev/null", f"--wrap={script}"]
+
+        def loop() -> None:
+            for _ in range(JOBS):
+                slurm.ask("sbatch", "--job-name=plain", *plain)
+            while slurm.ask("squeue", "--noheader"):
+                time.sleep(0.5)
+
+        def study() -> None:
+            subprocess.run(slurm.on_head(snakemake(folder)), check=True, capture_output=True, timeout=1500)
+
+        looped, (ran, made) = wall_and_jobs(slurm, loop)[1], wall_and_jobs(slurm, study)
+        own = sorted(made)[-JOBS:]  # without the job that prepares
+        records = [json.loads(file.read_text()) for file in folder.glob("results/scale/records/**/*.json")]
+        valid = sum(record["valid"] for record in records)
+        print(
+            f"{JOBS} jobs on {NODES} nodes: {len(records)} records, {valid} of them valid; Slurm had a job for "
+            f"{median(own):.1f} s, in the loop {median(looped):.1f} s (medians); the study took {ran:.0f} s in "
+            f"all, {JOBS / NODES:g} jobs of the loop after one another {JOBS / NODES * median(looped):.0f} s"
+        )
+
+
+def wall_and_jobs(slurm: SmallSlurm, run: Callable[[], None]) -> tuple[float, list[float]]:
+    """Run something; give its wall time and how long each of the jobs was that Slurm has had for it, in s."""
+    log = slurm.folder / "jobs.txt"
+    before = len(log.read_text().splitlines()) if log.exists() else 0
+    begun = time.monotonic()
+    run()
+    wall = time.monotonic() - begun
+    lasted = []
+    for line in log.read_text().splitlines()[before:]:
+        start, end = (
+            datetime.fromisoformat(re.search(rf"{key}=(\S+)", line)[1]) for key in ("StartTime", "EndTime")
+        )
+        lasted.append((end - start).total_seconds())
+    return wall, lasted
 
 
 def main() -> None:
-    """Measure each number of points given."""
-    for wanted in map(int, sys.argv[1:] or ("1000", "10000")):
+    """Run what is asked for in a folder that is gone afterwards."""
+    what, *given = sys.argv[1:] or ["dry-run"]
+    if what == "in-job":
+        return in_job(Path(*given))
+    measures = {"dry-run": dry_run, "finished": finished, "repetitions": repetitions, "jobs": jobs}
+    for argument in given or [None]:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            study, site = write_study(folder, wanted), folder / "site.yaml"
-            begun = time.process_time()
-            plan = make_plan(study, {"cluster": str(site)})
-            planned = time.process_time()
-            jobs = len(parts(plan))
-            cut = time.process_time()
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            command = [
-                sys.executable,
-                "-m",
-                "snakemake",
-                "--profile",
-                "cluster",
-                "--dry-run",
-                "--quiet",
-                "all",
-            ]
-            command += [
-                "--directory",
-                name,
-                "--snakefile",
-                str(ROOT / "Snakefile"),
-                "--configfile",
-                str(study),
-            ]
-            command += ["--config", f"cluster={site}", "--", "results/scale/runs.csv"]
-            subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=600)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            print(
-                f"{len(plan.points)} points, {jobs} measuring jobs: dry run {cpu:.1f} s CPU, "
-                f"{after.ru_maxrss / 1024:.0f} MB; plan {planned - begun:.2f} s, cut {cut - planned:.2f} s"
-            )
+            measures[what](Path(name), *([argument] if argument else []))
 
 
 if __name__ == "__main__":

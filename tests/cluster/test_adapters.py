@@ -1,6 +1,7 @@
-"""Network adapters as the kernel tells them."""
+"""Network adapters, node type and transports, as kernel, firmware and MPI libraries tell them."""
 
-from workflows.provenance import adapters
+from workflows.provenance import adapters, node_type
+from workflows.transport import chosen
 
 
 def test_rates_of_links(tmp_path):
@@ -17,3 +18,25 @@ def test_rates_of_links(tmp_path):
 
 def test_a_machine_without_any(tmp_path):
     assert adapters(tmp_path) == []
+
+
+def test_a_node_type_is_what_the_firmware_tells(tmp_path):
+    assert node_type(tmp_path) is None
+    (tmp_path / "sys_vendor").write_text("Dell Inc.\n")
+    (tmp_path / "product_name").write_text("PowerEdge C6525 \n")
+    assert node_type(tmp_path) == "Dell Inc. PowerEdge C6525"
+
+
+def test_transports_that_libraries_tell(tmp_path):
+    """Lines of Open MPI 4.1.4 and UCX 1.13.1; a rank's way to itself is none between processes."""
+    (tmp_path / "messages").mkdir()
+    (tmp_path / "messages/0").write_text(
+        "[vm:19974] mca: bml: Using self btl for send to [[8958,1],0] on node vm\n"
+        "[vm:19974] mca: bml: Using tcp btl for send to [[8958,1],1] on node vm\n"
+        "[vm:18876] mtl_ofi_component.c:365: mtl:ofi:provider: hfi1_0\n"
+    )
+    (tmp_path / "transport-vm-16000.log").write_text(
+        "ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag(self/memory0 cma/memory)\n"
+        "ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(rc_mlx5/mlx5_0:1)\n"
+    )
+    assert chosen(tmp_path / "messages", tmp_path) == ["ofi/hfi1_0", "rc_mlx5/mlx5_0:1", "tcp"]

@@ -43,11 +43,12 @@ def test_a_serial_run_is_a_step_too(tmp_path):
     assert launch.env["OMPI_MCA_btl"] == "self,vader"
 
 
-def test_what_slurm_says_of_the_allocation_is_not_inherited(tmp_path, monkeypatch):
+def test_what_is_said_of_the_allocation_is_not_inherited(tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "1")
+    monkeypatch.setenv("FLUX_JOB_ID", "f12")  # with which Open MPI's mpirun would ask Flux, and fails
     env = launched("srun", tmp_path).env
-    assert env["SLURM_JOB_ID"] == "7" and "SLURM_NTASKS_PER_NODE" not in env
+    assert env["SLURM_JOB_ID"] == "7" and not {"SLURM_NTASKS_PER_NODE", "FLUX_JOB_ID"} & set(env)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ import pytest
 
 from workflows import allocation as allocations
 from workflows import slurm
-from workflows.allocation import STOPPED, Allocation, OutOfTimeError, settle
+from workflows.allocation import (
+    STOPPED,
+    Allocation,
+    JobEndedError,
+    OutOfTimeError,
+    interruptions,
+    pass_on,
+    settle,
+)
 from workflows.design import Repetition
 from workflows.domain import Point
 from workflows.launch_cluster import JobNode
@@ -26,10 +34,11 @@ def job(state="RUNNING", restarts=0, ends=None):
 def at_work(tmp_path):
     """A run under way in job 7."""
     nodes = (JobNode("n1", "srun", "pmix"),)
-    here = Allocation(job(), nodes, True, tmp_path / "measured/part.running.json")
+    here = Allocation(job(), nodes, True, tmp_path / "measured/part.running.json", tmp_path / "scratch")
     planned = {"case": "duct", "inputs": INPUTS, "cluster": here.facts()}
     path = tmp_path / "records/duct/block-1-attempt-1.json"
-    return SimpleNamespace(plan=SimpleNamespace(results=tmp_path), here=here, planned=planned, path=path)
+    plan = SimpleNamespace(results=tmp_path, cluster=SimpleNamespace(scheduler="slurm"))
+    return SimpleNamespace(plan=plan, here=here, planned=planned, path=path)
 
 
 def die(at_work):
@@ -43,17 +52,30 @@ def die(at_work):
         (job("TIMEOUT"), "TIMEOUT", "job 7 ended as TIMEOUT on n[1-2]"),
         (job("NODE_FAIL"), "NODE_FAIL", "job 7 ended as NODE_FAIL on n[1-2]"),
         (job("RUNNING", 1), "REQUEUED", "job 7 was put back into the queue (restart 1) on n[1-2]"),
-        (slurm.Job("7", "unknown"), "unknown", "job 7 ended; Slurm does not know any more how on n[1-2]"),
+        (slurm.Job("7", "unknown"), "unknown", "job 7 ended; it is not known any more how on n[1-2]"),
     ],
 )
 def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told):
+    (at_work.here.scratch / "run").mkdir(parents=True)
     die(at_work)
     monkeypatch.setattr(allocations.slurm, "job", lambda _: became)
     assert settle(at_work.plan) == [f"duct/block-1-attempt-1.json: {told}"]
     record = json.loads(at_work.path.read_text())
     assert (record["valid"], record["seconds"], record["reason"]) == (False, None, told)
     assert record["interrupted"] and record["cluster"]["state"] == state
+    assert not at_work.here.scratch.exists()
     assert settle(at_work.plan) == []
+
+
+def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
+    monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT"))
+    die(at_work)
+    pass_on(at_work.plan, ["a line of a job"])
+    assert interruptions(at_work.plan) == [
+        "a line of a job",
+        "duct/block-1-attempt-1.json: job 7 ended as TIMEOUT on n[1-2]",
+    ]
+    assert interruptions(at_work.plan) == []
 
 
 def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):
@@ -66,6 +88,29 @@ def test_a_run_that_was_recorded_leaves_no_note(at_work):
     with at_work.here.noted(at_work.path, at_work.planned):
         assert json.loads(at_work.here.notes.read_text())["record"] == str(at_work.path)
     assert not at_work.here.notes.exists() and at_work.here.made == 1
+
+
+@pytest.mark.parametrize(
+    ("became", "errors", "told"),
+    [
+        (job("TIMEOUT"), "", r"job 7 ends \(TIMEOUT\) while a run is under way"),
+        (job("PENDING", 1), "", r"job 7 ends \(PENDING\)"),
+        (job(), "srun: error: Unable to create step for job 7: Memory required\n", "not started: Unable to"),
+    ],
+)
+def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch, became, errors, told):
+    monkeypatch.setattr(slurm, "job", lambda _: became)
+    with (
+        pytest.raises(JobEndedError, match=told),
+        at_work.here.noted(at_work.path, at_work.planned),
+    ):
+        at_work.here.check_failed(errors)
+    assert at_work.here.notes.exists()
+
+
+def test_a_run_that_fails_by_itself_is_recorded(at_work, monkeypatch):
+    monkeypatch.setattr(slurm, "job", lambda _: job())
+    at_work.here.check_failed("out of luck\n")
 
 
 def test_an_interrupted_attempt_is_made_again_but_not_for_ever():

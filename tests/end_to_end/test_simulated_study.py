@@ -35,7 +35,17 @@ def test_a_small_elbow_is_traced_replayed_and_reported(study_folder):
     assert max(map(sum, zip(*parts, strict=True))) == pytest.approx(record["seconds"])
     assert details["replay_memory_bytes"] < 200e6
 
+    tables = {name: pd.read_csv(results / f"tables/{name}.csv") for name in ("traces", "trace_pairs")}
+    assert tables["traces"]["processes"].tolist() == [1, 2, 4, 8, 16]
+    sent = tables["trace_pairs"].groupby("processes")[["source", "target"]].max()
+    assert (sent["source"] == sent.index - 1).all() and (sent["target"] == sent.index - 1).all()
+    times = pd.read_csv(results / "tables/simulated_times.csv")
+    assert len(times) == 3 * (2 + 4 + 8 + 16)
+    fit = pd.read_csv(results / "tables/model_fit.csv")
+    assert set(fit["interconnect"]) == {"gigabit_ethernet", "infiniband_4x_pcix", "infiniband"}
+    assert (fit["error_percent"].abs() < 1).all()
+
     sections = {one["id"] for one in json.loads((results / "report.json").read_text())["sections"]}
-    assert {"answer", "simulated", "machine"} <= sections
+    assert {"answer", "simulated", "traces", "machine"} <= sections
     again = study_folder.run(ROOT / "config/studies/simulated_elbow.yaml", "--cores", "2", "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr

@@ -19,11 +19,12 @@ FIT = {
 def made(kind="simulated", host=None, **fit):
     model = {
         "source": "A paper, table 3.",
+        "two_points": False,
         "fit": FIT | fit,
         "host": host or {"host_speed": 1, "source": None},
     }
     facts = {"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}}
-    runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind]})
+    runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind], "application": ["openfoam"]})
     return simulated(Content(runs, {}, facts, Labels(facts), [], {}))
 
 
@@ -43,7 +44,7 @@ def test_each_model_stands_with_its_errors_and_its_source():
 
 def test_a_bad_fit_and_an_unsourced_host_are_told():
     told = texts(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
-    assert "The mean error is above 3 % for Swift (simulated)." in told
+    assert "Warning: the mean error at its points is above 3\u202f% for Swift (simulated)." in told
     assert "Cores have 0.2 of the speed" in told and "No source is given" in told
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.traffic import make_traffic_tables
 from workflows.announce import announcement
 from workflows.collect import simulated_table
 from workflows.domain import InputError
@@ -15,6 +16,7 @@ from workflows.simulation.study import replay_study
 from workflows.tracing.trace import Trace, write_rank
 
 ELBOW = ROOT / "config/studies/simulated_elbow.yaml"
+QSNET = ROOT / "config/studies/simulated_qsnet.yaml"
 TWO = {"interconnects": ["gigabit_ethernet", "infiniband"], "processes": [1, 4]}
 
 
@@ -86,3 +88,24 @@ def test_a_replay_that_fails_leaves_nothing(traced, tmp_path):
     with pytest.raises(InputError, match=r"processes-4 over gigabit_ethernet: .* deadlock"):
         replay_study(traced, 2, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    names = ["quadrics_elan3_adaptive", "gigabit_ethernet"]
+    small = {"cases": ["uniform-smoke", "combined-smoke"], "processes": [8], "interconnects": names}
+    plan = make_plan(QSNET, small)
+    assert plan.traces() == [] and len(plan.simulated) == 4 and not plan.points
+    assert "simulated: 4 points of patterns of traffic, by their schedules" in announcement(plan)
+    replay_study(plan, 2, Path(plan.replayed()[0]))
+    times = simulated_table(plan)
+    assert (times["nodes"] == 8).all() and times["valid"].all()
+    assert (times["seconds_low"] == times["seconds"]).all() and (
+        times["seconds_high"] == times["seconds"]
+    ).all()
+    details = [json.loads((plan.results / path).read_text())["details"] for path in times["record"]]
+    table = make_traffic_tables(times, details)["traffic"]
+    assert set(table["kind"]) == {"simulated"} and set(table["interconnect"]) == set(names)
+    assert table.loc[table["beside_load"].notna() & (table["job"] == "compute"), "slowdown"].notna().all()
+    fastest = table[table["pattern"] == "uniform"].groupby("interconnect")["accepted_MBps"].max()
+    assert fastest["gigabit_ethernet"] < 112.5 < fastest["quadrics_elan3_adaptive"] < 280

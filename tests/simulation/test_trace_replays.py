@@ -79,6 +79,8 @@ def test_processors_are_busy_with_messages_where_that_is_known(replayer, tmp_pat
     ranks = [["send 1 0 100 6", "compute 5000"], ["recv 0 0 100 6"]]
     done = replayed(replayer, tmp_path, ranks, host_overhead=busy)
     assert done.rank_seconds == pytest.approx([9e-6, 11e-6])
+    large = [["send 1 0 10000 6"], ["recv 0 0 10000 6"]]  # beyond the eager limit both wait, and no longer
+    assert replayed(replayer, tmp_path, large, host_overhead=busy).seconds == pytest.approx(110e-6)
 
 
 def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):

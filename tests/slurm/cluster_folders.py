@@ -1,5 +1,6 @@
 """A folder in which studies are run on a small Slurm as a user runs them."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -76,7 +77,7 @@ class ClusterFolder:
         script = [str(ROOT / "cluster/allocation.sh"), *study]
         return self.slurm.ask("sbatch", "--parsable", f"--output={self.folder}/out", *given, *script)
 
-    def until(self, holds, seconds: float = 300):
+    def until(self, holds, seconds: float = 500):
         """Wait until something holds; fail after a time."""
         deadline = time.monotonic() + seconds
         while not (found := holds()):
@@ -87,20 +88,21 @@ class ClusterFolder:
     def queue(self) -> str:
         return self.slurm.ask("squeue", "--states=all", "--format=%A %T %r %N %k")
 
-    def under_way(self) -> dict | None:
-        """Note of a run that is under way, once its ranks are there."""
+    def under_way(self) -> list[dict]:
+        """Notes of the runs on two processes that are under way, once their ranks are there."""
+        found = []
         for notes in self.folder.glob("results/*/measured/**/*.running.json"):
-            try:
+            with contextlib.suppress(FileNotFoundError):  # has ended meanwhile
                 note = json.loads(notes.read_text())
-            except FileNotFoundError:
-                continue
-            name = note["planned"]["case"]
-            if "slow" in name and note["planned"]["processes"] == 2 and self.ranks():
-                return note
-        return None
+                if len(self.ranks(note)) == 2:
+                    found.append(note)
+        return found
 
-    def ranks(self) -> list[Path]:
-        return list(self.folder.glob("results/*/scratch/**/placement/1"))
+    def ranks(self, note: dict) -> list[str]:
+        """Process ids of the ranks of a run that is under way, as its nodes count them."""
+        placed = Path(note["scratch"]).glob("*/placement/[01]")
+        written = (file.read_text().splitlines() for file in placed)
+        return [lines[1] for lines in written if len(lines) == 4]
 
     def records(self) -> dict[str, dict]:
         """Records by their paths below the study's records."""

@@ -26,7 +26,7 @@ from workflows.leftovers import end_all, remove_stale
 from workflows.running import scratch_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 _FIRST_PROCESS = """
 import os, signal
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # reaps what others leave
@@ -128,7 +128,13 @@ class SmallSlurm:
     def start_controller(self) -> None:
         """Start slurmctld and wait until it answers."""
         self._daemons["slurmctld"] = self._start(self.head, ["slurmctld", "-D", "-f", self._conf])
-        self._until(lambda: self.run("scontrol", "ping").stdout.count(" is UP"), "slurmctld")
+        self._until(self._answers, "slurmctld")
+
+    def _answers(self) -> bool:
+        try:
+            return " is UP" in self.run("scontrol", "ping", timeout=5).stdout
+        except subprocess.TimeoutExpired:  # it listens, and is not ready yet
+            return False
 
     def stop_controller(self) -> None:
         """End slurmctld; what it knew is in its folder."""

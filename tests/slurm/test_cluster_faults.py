@@ -1,62 +1,107 @@
-"""What goes wrong on a cluster ends in a record and one line, and the rest of the study is done."""
+"""What goes wrong on a cluster ends in a record and one line, and the rest of the study is done.
+
+Six nodes share two cores here, so that three jobs run side by side: nothing of this is a measurement.
+"""
+
+import json
 
 import psutil
 import pytest
 from cluster_folders import ClusterFolder
+from small_slurm import small_slurm
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 
-def cancelled(slurm, job):
-    slurm.ask("scancel", job)
+@pytest.fixture(scope="module")
+def slurm():
+    with small_slurm(nodes=6) as running:
+        yield running
 
 
-def requeued(slurm, job):
-    slurm.ask("scontrol", "requeue", job)
+def without_controller(slurm, _note, _ranks):
+    slurm.stop_controller()
+    slurm.start_controller()
 
 
-def without_node(slurm, _job):
-    node = slurm.nodes[1]
+def cancelled(slurm, note, _ranks):
+    slurm.ask("scancel", note["job"])
+
+
+def requeued(slurm, note, _ranks):
+    slurm.ask("scontrol", "requeue", note["job"])
+
+
+def out_of_time(slurm, note, ranks):
+    """Hold the run until Slurm, which looks every half minute, finds its job beyond its walltime."""
+    slurm.ask("kill", "-STOP", *ranks)
+    slurm.ask("scontrol", "update", f"jobid={note['job']}", "endtime=now+2")
+
+
+def without_node(slurm, note, _ranks):
+    last = slurm.ask("scontrol", "show", "hostnames", note["planned"]["cluster"]["nodes"]).split()[-1]
+    (node,) = (node for node in slurm.nodes if node.name == last)
     slurm.switch_off(node)
     slurm.ask("scontrol", "update", f"nodename={node.name}", "state=down", "reason=off")
     slurm.start_node(node)
 
 
-def without_controller(slurm, _job):
-    slurm.stop_controller()
-    slurm.start_controller()
+# Those come last that take so long that runs beside them may end.
+MISFORTUNES = {
+    out_of_time: {"TIMEOUT"},
+    cancelled: {"CANCELLED"},
+    requeued: {"REQUEUED"},
+    without_controller: set(),
+    without_node: {"REQUEUED", "NODE_FAIL"},
+}
+BLOCKS = len(MISFORTUNES) + 4
 
 
-def disturbed(slurm, tmp_path, misfortune):
-    """One run of 12 s in a job that meets with a misfortune: what was printed, and the records in order."""
-    folder = ClusterFolder(slurm, tmp_path).faulty("slow", processes=(2,))
-    study = folder.start()
-    note = folder.until(folder.under_way)
-    misfortune(slurm, note["job"])
+@pytest.fixture(scope="module")
+def disturbed(slurm, tmp_path_factory):
+    """Runs of 12 s in a job each, of which five meet with a misfortune in their first attempt.
+
+    Gives what was printed, and by misfortune the note of the run and the records of its block.
+    """
+    folder = ClusterFolder(slurm, tmp_path_factory.mktemp("disturbed"))
+    folder.faulty("slow", blocks=BLOCKS, processes=(2,))
+    study, met = folder.start(), {}
+
+    def another() -> dict | None:
+        """A first attempt under way that has met with nothing yet."""
+        assert study.poll() is None, folder.said()
+        known = [note["record"] for note in met.values()]
+        firsts = (note for note in folder.under_way() if note["planned"]["attempt"] == 1)
+        return next((note for note in firsts if note["record"] not in known), None)
+
+    for misfortune in MISFORTUNES:
+        met[misfortune] = note = folder.until(another)
+        misfortune(slurm, note, folder.ranks(note))
     said = folder.finish(study)
-    assert said.endswith("exit status 0"), said
-    return said, note["job"], list(folder.records().values())
+    assert said.endswith("exit status 0"), f"{said}\n{folder.queue()}\n{slurm.logs()}"
+    assert not list(folder.folder.glob("results/*/scratch/*"))
+    assert said.count("ended as") + said.count("was put back") == len(MISFORTUNES) - 1, said
+    made = list(folder.records().values())
+    return said, {
+        misfortune: (note, [one for one in made if one["block"] == note["planned"]["block"]])
+        for misfortune, note in met.items()
+    }
 
 
-@pytest.mark.parametrize(
-    ("misfortune", "states"),
-    [
-        (cancelled, {"CANCELLED"}),
-        (requeued, {"REQUEUED"}),
-        (without_node, {"REQUEUED", "NODE_FAIL"}),
-    ],
-)
-def test_an_interrupted_run_is_an_attempt_that_does_not_count(slurm, tmp_path, misfortune, states):
-    said, job, (first, second) = disturbed(slurm, tmp_path, misfortune)
-    assert first["cluster"]["state"] in states, said
-    assert (first["cluster"]["job"], first["cluster"]["nodes"]) == (job, "emulated-node[1-2]")
+@pytest.mark.parametrize("misfortune", [one for one, states in MISFORTUNES.items() if states])
+def test_an_interrupted_run_is_an_attempt_that_does_not_count(disturbed, misfortune):
+    said, met = disturbed
+    note, (first, second) = met[misfortune]
+    assert first["cluster"]["state"] in MISFORTUNES[misfortune], said
+    assert first["cluster"]["job"] == note["job"]
+    assert first["cluster"]["nodes"] == note["planned"]["cluster"]["nodes"]
     assert first["interrupted"] and not first["valid"] and first["seconds"] is None
     assert (second["attempt"], second["reason"], second["seconds"]) == (2, None, 0.25)
-    assert f"job {job}" in first["reason"]
+    assert f"job {note['job']}" in first["reason"]
 
 
-def test_a_controller_that_is_restarted_disturbs_no_run(slurm, tmp_path):
-    _, _, (only,) = disturbed(slurm, tmp_path, without_controller)
+def test_a_controller_that_is_restarted_disturbs_no_run(disturbed):
+    _, (only,) = disturbed[1][without_controller]
     assert only["valid"] and only["attempt"] == 1
 
 
@@ -70,7 +115,7 @@ def test_exit_signal_memory_and_time_limit_of_a_run(slurm, tmp_path):
     found = {record["case"]: record for record in folder.records().values()}
     assert found["faulty"]["valid"]
     assert found["faulty-crashes"]["reason"] == "exit status 1: out of luck"
-    assert found["faulty-killed"]["reason"].endswith(": emulated-node1: task 0: Killed")
+    assert found["faulty-killed"]["reason"].endswith(": task 0: Killed")
     assert "memory" in found["faulty-hungry"]["reason"], found["faulty-hungry"]["exit"]
     assert found["faulty-hangs"]["reason"] == "stopped at its time limit of 10 s"
     assert all(record["attempt"] == 1 for record in found.values())
@@ -129,18 +174,27 @@ def test_a_read_only_folder_is_one_line(slurm, tmp_path):
 
 
 def test_a_full_disk_costs_no_record(slurm, tmp_path):
-    """What could not be written is not there in part, and the same command goes on when there is room."""
-    folder = ClusterFolder(slurm, tmp_path).faulty("sound")
+    """What could not be written is not there in part, and the same command goes on when there is room.
+
+    What may be there is a small record of an attempt that ended with its job, but no log without a record.
+    """
+    folder = ClusterFolder(slurm, tmp_path).faulty("sound", processes=(2,))
     records = tmp_path / "results/faulty/records"
     records.mkdir(parents=True)
     slurm.ask("mount", "-t", "tmpfs", "-o", "size=4k", "none", str(records))
+
+    def written(name: str) -> list[dict]:
+        files = slurm.ask("find", str(records), "-type", "f", "-name", name).splitlines()
+        return [json.loads(slurm.ask("cat", file)) for file in files]
+
     try:
         said = folder.run()
         assert said.endswith("exit status 1"), said
         assert "nodeworth: [Errno 28] No space left on device" in said
-        assert slurm.ask("find", str(records), "-type", "f") == ""
+        assert all(record["interrupted"] for record in written("*"))
         slurm.ask("mount", "-o", "remount,size=4m", str(records))
         assert folder.run().endswith("exit status 0"), folder.said()
-        assert slurm.ask("find", str(records), "-name", "*-attempt-1.json").count("\n") == 1
+        (valid,) = [record for record in written("*.json") if record["valid"]]
+        assert valid["seconds"] == 0.25
     finally:
         slurm.ask("umount", str(records))

@@ -82,7 +82,12 @@ def test_again_it_submits_nothing(folders):
     before = folder.queue().count("\n")
     assert folder.run(target=TARGET).endswith("exit status 0")
     assert folder.queue().count("\n") == before
-    assert not list(folder.folder.glob("results/*/scratch/*/*"))
+
+
+@pytest.mark.parametrize("way", ["jobs", "allocation"])
+def test_no_file_of_a_run_is_left(folders, way):
+    assert not list(folders[way].folder.glob("results/*/scratch/*"))
+    assert not list(folders[way].folder.glob("results/*/measured/**/*.running.json"))
 
 
 def test_the_launcher_of_open_mpi(slurm, tmp_path):
@@ -97,14 +102,17 @@ def test_the_launcher_of_open_mpi(slurm, tmp_path):
 
 
 def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
-    """Eight runs of 12 s cannot be in a walltime of two minutes; the job puts itself back and goes on."""
-    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=8, processes=(2,))
+    """The job puts itself back into the queue and goes on.
+
+    A walltime of two minutes, in the last 20 s of which no run is begun, has no place for ten runs of 12 s.
+    """
+    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=10, processes=(2,))
     number = folder.allocate(nodes=2, time=2)
     folder.until((tmp_path / "results/faulty/runs.csv").exists, 500)
     said = folder.said()
     assert "before the next run would" in said and "it goes on in the next" in said, said
     records = folder.records()
-    assert len(records) == 8 and all(record["valid"] for record in records.values())
+    assert len(records) == 10 and all(record["valid"] for record in records.values())
     assert {record["cluster"]["job"] for record in records.values()} == {number}
     assert len({record["cluster"]["restarts"] for record in records.values()}) > 1
     assert "TIMEOUT" not in folder.queue()

@@ -236,6 +236,12 @@ def test_expected_cost_by_hand():
     assert cost.core_hours == 3 * (4.5 + 2 * 4.5) / 3600
 
 
+def test_processes_that_share_a_core_start_one_after_another():
+    apart, together = (Point("duct", "shared_memory", 8, 8 // cores, 1, cores) for cores in (8, 2))
+    costs = [expected_cost([point], 1, {"duct": case()}, 0.5, 0.25, 2).seconds for point in (apart, together)]
+    assert costs == [2 * 4 / 8 + 0.5, 2 * 4 / 2 + 0.5 + 6 * 0.25]
+
+
 SERVED = Option("server", 1, {})
 
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from mpi4py import MPI
 
 from workflows.benchmarks import endpoint as module
-from workflows.benchmarks.endpoint import WINDOW, Endpoint
-from workflows.benchmarks.traffic import add_slowdown
+from workflows.benchmarks.endpoint import Endpoint
+from workflows.traffic.phases import add_slowdown
+from workflows.traffic.protocol import WINDOW
 from workflows.traffic.schedule import MESSAGE
 
 
@@ -95,8 +96,8 @@ def test_what_never_arrives_is_told_with_the_process_that_is_waited_for(one, mon
 
 def test_slowdown_is_the_bandwidth_alone_over_that_beside_the_other_job():
     def row(job, beside, accepted, mapping="distributed"):
-        return {"job": job, "io_mapping": mapping, "application_mapping": "shared", "offered_load": 0.5,
-                "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip
+        return {"pattern": "combined", "job": job, "io_mapping": mapping, "application_mapping": "shared",
+                "offered_load": 0.5, "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip
 
     rows = [
         row("compute", None, 120.0), row("compute", 0.1, 60.0), row("io", 0.5, 7.0), row("compute", 0.5, 0.0),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
 
-from workflows.applications.tools import first_match, impossible, last_number, number
+from workflows.applications.tools import first_match, impossible, last_number, number, unsure
 from workflows.domain import Answer, Line, Reading
 
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
@@ -26,8 +27,6 @@ _ROW = r"^ *(?:d= *\d+,ls=[\d.]+,diis)? *(\d+)(?: +-?\d*\.\d+(?:[DE][-+]\d+)?){3
 """A row of the tables in which each theory shows its iterations: number, energy, how it changed, ..."""
 _NOT_CONVERGED = r"^ *\*\*\* arr?ived at the Maximum iteration"
 """Plane waves end in order without having converged, the other theories fail. NWChem writes it with one r."""
-_CLOCK_SECONDS = 0.3
-_CLOCK_SHARE = 0.05
 
 
 def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answer) -> Reading:
@@ -70,7 +69,7 @@ def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answ
         or _start(lines, processes)
         or (None if in_order and seconds is not None else "incomplete: no 'Total times' after the task")
         or ("not converged" if first_match(_NOT_CONVERGED, lines) is not None else None)
-        or _clock(seconds, wall)
+        or (None if wall is None else unsure(seconds, wall, wall, "NWChem"))
         or impossible(energy, answer)
     )
     return Reading(
@@ -85,14 +84,17 @@ def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answ
 
 
 def read_version(lines: Sequence[Line]) -> str | None:
-    """Version in the output's header, with that of the Global Arrays."""
+    """Version in the output's header, with that of the Global Arrays and the build: its folder and time."""
     found = {}
     for line in lines:
-        if match := re.match(r" +(nwchem branch|ga revision) += (\S+)", line.text):
+        if match := re.match(r" +(nwchem branch|ga revision|source|compiled) += (\S+)", line.text):
             found[match[1]] = match[2]
     if "nwchem branch" not in found:
         return None
-    return f"{found['nwchem branch']} (Global Arrays {found.get('ga revision', 'unknown')})"
+    told = [f"Global Arrays {found.get('ga revision', 'unknown')}"]
+    if {"source", "compiled"} <= found.keys():
+        told.append(f"{PurePath(found['source']).name} of {found['compiled'].replace('_', ' ')}")
+    return f"{found['nwchem branch']} ({', '.join(told)})"
 
 
 def _error(lines: Sequence[Line]) -> str | None:
@@ -113,15 +115,6 @@ def _start(lines: Sequence[Line], processes: int) -> str | None:
             return f"not a fresh start: {name} is {value}, not {wanted}"
     reused = first_match(_REUSED, lines)
     return None if reused is None else f"not a fresh start: {' '.join(lines[reused].text.split())}"
-
-
-def _clock(seconds: float | None, wall: float | None) -> str | None:
-    """Compare the task's time by the stamps with the one that NWChem prints."""
-    if seconds is None or wall is None:
-        return None
-    if abs(seconds - wall) > _CLOCK_SECONDS + _CLOCK_SHARE * wall:
-        return f"time unsure: {seconds:.1f} s by the arrival of the lines, {wall:.1f} s by NWChem"
-    return None
 
 
 def _task_times(text: str) -> tuple[float | None, float | None]:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from workflows.applications.tools import impossible, last_number, number
+from workflows.applications.tools import impossible, last_number, number, unsure
 from workflows.domain import Answer, Line, Reading
 
 _ITERATION_BEGIN = re.compile(r"Time = \S")
 _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
 _EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
+_CLOCK = r"ClockTime = (\S+) s"
 _CONTINUITY = r"continuity errors : sum local = ([^ ,]+)"
 _COURANT = re.compile(r"Courant Number(?:s = \S+| mean: \S+ max:) (\S+)")
 
@@ -29,7 +30,8 @@ def read_output(
     the first iteration, which also allocates and is not counted, to the end of the last one. The start-up
     lasts to the first ``Time =`` line; the output from the last ``ExecutionTime =`` line on, and holds the
     functions that compute the answer. All times are those of the lines' arrival: of OpenFOAM's own, one is
-    CPU time and the other whole seconds.
+    CPU time and the other (``ClockTime``) whole seconds. Where the main loop does not fit to them, the stamps
+    are wrong and the run does not count.
 
     Parameters
     ----------
@@ -55,16 +57,18 @@ def read_output(
     after = lines[ends[-1] + 1 :]
     value = last_number(limits["answer"], after)
     convergence = _convergence(lines, begin, ends)
+    whole = len(ends) == iterations
+    seconds = lines[ends[-1]].seconds - lines[ends[0]].seconds if whole else None
     problem = (
         _other_processes(lines, processes)
         or _incomplete(after, len(ends), iterations, processes)
         or _diverged(convergence, limits)
         or _out_of_range(after, limits["ranges"])
         or impossible(value, answer)
+        or _clock(seconds, lines[ends[0]], lines[ends[-1]])
     )
-    whole = len(ends) == iterations
     return Reading(
-        seconds=lines[ends[-1]].seconds - lines[ends[0]].seconds if whole else None,
+        seconds=seconds,
         startup_seconds=lines[begin].seconds,
         output_seconds=lines[-1].seconds - lines[ends[-1]].seconds if whole else None,
         answer=value,
@@ -147,6 +151,23 @@ def _incomplete(after: Sequence[Line], done: int, iterations: int, processes: in
         if text not in texts:
             return f"incomplete: no '{text}' after the last iteration"
     return None
+
+
+def _clock(seconds: float | None, first: Line, last: Line) -> str | None:
+    """Compare the main loop by the stamps with OpenFOAM's clock, and with the CPU time of rank 0 meanwhile.
+
+    The clock is cut to whole seconds. CPU time beyond it is that of further threads, and then says nothing.
+    """
+    passed, cpu = (_passed(pattern, first, last) for pattern in (_CLOCK, _ITERATION_END.pattern))
+    if passed is None or cpu is None:
+        return "time unsure: no number in OpenFOAM's ExecutionTime or ClockTime"
+    least, most = passed - 1, passed + 1
+    return unsure(seconds, max(least, cpu) if cpu <= most else least, most, "OpenFOAM")
+
+
+def _passed(pattern: str, first: Line, last: Line) -> float | None:
+    begun, ended = (last_number(pattern, [line]) for line in (first, last))
+    return None if begun is None or ended is None else ended - begun
 
 
 def _diverged(convergence: dict[str, Any], limits: dict[str, Any]) -> str | None:

@@ -13,6 +13,8 @@ from typing import Any
 from workflows.domain import Answer, Case, InputError, Line
 
 PREPARE_LIMIT_SECONDS = 3600
+_CLOCK_SECONDS = 0.3
+_CLOCK_SHARE = 0.05
 
 
 def case_files(case: Case) -> dict[str, bytes]:
@@ -148,6 +150,21 @@ def impossible(value: float | None, answer: Answer) -> str | None:
     if not low <= value <= high:
         return f"diverged: {answer.quantity} {value:g} outside {low:g} to {high:g} {answer.unit}"
     return None
+
+
+def unsure(seconds: float | None, least: float, most: float, program: str) -> str | None:
+    """Compare a time by the arrival of the lines with what the program itself prints of it, seconds.
+
+    Lines that were held up on their way carry wrong stamps: the time is unsure if it lies more than 0.3 s and
+    5 % below the least or above the most that it can have been. Says so in one line, or None.
+    """
+    if seconds is None:
+        return None
+    below, above = ((_CLOCK_SECONDS + _CLOCK_SHARE * bound) for bound in (least, most))
+    if least - below <= seconds <= most + above:
+        return None
+    printed = f"{least:.1f}" if least == most else f"{least:.1f} to {most:.1f}"
+    return f"time unsure: {seconds:.1f} s by the arrival of the lines, {printed} s by {program}"
 
 
 def substitute(text: str, values: Mapping[str, Any], where: str) -> str:

@@ -24,18 +24,12 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workflows.benchmarks.messages import PERIOD, content, pages
-
-WINDOW = 4
-"""Messages of a client that are under way at once."""
-
-BUFFERS = 2
-"""Messages whose data a process receives at once; further ones wait where they come from."""
+from workflows.traffic.protocol import BUFFERS, HEAD_WORDS, WINDOW
 
 DRAIN_SECONDS = 60.0
 """Time for what is under way when the time is over; beyond it something is wrong."""
 
 _HEADS = 8
-_HEAD_WORDS = 5
 _HEAD_TAG = 0
 
 
@@ -71,9 +65,9 @@ class Endpoint:
         self.content = np.frombuffer(memory, np.uint8)
         self.free = [np.frombuffer(pages(largest), np.uint8) for _ in range(BUFFERS)]
         self.announced: deque[tuple[_Kind, int, int, int, int]] = deque()
-        self.heads = [array("q", [0] * _HEAD_WORDS) for _ in range(_HEADS)]
+        self.heads = [array("q", [0] * HEAD_WORDS) for _ in range(_HEADS)]
         self.requests: list[MPI.Request] = [
-            self.comm.Recv_init([head, _HEAD_WORDS, MPI.INT64_T], MPI.ANY_SOURCE, _HEAD_TAG)
+            self.comm.Recv_init([head, HEAD_WORDS, MPI.INT64_T], MPI.ANY_SOURCE, _HEAD_TAG)
             for head in self.heads
         ]
         self.handlers: list[Callable[[], None]] = [partial(self._heard, place) for place in range(_HEADS)]
@@ -151,7 +145,7 @@ class Endpoint:
 
     def _say(self, kind: _Kind, target: int, slot: int, size: int, sequence: int) -> None:
         head = array("q", [kind, self.comm.rank, slot, size, sequence])
-        self._add(self.comm.Isend([head, _HEAD_WORDS, MPI.INT64_T], target, _HEAD_TAG), _nothing)
+        self._add(self.comm.Isend([head, HEAD_WORDS, MPI.INT64_T], target, _HEAD_TAG), _nothing)
 
     def _send(self, kind: _Kind, target: int, slot: int, size: int, sequence: int) -> None:
         self._say(kind, target, slot, size, sequence)

@@ -11,7 +11,11 @@ OUTPUTS:
     reference   = <results>/prepared/{case}/reference.json
 """
 
-from workflows.jobs import site_resources
+from workflows.jobs import site_modules, site_resources
+
+if plan.cluster and plan.cluster.container:
+
+    container: plan.cluster.container
 
 
 wildcard_constraints:
@@ -28,6 +32,8 @@ rule prepare_serial:
         "prepare"
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     resources:
         **site_resources(plan),
     params:
@@ -49,6 +55,8 @@ rule prepare_parallel:
         "prepare"
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     resources:
         **site_resources(plan),
     params:
@@ -73,6 +81,8 @@ rule reference:
         "prepare"
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     threads: 1 if plan.cluster else workflow.cores
     resources:
         **site_resources(plan),

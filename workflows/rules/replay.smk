@@ -1,5 +1,6 @@
 """
-Replays the traces of real runs on the study's simulated interconnects, all in one job.
+Replays the traces of real runs on the study's simulated interconnects, and carries out patterns of traffic on
+them, all in one job.
 
 REQUIRED INPUTS:
 
@@ -26,6 +27,6 @@ rule replay:
     params:
         study=str(plan.study.file),
         digest=plan.replay_digest,
-        source=source_digest("workflows/simulation"),
+        source=[source_digest(f"workflows/{package}") for package in ("simulation", "traffic")],
     script:
         "../scripts/replay.py"

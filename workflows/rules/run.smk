@@ -18,12 +18,12 @@ OUTPUTS:
 """
 
 from workflows.jobs import (
-    lost_records,
+    due,
     measuring_resources,
-    part_digest,
     part_list,
     parts,
     prepared_for,
+    site_modules,
 )
 from workflows.records import TRIES
 
@@ -44,12 +44,13 @@ if plan.cluster and not plan.study.allocation:
         retries: TRIES
         conda:
             "../../envs/python.yaml"
+        envmodules:
+            *site_modules(plan),
         resources:
             **measuring_resources(plan, known),
         params:
             study=str(plan.study.file),
-            digest=lambda wildcards: part_digest(plan, known[wildcards.part]),
-            lost=lambda wildcards: lost_records(plan, known[wildcards.part]),
+            due=lambda wildcards: due(plan, known[wildcards.part]),
         script:
             "../scripts/measure.py"
 
@@ -83,6 +84,8 @@ else:
             "<results>/logs/measure.log",
         conda:
             "../../envs/python.yaml"
+        envmodules:
+            *site_modules(plan),
         threads: workflow.cores
         params:
             study=str(plan.study.file),

@@ -17,15 +17,18 @@ from analysis.network_tables import link_rates, make_network_tables
 from analysis.network_text import write_texts
 from analysis.records import TableError, read_runs
 from analysis.request import request_of
+from analysis.simulated_tables import make_simulated_tables
 from analysis.tables import write_tables
 from analysis.traffic import make_traffic_tables
+from analysis.validation import make_validation
 from workflows.congestion import requested_flows, requested_topologies
 
 facts = json.loads(Path(snakemake.input.facts).read_text(encoding="utf-8"))
 folder = Path(snakemake.output.tables)
 try:
     runs = read_runs(snakemake.input.runs, may_be_empty=True)
-    write_tables(make_all_tables(runs, request_of(facts)), folder)
+    tables = make_all_tables(runs, request_of(facts))
+    write_tables(tables | make_validation(runs, tables["scaling"], facts), folder)
     write_extrap(runs, folder / "extrap")
     told = read_details(runs, folder.parent)
     measured = network_table(*told)
@@ -35,6 +38,7 @@ try:
     write_tables({"network_links": links} if len(links := make_links(published)) else {}, folder)
     write_texts(measured, folder / "curves")
     write_tables({name: table for name, table in make_traffic_tables(*told).items() if len(table)}, folder)
+    write_tables(make_simulated_tables(runs, folder.parent), folder)
     if requested := facts.get("congestion"):
         topologies = requested_topologies(requested, "congestion")
         flows = requested_flows(requested, topologies, "congestion")

@@ -42,8 +42,9 @@ class Model:
     eager_limit_bytes : int
         Largest message that is sent without waiting for its receive.
     cores_per_node : int
-    half_duplex : bool
-        Whether what a node sends and what it receives share the bandwidth of one direction (a PCI bus).
+    both_ways_bytes_per_us : float or None
+        Most that a node sends and receives together, in 10^6 bytes/s: the bandwidth of one direction where
+        it is half duplex (a PCI bus). None where the directions have nothing in common.
     hop_us : float
         Added for each switch after the first.
     topology : mapping
@@ -58,7 +59,7 @@ class Model:
     memory_bytes_per_us: float
     eager_limit_bytes: int
     cores_per_node: int
-    half_duplex: bool
+    both_ways_bytes_per_us: float | None
     hop_us: float
     topology: Mapping[str, Any]
     collectives: Mapping[str, str]
@@ -72,10 +73,17 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
         return f"simulate: has {found}; one of them says what a message takes"
     if "two_points" in simulate and "switches_bytes" in simulate:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
+    if "both_ways_MBps" in simulate and simulate.get("half_duplex"):
+        return "simulate.both_ways_MBps: does not belong here, since half_duplex says what it is"
+    if "torus" in simulate.get("topology", {}):
+        for key in ("half_duplex", "both_ways_MBps"):
+            if simulate.get(key):
+                return f"simulate.{key}: does not belong here, since the nodes of a torus pass messages on"
     tree = simulate.get("topology", {}).get("fat_tree", {})
-    if "down" in tree and len(tree["down"]) != len(tree["up"]):
+    if "down" in tree and len(tree["up"]) != len(tree["down"]) - 1:
         return (
-            f"simulate.topology.fat_tree.up: {len(tree['up'])} levels; as many as down ({len(tree['down'])})"
+            f"simulate.topology.fat_tree.up: {len(tree['up'])} levels; one less than down "
+            f"({len(tree['down'])})"
         )
     ratio = tree.get("blocking_ratio", 1)
     if "ports" in tree and tree["ports"] % (1 + ratio):
@@ -91,8 +99,9 @@ def make_model(interconnect: Interconnect, root: Path) -> Model:
 
     A message of s bytes takes T(s), linear between the points of the curve. The link needs s / bandwidth of
     it. Where the interconnect's file says what sending and receiving cost the processors, they are busy for
-    so long. Where it does not, what an eager message takes beyond T(0) + s / bandwidth is taken for copying,
-    half at each end. The rest passes without keeping anything busy. A ping-pong cannot tell these apart.
+    so long with an eager message; those of a larger one wait anyway. Where it does not, what an eager message
+    takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The rest passes without keeping
+    anything busy. A ping-pong cannot tell these apart.
 
     Parameters
     ----------
@@ -104,7 +113,8 @@ def make_model(interconnect: Interconnect, root: Path) -> Model:
     Raises
     ------
     InputError
-        See `workflows.simulation.curve.read_curve`; or processors busy for longer than a message takes.
+        See `workflows.simulation.curve.read_curve`; or processors busy for longer than a message takes, both
+        directions slower than one.
     """
     simulate = interconnect.simulate
     where = f"{interconnect.name}.yaml"
@@ -117,24 +127,39 @@ def make_model(interconnect: Interconnect, root: Path) -> Model:
         memory_bytes_per_us=node["memory_MBps"],
         eager_limit_bytes=simulate["eager_limit_bytes"],
         cores_per_node=node["cores"],
-        half_duplex=simulate["half_duplex"],
+        both_ways_bytes_per_us=_both_ways(simulate, curve, where),
         hop_us=simulate["hop_us"],
         topology=simulate.get("topology", {}),
         collectives=simulate.get("collectives", {}),
     )
 
 
+def _both_ways(simulate: Mapping[str, Any], curve: Curve, where: str) -> float | None:
+    if "both_ways_MBps" not in simulate:
+        return curve.bytes_per_us if simulate["half_duplex"] else None
+    both = float(simulate["both_ways_MBps"])
+    if both < curve.bytes_per_us:
+        raise InputError(
+            f"{where}: simulate.both_ways_MBps: {both:g} is less than one direction alone has "
+            f"({curve.bytes_per_us:.4g})"
+        )
+    return both
+
+
 def _knots(
     curve: Curve, eager_limit: int, overhead: Mapping[str, Any] | None, where: str
 ) -> tuple[Knot, ...]:
-    sizes, times = curve.knots()
+    known, taken = curve.knots()
+    sizes = np.union1d(known, [eager_limit, eager_limit + 1])
+    times = np.interp(sizes, known, taken)
     link = sizes / curve.bytes_per_us
     if overhead is None:
         copying = np.where(sizes <= eager_limit, np.maximum(0.0, times - times[0] - link), 0.0)
         send = receive = copying / 2
     else:
-        send = overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000
-        receive = overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000
+        eager = sizes <= eager_limit  # SMPI lets ranks that wait for each other do nothing else
+        send = eager * (overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000)
+        receive = eager * (overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000)
     wait = times - link - send - receive
     if (wait < -1e-9 * times).any():
         size = int(sizes[wait.argmin()])

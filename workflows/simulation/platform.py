@@ -1,4 +1,4 @@
-"""A model written as a SimGrid platform, which the replayer reads."""
+"""A model written as a SimGrid platform, which the programs that simulate read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from workflows.domain import InputError
 from workflows.simulation.model import Knot, Model
+from workflows.simulation.tree import make_tree, tree_zone
 
 INFINITE = 1e12
 FREE = (Knot(0, 0.0, 0.0, 0.0),)
@@ -40,7 +41,7 @@ def platform_xml(model: Model, nodes: int, host_speed: float) -> str:
     Returns
     -------
     str
-        Costs of messages are in the properties of its outer zone, where replayer.cpp reads them.
+        Costs of messages are in the properties of its outer zone, where messages.hpp reads them.
 
     Raises
     ------
@@ -48,21 +49,10 @@ def platform_xml(model: Model, nodes: int, host_speed: float) -> str:
         If the topology has fewer nodes.
     """
     there = _nodes_of(model.topology, nodes)
-    cluster = {
-        "id": "nodes",
-        "prefix": "node-",
-        "suffix": "",
-        "radical": f"0-{there - 1}",
-        "speed": f"{host_speed!r}Gf",
-        "core": str(model.cores_per_node),
-        "lat": "1us",  # a unit: the replayer scales it to what a message waits
-        "loopback_lat": "1us",
-        "bw": f"{model.curve.bytes_per_us!r}MBps",
-        "loopback_bw": f"{model.memory_bytes_per_us!r}MBps",
-        **_topology(model.topology, nodes),
-    }
-    if model.half_duplex:
-        cluster["limiter_link"] = cluster["bw"]
+    if "fat_tree" in model.topology:
+        inner = _tree_zone(model, nodes, host_speed)
+    else:
+        inner = [_cluster(model, there, host_speed)]
     settings = {"smpi/async-small-thresh": model.eager_limit_bytes + 1}
     settings["smpi/send-is-detached-thresh"] = model.eager_limit_bytes + 1
     settings |= {f"smpi/{name}": algorithm for name, algorithm in model.collectives.items()}
@@ -70,8 +60,9 @@ def platform_xml(model: Model, nodes: int, host_speed: float) -> str:
         "between_nodes": _told(model.between),
         "inside_node": _told(model.inside),
         "hop_us": repr(float(model.hop_us)),
+        "eager_limit_bytes": str(model.eager_limit_bytes),
     }
-    return _xml(settings, cluster, properties)
+    return _xml(settings, inner, properties)
 
 
 def ideal(model: Model) -> Model:
@@ -82,7 +73,7 @@ def ideal(model: Model) -> Model:
         between=FREE,
         inside=FREE,
         memory_bytes_per_us=INFINITE,
-        half_duplex=False,
+        both_ways_bytes_per_us=None,
         hop_us=0.0,
         topology={},
     )
@@ -92,38 +83,52 @@ def _told(knots: Sequence[Knot]) -> str:
     return " ".join(f"{one.bytes}:{one.wait_us!r}:{one.send_us!r}:{one.receive_us!r}" for one in knots)
 
 
-def _topology(topology: Mapping[str, Any], nodes: int) -> dict[str, str]:
+def _host(model: Model, host_speed: float) -> dict[str, str]:
+    return {"speed": f"{host_speed!r}Gf", "core": str(model.cores_per_node)}
+
+
+def _tree_zone(model: Model, nodes: int, host_speed: float) -> list[str]:
+    fat_tree = model.topology["fat_tree"]
+    return tree_zone(
+        make_tree(fat_tree, nodes),
+        nodes,
+        fat_tree.get("routing") == "spread",
+        _host(model, host_speed),
+        model.curve.bytes_per_us,
+        model.memory_bytes_per_us,
+        model.both_ways_bytes_per_us,
+    )
+
+
+def _cluster(model: Model, nodes: int, host_speed: float) -> str:
+    """SimGrid's cluster of so many nodes."""
+    cluster = {
+        "id": "nodes",
+        "prefix": "node-",
+        "suffix": "",
+        "radical": f"0-{nodes - 1}",
+        **_host(model, host_speed),
+        "lat": "1us",  # a unit: messages.hpp scales it to what a message waits
+        "loopback_lat": "1us",
+        "bw": f"{model.curve.bytes_per_us!r}MBps",
+        "loopback_bw": f"{model.memory_bytes_per_us!r}MBps",
+        **_topology(model.topology),
+    }
+    if model.both_ways_bytes_per_us is not None:
+        cluster["limiter_link"] = f"{model.both_ways_bytes_per_us!r}MBps"
+    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    return f"<cluster {attributes}/>"
+
+
+def _topology(topology: Mapping[str, Any]) -> dict[str, str]:
     """Attributes of SimGrid's cluster that join its nodes."""
     match dict(topology):
         case {"star": {"backbone_MBps": rate}}:
             return {"bb_bw": f"{float(rate)!r}MBps", "bb_lat": "0us"}
         case {"torus": {"dimensions": dimensions}}:
             return {"topology": "TORUS", "topo_parameters": ",".join(map(str, dimensions))}
-        case {"fat_tree": {"ports": ports, **rest}}:
-            return _two_levels(ports, rest.get("blocking_ratio", 1), nodes)
-        case {"fat_tree": {"down": down, "up": up}}:
-            return _tree(down, up)
         case _:
             return {}
-
-
-def _leaf(ports: int, blocking_ratio: int) -> tuple[int, int]:
-    """Ports of a leaf switch to nodes and upwards, the former `blocking_ratio` times the latter."""
-    up = ports // (1 + blocking_ratio)
-    return up * blocking_ratio, up
-
-
-def _two_levels(ports: int, blocking_ratio: int, nodes: int) -> dict[str, str]:
-    if nodes <= ports:
-        return {}
-    down, up = _leaf(ports, blocking_ratio)
-    return _tree([down, math.ceil(nodes / down)], [1, up])
-
-
-def _tree(down: Sequence[int], up: Sequence[int]) -> dict[str, str]:
-    ones = ",".join("1" for _ in down)
-    levels = f"{len(down)};{','.join(map(str, down))};{','.join(map(str, up))};{ones}"
-    return {"topology": "FAT_TREE", "topo_parameters": levels}
 
 
 def _nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
@@ -131,11 +136,8 @@ def _nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
     match dict(topology):
         case {"torus": {"dimensions": dimensions}}:
             there = math.prod(dimensions)
-        case {"fat_tree": {"down": down}}:
-            there = math.prod(down)
-        case {"fat_tree": {"ports": ports, **rest}} if nodes > ports:
-            down, _ = _leaf(ports, rest.get("blocking_ratio", 1))
-            there = math.ceil(nodes / down) * down
+        case {"fat_tree": fat_tree}:
+            there = make_tree(fat_tree, nodes).nodes
         case _:
             there = nodes
     if there < nodes:
@@ -144,9 +146,8 @@ def _nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
     return there
 
 
-def _xml(settings: Mapping[str, Any], cluster: Mapping[str, str], properties: Mapping[str, str]) -> str:
+def _xml(settings: Mapping[str, Any], nodes: Sequence[str], properties: Mapping[str, str]) -> str:
     config = [_property(name, value) for name, value in (_FIXED | dict(settings)).items()]
-    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
     inner = [_property(name, value) for name, value in properties.items()]
     lines = [
         '<?xml version="1.0"?>',
@@ -157,7 +158,7 @@ def _xml(settings: Mapping[str, Any], cluster: Mapping[str, str], properties: Ma
         "</config>",
         '<zone id="all" routing="Full">',
         *inner,
-        f"<cluster {attributes}/>",
+        *nodes,
         "</zone>",
         "</platform>",
     ]

@@ -7,68 +7,16 @@
 // Prints a line for each operation `mark` (mark RANK SECONDS), for each rank when it ends
 // (rank RANK SECONDS COMPUTE_SECONDS), for the program itself (memory KIB), and at the very end (end SECONDS).
 //
-// What a message costs is in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
-// BYTES:WAIT:SEND:RECEIVE, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the wire,
-// beside the time that the links need for the bytes; SEND and RECEIVE keep the ranks busy. "hop_us" is added for
-// each switch after the first.
+// What a message costs: see messages.hpp.
 
-#include <algorithm>
-#include <cstdio>
+#include "messages.hpp"
+
 #include <cstdlib>
-#include <fstream>
 #include <set>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
-#include <simgrid/s4u.hpp>
 #include <smpi/smpi.h>
-#include <sstream>
-#include <stdexcept>
-#include <string>
-#include <vector>
 #include <xbt/replay.hpp>
 
-namespace s4u = simgrid::s4u;
-
 namespace {
-
-struct Knot {
-  double bytes, wait, send, receive;
-};
-
-using Part = double Knot::*;
-
-class Messages {
-  std::vector<Knot> knots;
-
-public:
-  explicit Messages(const std::string& text)
-  {
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      Knot knot;
-      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive) != 4)
-        throw std::invalid_argument("platform: bad knot " + word);
-      knots.push_back(knot);
-    }
-    if (knots.empty())
-      throw std::invalid_argument("platform: no knots");
-  }
-
-  // Seconds that a part of a message takes; constant beyond the last knot but for slopes that go on.
-  double seconds(double bytes, Part part) const
-  {
-    if (knots.size() == 1)
-      return knots[0].*part * 1e-6;
-    auto upper = std::upper_bound(knots.begin() + 1, knots.end() - 1, bytes,
-                                  [](double value, const Knot& knot) { return value < knot.bytes; });
-    const Knot& low  = *(upper - 1);
-    const Knot& high = *upper;
-    double share     = (bytes - low.bytes) / (high.bytes - low.bytes);
-    return std::max(0.0, low.*part + share * (high.*part - low.*part)) * 1e-6;
-  }
-};
-
-// SMPI adds its envelope to what goes over the network, not to what its cost callbacks see.
-constexpr double ENVELOPE_BYTES = 16;
 
 std::vector<double> factors;
 std::vector<double> computed;
@@ -107,16 +55,6 @@ void register_operations()
   xbt_replay_action_register("mark", [](simgrid::xbt::ReplayAction& words) {
     std::printf("mark %s %.9f\n", words.at(0).c_str(), s4u::Engine::get_clock());
   });
-}
-
-// Most memory that this program had; getrusage would count what its parent had when it was started.
-long most_memory_kB()
-{
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("VmHWM:", 0) == 0)
-      return std::stol(line.substr(6));
-  return 0;
 }
 
 void replay(int rank, const s4u::BarrierPtr& all_started)
@@ -160,31 +98,10 @@ int main(int argc, char** argv)
   computed.assign(processes, 0.0);
 
   engine.load_platform(argv[1]);
-  auto* zone = engine.get_netzone_root();
-  Messages between(zone->get_property("between_nodes"));
-  Messages inside(zone->get_property("inside_node"));
-  double hop = std::stod(zone->get_property("hop_us")) * 1e-6;
-
-  auto* network = zone->get_network_model();
-  network->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const auto&, const auto&) { return 1.0; });
-  network->set_lat_factor_cb([&](double size, const s4u::Host* from, const s4u::Host* to,
-                                 const std::vector<s4u::Link*>& links, const auto&) {
-    double nominal = 0, bandwidth = links.front()->get_bandwidth();
-    int wires = 0;
-    for (const auto* link : links) {
-      nominal += link->get_latency();
-      wires += link->get_latency() > 0;
-      bandwidth = std::min(bandwidth, link->get_bandwidth());
-    }
-    double bytes  = std::max(0.0, size - ENVELOPE_BYTES);
-    double wanted = (from == to ? inside : between).seconds(bytes, &Knot::wait);
-    if (from != to)
-      wanted += std::max(0, wires - 2) * hop;
-    return std::max(0.0, wanted - (size - bytes) / bandwidth) / nominal;
-  });
-  auto cost = [&](Part part) {
-    return [&between, &inside, part](size_t size, const s4u::Host* from, const s4u::Host* to) {
-      return (from == to ? inside : between).seconds(static_cast<double>(size), part);
+  Messages messages(engine.get_netzone_root());
+  auto cost = [&messages](Part part) {
+    return [&messages, part](size_t size, const s4u::Host* from, const s4u::Host* to) {
+      return messages.seconds(static_cast<double>(size), from, to, part);
     };
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, cost(&Knot::send));

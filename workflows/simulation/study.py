@@ -1,4 +1,4 @@
-"""The simulated points of a study: its traces replayed on its interconnects, a record a point."""
+"""The simulated points of a study: traces replayed, patterns of traffic carried out, a record a point."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from typing import Any
 from workflows.domain import Point
 from workflows.plan import ROOT, Plan
 from workflows.records import Record
-from workflows.simulation import fit
+from workflows.simulation import fit, programs, traffic
 from workflows.simulation.model import Model, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import Replay, build, replay
 from workflows.simulation.traces import unpack
 from workflows.tracing.trace import Trace, read_trace
+from workflows.traffic.cases import is_pattern
 
 PROGRAMS = ROOT / "results/.programs"
 
@@ -35,14 +36,14 @@ class Replays:
 
 
 def replay_study(plan: Plan, threads: int, folder: Path) -> None:
-    """Replay every simulated point of a study.
+    """Simulate every simulated point of a study: replay its trace, or carry out its pattern of traffic.
 
     Parameters
     ----------
     plan : Plan
         Its traces are there.
     threads : int
-        Replays that run at the same time.
+        Simulations that run at the same time.
     folder : Path
         Gets ``fit/<interconnect>.csv``, how well each model repeats its curve (see `fit.fit_table`), and
         ``<case>/<interconnect>/processes-<p>.json``, the records. Nothing is written before all is well.
@@ -50,19 +51,24 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
     Raises
     ------
     InputError
-        A bad curve or trace, or a replay that fails: one line.
+        A bad curve or trace, or a simulation that fails: one line.
     """
     program = build(PROGRAMS)
     used = {point.interconnect for point in plan.simulated if point.interconnect}
     models = {name: make_model(plan.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, Record] = {}
-    for (case, processes), group in groupby(sorted(plan.simulated, key=_traced), key=_traced):
+    patterns = [point for point in plan.simulated if is_pattern(plan.cases[point.case])]
+    traced = [point for point in plan.simulated if point not in patterns]
+    for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
         points = list(group)
         trace = read_trace(plan.traced_folder(case, processes))
         done = _replay_trace(program, trace, points, models, plan.study.simulation["host_speed"], threads)
         for point, replays in zip(points, done, strict=True):
-            made[record_path(point)] = _record(plan, point, trace, replays)
+            made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
+    for point in patterns:
+        told = _carried(plan, point, models[point.interconnect], threads)
+        made[record_path(point)] = _record(plan, point, **told)
     for name, table in fits.items():
         path = folder / "fit" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,9 +127,45 @@ def _replay_trace(
         return [Replays(*(one.result() for one in three)) for three in asked]
 
 
-def _record(plan: Plan, point: Point, trace: Trace, replays: Replays) -> Record:
+def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
+    """What a record of a replayed point says beside what was asked."""
     scale = trace.timed_steps / trace.steps
     raw, corrected = (one.seconds * scale for one in (replays.raw, replays.corrected))
+    return {
+        "seconds": corrected,
+        "seconds_low": min(raw, corrected),
+        "seconds_high": max(raw, corrected),
+        "details": {
+            "host_speed": plan.study.simulation["host_speed"],
+            "steps": trace.steps,
+            "timed_steps": trace.timed_steps,
+            "raw_step_seconds": replays.raw.seconds / trace.steps,
+            "corrected_step_seconds": replays.corrected.seconds / trace.steps,
+            **split_times(replays, scale),
+            "replay_cpu_seconds": sum(one.cpu_seconds for one in vars(replays).values()),
+            "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
+        },
+    }
+
+
+def _carried(plan: Plan, point: Point, model: Model, threads: int) -> dict[str, Any]:
+    """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
+    network = traffic.make_network(
+        programs.build(traffic.SOURCE, PROGRAMS),
+        model,
+        point.processes,
+        point.nodes,
+        point.processes_per_node or model.cores_per_node,
+        f"{point.case} on {point.processes} processes over {point.interconnect}",
+    )
+    with ThreadPoolExecutor(threads) as pool:
+        told = traffic.simulate_traffic(network, plan.cases[point.case], pool)
+    seconds = told.pop("seconds")
+    return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
+
+
+def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Record:
+    """Record of a point that was simulated."""
     case = plan.cases[point.case]
     return {
         "study": plan.study.name,
@@ -140,23 +182,12 @@ def _record(plan: Plan, point: Point, trace: Trace, replays: Replays) -> Record:
         "block": 1,
         "repetition": 1,
         "attempt": 1,
-        "seconds": corrected,
-        "seconds_low": min(raw, corrected),
-        "seconds_high": max(raw, corrected),
-        "valid": True,
-        "reason": None,
+        "seconds": seconds,
+        "valid": seconds is not None,
+        "reason": None if seconds is not None else "nothing was accepted at the highest load",
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "inputs": plan.inputs(point),
-        "details": {
-            "host_speed": plan.study.simulation["host_speed"],
-            "steps": trace.steps,
-            "timed_steps": trace.timed_steps,
-            "raw_step_seconds": replays.raw.seconds / trace.steps,
-            "corrected_step_seconds": replays.corrected.seconds / trace.steps,
-            **split_times(replays, scale),
-            "replay_cpu_seconds": sum(one.cpu_seconds for one in vars(replays).values()),
-            "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
-        },
+        **told,
     }
 
 

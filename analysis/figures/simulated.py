@@ -1,0 +1,171 @@
+"""Where the time of simulated ranks goes, and which ranks of a trace send to which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
+from analysis.figures.style import Look
+from analysis.formats import counted, listed, number, percent, seconds
+from analysis.labels import Labels
+from analysis.simulated_tables import PARTS
+
+COLOURS = dict(zip(PARTS, (style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]), strict=True))
+TITLES = {"compute": "Computing", "waiting": "Waiting for others", "transfer": "Added by the interconnect"}
+MOST_COLUMNS = 5
+"""Interconnects side by side."""
+ROW_INCHES = 1.45
+MOST_MATRICES = 4
+"""Process counts, the largest of a case, whose pairs are drawn."""
+FEWEST_RANKS = 3
+"""The pairs of fewer ranks show nothing."""
+APART = 16
+"""Ranks up to which there is room between their bars."""
+MATRIX_INCHES = 1.75
+
+
+def simulated_figures(
+    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
+) -> list[Drawing]:
+    """Draw where the time goes, and the pairs of ranks, a figure of each for every traced case.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Those of `analysis.simulated_tables.SIMULATED_TABLES` that the study has.
+    labels : Labels
+    looks : mapping of str to Look
+        Not used: colours are those of parts of time and of amounts.
+
+    Returns
+    -------
+    list of Drawing
+        Topics ``simulated_times`` and ``trace_pairs``.
+    """
+    drawings: list[Drawing] = []
+    for name, draw in (("simulated_times", _times_figure), ("trace_pairs", _pairs_figure)):
+        table = tables.get(name, pd.DataFrame({"case": []}))
+        if draw is _pairs_figure and len(table):
+            table = table[(table["processes"] >= FEWEST_RANKS) & (table["bytes"] > 0)]
+        for case in labels.sorted_cases(table["case"].unique()):
+            stem = file_stem(name, case, taken={drawing.name for drawing in drawings})
+            drawings.append(draw(stem, case, table[table["case"] == case], labels))
+    return drawings
+
+
+def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+    order = labels.sorted_interconnects(rows["interconnect"])
+    columns = min(MOST_COLUMNS, len(order))
+    bands = -(-len(order) // columns)
+    most = int(rows["processes"].max())
+    caption = (
+        f"{labels.case(case)}, simulated: where the time of the ranks goes. Above, mean over the ranks by "
+        f"process count; below, each rank of {counted(most, 'process', 'processes')}."
+    )
+    with mpl.rc_context(style.RC):
+        figure = canvas(2 * ROW_INCHES * bands + 0.4)
+        alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
+        drawing = Drawing(stem, "simulated_times", figure, caption, alt, case)
+        grid = figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
+        for place, name in enumerate(order):
+            own = rows[rows["interconnect"] == name]
+            above, below = (grid[2 * (place // columns) + down][place % columns] for down in (0, 1))
+            _by_count(drawing, above, own, labels)
+            _by_rank(below, own[own["processes"] == most])
+            above.set_title(shortened(labels.interconnect(name, "simulated"), 24))
+            drawing.mark(above, name)
+            drawing.mark(below, name)
+        for axes in grid.flat:
+            if not axes.has_data():
+                axes.set_axis_off()
+        for band in range(bands):
+            grid[2 * band][0].set_ylabel("Share of the time (%)")
+            grid[2 * band + 1][0].set_ylabel("Time of a rank (s)")
+        handles = [mpl.patches.Patch(color=COLOURS[part], label=TITLES[part]) for part in PARTS]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(PARTS), handlelength=1.2)
+    return drawing
+
+
+def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) -> None:
+    columns = [f"{part}_seconds" for part in PARTS]
+    means = rows.groupby("processes")[columns].mean()
+    shares = 100 * means.div(means.sum(axis=1), axis=0)
+    bottom = np.zeros(len(shares))
+    for part, column in zip(PARTS, columns, strict=True):
+        bars = axes.bar(range(len(shares)), shares[column], bottom=bottom, width=0.8, color=COLOURS[part])
+        bottom += shares[column].to_numpy()
+        for bar, (count, share) in zip(bars, shares[column].items(), strict=True):
+            first = rows[rows["processes"] == count].iloc[0].to_dict() | {"oversubscription": 1}
+            said = f"{TITLES[part]}: {percent(share)}, {seconds(means.loc[count, column])} on average"
+            name = labels.interconnect(first["interconnect"], first["kind"])
+            drawing.mark(bar, first["interconnect"], point_text(labels, first, name, said))
+    axes.set_xticks(range(len(shares)), [str(count) for count in shares.index])
+    axes.set_ylim(0, 100)
+    axes.grid(False, axis="x")
+    axes.set_xlabel("Processes")
+
+
+def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
+    rows = rows.sort_values("rank")
+    bottom, width = np.zeros(len(rows)), 0.8 if len(rows) <= APART else 1.0
+    for part in PARTS:
+        height = rows[f"{part}_seconds"].to_numpy()
+        axes.bar(rows["rank"], height, bottom=bottom, width=width, color=COLOURS[part])
+        bottom += height
+    axes.set_xlim(-0.5, len(rows) - 0.5)
+    axes.set_xticks(range(0, len(rows), -(-len(rows) // 8)))
+    axes.grid(False, axis="x")
+    axes.set_xlabel("Rank")
+
+
+def _pairs_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+    counts = sorted(rows["processes"].unique())[-MOST_MATRICES:]
+    rows = rows[rows["processes"].isin(counts)]
+    caption = (
+        f"{labels.case(case)}: what each rank sends to each other in one step, on "
+        f"{listed(map(str, counts))} processes. White: nothing. Collective calls are not in it."
+    )
+    smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
+    with mpl.rc_context(style.RC):
+        figure = canvas(MATRIX_INCHES + 0.75, min(style.WIDTH, 1.7 * len(counts) + 0.8))
+        drawing = Drawing(stem, "trace_pairs", figure, caption, caption, case)
+        grid = figure.subplots(1, len(counts), squeeze=False)[0]
+        norm = LogNorm(smallest if smallest < largest else largest / 10, largest)
+        for axes, count in zip(grid, counts, strict=True):
+            _draw_pairs(axes, rows[rows["processes"] == count], int(count), norm)
+        grid[0].set_ylabel("From rank")
+        bar = figure.colorbar(
+            mpl.cm.ScalarMappable(norm, _AMOUNTS), ax=list(grid), location="bottom", aspect=50, shrink=0.7
+        )
+        bar.set_label("kB in a step")
+        ends = norm.vmin, math.sqrt(norm.vmin * norm.vmax), norm.vmax
+        bar.ax.xaxis.set_major_locator(FixedLocator(ends))
+        bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda amount, _: number(amount, 2)))
+        bar.ax.xaxis.set_minor_locator(NullLocator())
+        bar.outline.set_linewidth(style.RC["axes.linewidth"])
+    return drawing
+
+
+_AMOUNTS = mpl.colors.LinearSegmentedColormap.from_list("amounts", ["#dbe8f4", style.COLOURS[0]])
+
+
+def _draw_pairs(axes: Axes, rows: pd.DataFrame, count: int, norm: LogNorm) -> None:
+    matrix = np.full((count, count), np.nan)
+    matrix[rows["source"].astype(int), rows["target"].astype(int)] = rows["bytes"] / 1000
+    axes.imshow(matrix, cmap=_AMOUNTS, norm=norm, interpolation="none")
+    step = -(-count // 8)
+    axes.set_xticks(range(0, count, step))
+    axes.set_yticks(range(0, count, step))
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.set_xlabel("To rank")
+    axes.set_title(counted(count, "process", "processes"))

@@ -1,0 +1,179 @@
+"""The section on replayed traces: how they were taken, what they communicate, where their time goes."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis import formats
+from analysis.formats import MISSING, listed, number
+from analysis.labels import Labels
+from analysis.network_words import size_text
+from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
+from analysis.report.content import Content
+from analysis.simulated_tables import FACTORS
+
+HOW = (
+    "A trace holds what every rank computes and communicates in a few steps. Where ranks shared a core, "
+    "their computing took more CPU time than it takes alone; the corrected times are scaled to the CPU time "
+    "of the same steps in the serial run. Inflation is what was taken over that."
+)
+OPERATIONS = {
+    "send": "send",
+    "isend": "send, non-blocking",
+    "put": "put",
+    "get": "get",
+    "accumulate": "accumulate",
+    "fetch": "fetch and change",
+}
+"""What operations between two ranks are called; collective calls keep their names."""
+_ENDS = {"recv", "irecv", "wait"}
+"""The other ends of operations that are counted where they are issued."""
+
+
+def traces(content: Content) -> Section | None:
+    """Traces of a study that replayed some: how they were taken, and what is in them."""
+    if "traces" not in content.tables:
+        return None
+    labels, tables = content.labels, content.tables
+    blocks: list[Block] = [paragraph(HOW)]
+    blocks += [paragraph(text) for text in _indicative(tables["traces"], labels)]
+    blocks.append(_traces_table(tables["traces"], labels))
+    if "trace_profile" in tables:
+        blocks.append(_profile_table(tables["trace_profile"], labels))
+    blocks += content.figures("trace_pairs")
+    if "simulated_efficiency" in tables:
+        blocks.append(_efficiency_table(content))
+    blocks += content.figures("simulated_times")
+    return section("traces", "Traces: computing and communication", blocks)
+
+
+def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    rows = rows[rows["indicative"]]
+    if rows.empty:
+        return []
+    told = [
+        f"{labels.case(case)} on {listed(map(str, sorted(own['processes'])))} processes"
+        for case, own in rows.groupby("case", sort=False)
+    ]
+    return [
+        f"Indicative only, since computing took far more CPU time than in the serial run: {'; '.join(told)}."
+    ]
+
+
+def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(rows["case"]):
+        own = rows[rows["case"] == case].sort_values("processes")
+        groups[labels.case(case)] = [_trace_row(case, line) for line in own.to_dict("records")]
+    columns = [
+        column("Processes"),
+        column("Cores"),
+        column("Steps"),
+        column("Serial CPU time (s)"),
+        column("CPU time (s)"),
+        column("Inflation"),
+        column("CPU pressure (%)"),
+        column("Clock", "left"),
+        column("Corrected by", "left"),
+    ]
+    return table("Traces that were replayed.", columns, groups)
+
+
+def _trace_row(case: str, line: dict) -> Row:
+    noise = line["noise"]
+    return row(
+        [
+            *(formats.whole(line[name]) for name in ("processes", "cores", "steps")),
+            *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
+            MISSING if formats.is_missing(noise) else formats.fixed(100 * noise, 0),
+            {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),
+            "the serial CPU time" if line["correction"] == "serial_sum" else "nothing",
+        ],
+        case,
+    )
+
+
+def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
+    """Calls and bytes by operation and size, of each case at its largest process count."""
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(profile["case"]):
+        own = profile[profile["case"] == case]
+        most = int(own["processes"].max())
+        own = own[(own["processes"] == most) & ~own["operation"].isin(_ENDS)]
+        whole = own["bytes"].sum()
+        title = f"{labels.case(case)}, {formats.counted(most, 'process', 'processes')}"
+        groups[title] = [
+            row(
+                [
+                    OPERATIONS.get(line["operation"], line["operation"]),
+                    _size_class(line["largest_bytes"]),
+                    number(line["calls"]),
+                    number(line["bytes"] / 1000),
+                    formats.fixed(100 * line["bytes"] / whole, 1) if whole else MISSING,
+                ],
+                case,
+            )
+            for line in own.to_dict("records")
+        ]
+    columns = [
+        column("Operation", "left"),
+        column("Size"),
+        column("Calls in a step"),
+        column("kB in a step"),
+        column("Share of the bytes (%)"),
+    ]
+    caption = (
+        "What all ranks communicate in a step, by operation and size of the message, at the largest process "
+        "count; receives and waits, the other ends of these, are left out. All counts are in "
+        "tables/trace_profile.csv. The size of a collective call is what a rank contributes."
+    )
+    return table(caption, columns, groups)
+
+
+def _size_class(largest: object) -> str:
+    if formats.is_missing(largest):
+        return "larger"
+    return f"≤ {size_text(largest)}" if largest else size_text(0)
+
+
+def _efficiency_table(content: Content) -> Block:
+    """Factors of the efficiency of each simulated curve, at its peak and at the largest process count."""
+    rows, labels = content.tables["simulated_efficiency"], content.labels
+    peaks = content.tables["peaks"]
+    at_peak = peaks.loc[peaks["kind"] == "simulated", ["case", "interconnect", "peak_processes"]]
+    rows = rows.merge(at_peak, on=["case", "interconnect"], how="left")
+    largest = rows["processes"] == rows.groupby("case")["processes"].transform("max")
+    rows = rows[largest | (rows["processes"] == rows["peak_processes"])]
+    order = labels.sorted_interconnects(rows["interconnect"])
+    groups: dict[str, list[Row]] = {}
+    for case in labels.sorted_cases(rows["case"]):
+        own = rows[rows["case"] == case]
+        places = own["interconnect"].map(order.index)
+        own = own.assign(place=places).sort_values(["place", "processes"])
+        groups[labels.case(case)] = [
+            row(
+                [
+                    labels.interconnect(line["interconnect"], line["kind"]),
+                    formats.whole(line["processes"]),
+                    *(formats.fixed(100 * line[name], 0) for name in ("parallel_efficiency", *FACTORS)),
+                ],
+                case,
+                line["interconnect"],
+            )
+            for line in own.to_dict("records")
+        ]
+    columns = [
+        column("Interconnect", "left"),
+        column("Processes"),
+        column("Parallel efficiency (%)"),
+        column("Load balance (%)"),
+        column("Serialisation (%)"),
+        column("Transfer (%)"),
+    ]
+    caption = (
+        "Where efficiency is lost, at the peak and at the largest process count. Load balance: mean "
+        "computing time over the largest. Serialisation: this over the time if messages cost nothing. "
+        "Transfer: that over the time. The product of the three is the parallel efficiency, of the factors "
+        "of the POP centre of excellence; it does not hold what being parallel adds to the computing itself."
+    )
+    return table(caption, columns, groups)

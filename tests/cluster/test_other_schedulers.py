@@ -1,0 +1,260 @@
+"""PBS, LSF, SGE and Flux, each played by small programs that record how they are called and run the job here."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from workflows import schedulers
+from workflows.cluster import read_cluster
+from workflows.domain import InputError, Point
+from workflows.launch_cluster import JobNode
+from workflows.launchers import launch_ranks
+from workflows.plan import ROOT
+
+STUDY = f"""
+name: elsewhere
+cases_folder: {ROOT / "tests/cases"}
+cases: [faulty]
+interconnects: [shared_memory]
+processes: [1, 2]
+blocks: 1
+limits: {{run_seconds: 40, idle_seconds: 0}}
+"""
+SITE = "scheduler: {}\nlauncher: mpirun\nnodes: 1\ncores_per_node: 2\nmemory_per_node_MB: 4000\n"
+# Takes the options of a submission and the job's script, runs the script, and says which job that was.
+SUBMIT = """#!/bin/sh
+printf '%s\\n' "$*" >>"$PLAYED/submitted"
+for script; do :; done
+number=$(grep -c '' "$PLAYED/submitted")
+{hosts} >"$PLAYED/hosts-$number"
+touch "$PLAYED/known-$number"
+( {variables} "$script" </dev/null >/dev/null 2>&1; rm "$PLAYED/known-$number" ) >/dev/null 2>&1 &
+echo {answer}
+"""
+KNOWN = """#!/bin/sh
+for number; do :; done
+test -e "$PLAYED/known-${{number%%.*}}" && echo {there} || {{ echo {gone}; exit 1; }}
+"""
+HERE = "hostname; hostname"
+PLAYS = {
+    "pbs": {
+        "qsub": SUBMIT.format(
+            hosts=f"({HERE})",
+            variables='PBS_O_WORKDIR=$PWD PBS_JOBID=$number.server PBS_NODEFILE="$PLAYED/hosts-$number"',
+            answer="$number.server",
+        ),
+        "qstat": KNOWN.format(there="R", gone="'qstat: Unknown Job Id'"),
+    },
+    "sge": {
+        "qsub": SUBMIT.format(
+            hosts="echo $(hostname) 2 all.q UNDEFINED",
+            variables='SGE_O_WORKDIR=$PWD JOB_ID=$number PE_HOSTFILE="$PLAYED/hosts-$number"',
+            answer="$number",
+        ),
+        "qstat": KNOWN.format(there="R", gone="'Following jobs do not exist'"),
+    },
+    "lsf": {
+        "bsub": SUBMIT.format(
+            hosts=f"({HERE})",
+            variables='LSB_JOBID=$number LSB_DJOB_HOSTFILE="$PLAYED/hosts-$number"',
+            answer="'Job <'$number'> is submitted to default queue <normal>.'",
+        ),
+        "bjobs": KNOWN.format(there="RUN", gone="DONE"),
+    },
+    "flux": {"flux": "#!/bin/sh\necho RUN\n"},
+}
+THROUGH_GENERIC = ["pbs", "sge", "lsf"]
+FLUX = """
+import json, os, subprocess, types
+played = os.environ["PLAYED"]
+class JobspecV1:
+    @classmethod
+    def from_command(cls, command):
+        self = cls()
+        self.command = command
+        return self
+class FluxExecutor:
+    def submit(self, spec):
+        with open(f"{played}/submitted", "a") as file:
+            file.write(json.dumps({"duration": spec.duration, "cores": spec.cpus_per_task, "cwd": spec.cwd}) + "\\n")
+        running = subprocess.Popen(spec.command, cwd=spec.cwd, env=spec.environment | {"FLUX_JOB_ID": "f12"})
+        return types.SimpleNamespace(
+            jobid=lambda: 12, done=lambda: running.poll() is not None, result=lambda _: running.returncode)
+"""
+
+
+def play(scheduler, tmp_path):
+    """Run a small study under a scheduler that is played; give what was submitted and the records."""
+    played = tmp_path / "bin"
+    played.mkdir()
+    for name, text in PLAYS[scheduler].items():
+        (played / name).write_text(text)
+        (played / name).chmod(0o755)
+    bindings = tmp_path / "bindings/flux"
+    bindings.mkdir(parents=True)
+    (bindings / "__init__.py").write_text("")
+    (bindings / "job.py").write_text(FLUX)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "site.yaml").write_text(SITE.format(scheduler))
+    (tmp_path / "cluster").symlink_to(ROOT / "cluster")
+    command = [sys.executable, "-m", "snakemake", "--profile", f"cluster/{scheduler}"]
+    command += ["--seconds-between-status-checks", "1", "--latency-wait", "5"]
+    command += ["--directory", str(tmp_path), "--snakefile", str(ROOT / "Snakefile")]
+    command += ["--configfile", str(tmp_path / "study.yaml")]
+    command += ["--config", f"cluster={tmp_path / 'site.yaml'}", "--", "results/elsewhere/runs.csv"]
+    path = {
+        "PATH": f"{played}:{os.environ['PATH']}",
+        "PLAYED": str(played),
+        "PYTHONPATH": str(bindings.parent),
+    }
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | path, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    files = sorted((tmp_path / "results/elsewhere/records").rglob("*.json"))
+    return (played / "submitted").read_text().splitlines(), [json.loads(file.read_text()) for file in files]
+
+
+# Preparing and the reference answer in one job, then the serial run and that on two cores: 10 MB of data and 60 MB
+# a rank beside 600 MB, and the 3 minutes of a run of at most 40 s.
+ASKED = {
+    "pbs": ["-l select=1:ncpus={0}:mpiprocs={0}:mem={1}mb -l place=scatter:excl -l walltime=3:00"],
+    "sge": ["-terse", "-pe mpi {0} -l h_rt=0:3:00"],
+    "lsf": ["-n {0} -R span[ptile={0}] -R rusage[mem={1}] -W 3"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", THROUGH_GENERIC)
+def test_jobs_ask_for_what_the_design_says(scheduler, tmp_path):
+    submitted, records = play(scheduler, tmp_path)
+    assert len(submitted) == 3
+    for cores, memory in ((1, 675), (2, 735)):
+        (line,) = [one for one in submitted[1:] if ASKED[scheduler][-1].format(cores, memory) in one]
+        assert all(part.format(cores, memory) in line for part in ASKED[scheduler])
+    assert [record["reason"] for record in records] == [None, None]
+    assert len({record["cluster"]["job"] for record in records}) == 2
+    assert {record["command"][0] for record in records} == {"mpirun"}
+
+
+@pytest.mark.slow
+def test_flux_is_asked_for_cores_and_seconds(tmp_path):
+    submitted, records = play("flux", tmp_path)
+    asked = [json.loads(line) for line in submitted]
+    assert [(one["cores"], one["duration"]) for one in asked[1:]] in (
+        [(1, 180), (2, 180)],
+        [(2, 180), (1, 180)],
+    )
+    assert [record["reason"] for record in records] == [None, None]
+    assert {record["cluster"]["job"] for record in records} == {"f12"}
+
+
+def status(scheduler, number, folder, played):
+    """Ask cluster/status.sh."""
+    path = {"PATH": f"{played}:{os.environ['PATH']}", "PLAYED": str(played)}
+    asked = [str(ROOT / "cluster/status.sh"), scheduler, number]
+    return subprocess.run(
+        asked, cwd=folder, env=os.environ | path, capture_output=True, text=True, timeout=30
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize("scheduler", THROUGH_GENERIC)
+def test_a_job_that_vanishes_has_failed(scheduler, tmp_path):
+    for name, text in PLAYS[scheduler].items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "known-7").touch()
+    assert status(scheduler, "7", tmp_path, tmp_path) == "running"
+    (tmp_path / "known-7").unlink()
+    assert status(scheduler, "7", tmp_path, tmp_path) == "failed"
+    logs = tmp_path / ".snakemake/cluster_logs"
+    logs.mkdir(parents=True)
+    for exit_status, told in (("0", "success"), ("1", "failed")):
+        (logs / "7.status").write_text(f"{exit_status}\n")
+        assert status(scheduler, "7", tmp_path, tmp_path) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "lines"),
+    [
+        ("pbs", "PBS_NODEFILE", "n1\nn1\nn2\nn2\n"),
+        ("lsf", "LSB_DJOB_HOSTFILE", "n1\nn2\n"),
+        ("sge", "PE_HOSTFILE", "n1 2 all.q@n1 UNDEFINED\nn2 2 all.q@n2 UNDEFINED\n"),
+    ],
+)
+def test_the_nodes_of_a_job(name, variable, lines, tmp_path, monkeypatch):
+    scheduler = schedulers.SCHEDULERS[name]
+    monkeypatch.delenv(scheduler.job_variable, raising=False)
+    assert scheduler.this_job() is None
+    monkeypatch.setenv(scheduler.job_variable, "7")
+    (tmp_path / "hosts").write_text(lines)
+    monkeypatch.setenv(variable, str(tmp_path / "hosts"))
+    job = scheduler.this_job()
+    assert (job.number, scheduler.hosts(job.node_list), job.is_over) == ("7", ("n1", "n2"), False)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "answer", "over"),
+    [
+        ("pbs", 0, "7.server  nodeworth  me  00:00:01 R batch", False),
+        ("pbs", 153, "qstat: Unknown Job Id 7.server", True),
+        (
+            "pbs",
+            35,
+            "qstat: 7.server Job has finished, use -x or -H to obtain historical job information",
+            True,
+        ),
+        ("sge", 1, "Following jobs do not exist: \n7", True),
+        ("lsf", 0, "RUN", False),
+        ("lsf", 0, "EXIT", True),
+        ("flux", 0, "INACTIVE", True),
+    ],
+)
+def test_a_job_is_over_when_its_scheduler_says_so(name, status, answer, over, monkeypatch):
+    told = SimpleNamespace(returncode=status, stdout=answer, stderr="")
+    monkeypatch.setattr(schedulers.subprocess, "run", lambda *_, **__: told)
+    assert schedulers.SCHEDULERS[name].job("7.server").is_over is over
+
+
+def test_a_scheduler_that_is_away_does_not_end_a_job(monkeypatch):
+    told = SimpleNamespace(
+        returncode=255, stdout="", stderr="Connection refused\nqstat: cannot connect to server"
+    )
+    monkeypatch.setattr(schedulers.subprocess, "run", lambda *_, **__: told)
+    with pytest.raises(InputError, match=r"^qstat: Connection refused qstat: cannot connect"):
+        schedulers.SCHEDULERS["pbs"].job("7.server")
+
+
+@pytest.mark.parametrize(
+    ("site", "told"),
+    [
+        ("scheduler: pbs\n", "launcher: srun is Slurm's; with scheduler pbs: mpirun or hydra"),
+        ("scheduler: lsf\nlauncher: hydra\nnodes: 2\n", "cores_per_node, memory_per_node_MB: must be given"),
+        (f"{SITE.format('sge')}account: mine\n", "account: only for Slurm; .* is in cluster/sge/config.yaml"),
+        (SITE.format("flux").replace("nodes: 1", "nodes: 2"), "nodes: 2: a job of .* for Flux has one"),
+    ],
+)
+def test_what_another_scheduler_cannot_be_asked_is_refused(site, told, tmp_path):
+    (tmp_path / "site.yaml").write_text(site)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(tmp_path))}/site.yaml: {told}"):
+        read_cluster(tmp_path / "site.yaml")
+
+
+@pytest.mark.parametrize("scheduler", ["pbs", "lsf", "sge", "flux"])
+def test_the_site_files_that_are_there_can_be_read(scheduler):
+    assert read_cluster(ROOT / "cluster" / scheduler / "site.yaml").scheduler == scheduler
+    assert Path(ROOT / "cluster" / scheduler / "config.yaml").exists()
+
+
+@pytest.mark.parametrize("launcher", ["mpirun", "hydra"])
+def test_launchers_are_told_nothing_of_slurm(launcher, tmp_path):
+    nodes = [JobNode(name, launcher, "pmix", "pbs") for name in ("n1", "n2")]
+    launch = launch_ranks(Point("case", None, 2, 1, 2, 2), None, nodes, ["solve"], {}, tmp_path)
+    assert "n1:1,n2:1" in launch.argv and "slurm" not in launch.argv
+    assert not [name for name in launch.env if name.startswith("SLURM_")]

@@ -1,0 +1,35 @@
+"""Models of interconnects of this machine, whose curves another study measures."""
+
+import pytest
+
+from workflows import interconnects
+from workflows.interconnects import digest, load_interconnect, unavailable
+from workflows.plan import ROOT
+
+MODELS = ["emulated_gigabit_model", "emulated_ten_gigabit_model", "shared_memory_model"]
+
+
+@pytest.fixture(params=MODELS)
+def model(request, monkeypatch, tmp_path):
+    monkeypatch.setattr(interconnects, "PROJECT", tmp_path)
+    return load_interconnect(request.param, ROOT / "config/interconnects")
+
+
+def test_each_predicts_an_interconnect_that_is_there(model):
+    real = load_interconnect(model.simulate["predicts"], ROOT / "config/interconnects")
+    assert real.kind != "simulated" and model.simulate["curve"]["interconnect"] == real.name
+
+
+def test_without_its_curve_it_says_which_study_measures_it(model):
+    told = "there is no results/validation_curves/tables/network.csv: run the study validation_curves first"
+    assert unavailable(model) == told
+
+
+def test_another_curve_is_another_model(model, tmp_path):
+    curve = tmp_path / model.simulate["curve"]["file"]
+    curve.parent.mkdir(parents=True)
+    digests = [digest(model)]
+    for text in ("one", "another"):
+        curve.write_text(text)
+        digests.append(digest(model))
+    assert len(set(digests)) == 3 and unavailable(model) is None

@@ -1,0 +1,55 @@
+"""A report of a case that was measured on few processes and simulated on more."""
+
+import pandas as pd
+import pytest
+from report_parts import part, said
+from synthetic_study import make_runs, make_whole_study
+
+from analysis.figures import draw_figures
+from analysis.report import make_report
+
+SECONDS = {"slow": {2: 6.0, 8: 4.0, 32: 5.0}, "swift": {2: 5.5, 8: 1.5, 32: 0.8}}
+
+
+@pytest.fixture(scope="module")
+def study():
+    measured = make_runs(6, levels=(1,))
+    rows = [point(None, 1, 10.0)]
+    rows += [point(name, count, one) for name, times in SECONDS.items() for count, one in times.items()]
+    return make_whole_study(pd.concat([measured, pd.DataFrame(rows)], ignore_index=True))
+
+
+@pytest.fixture(scope="module")
+def report(study):
+    return make_report(*study, [drawing.entry() for drawing in draw_figures(*study)])
+
+
+def point(name, processes, seconds):
+    where = {"case": "elbow", "interconnect": name, "kind": "simulated", "processes": processes}
+    time = {"seconds": seconds, "seconds_low": seconds, "seconds_high": 1.5 * seconds}
+    return (
+        where
+        | time
+        | {"nodes": processes, "cores": processes, "block": 1, "repetition": 1, "application": "openfoam"}
+    )
+
+
+def test_kinds_share_no_curve_no_reference_and_no_comparison(study):
+    _, tables, _ = study
+    scaling = tables["scaling"]
+    simulated = scaling[scaling["kind"] == "simulated"]
+    assert set(simulated["reference_seconds"]) == {10.0} and simulated["processes"].max() == 32
+    assert scaling.loc[scaling["kind"] != "simulated", "processes"].max() == 4
+    assert not any("simulated/" in kind or "/simulated" in kind for kind in tables["improvement"]["kind"])
+
+
+def test_a_band_is_no_interval_that_more_blocks_would_narrow(study, report):
+    _, tables, _ = study
+    assert (tables["improvement"]["kind"] == "simulated").any()
+    assert not (tables["precision"]["kind"] == "simulated").any()
+    assert part(report, "quality")
+
+
+def test_simulated_points_are_no_repetitions(report):
+    text = said(part(report, "asked"))
+    assert "none of them invalid; and 7 simulated points." in text

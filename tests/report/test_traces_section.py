@@ -1,0 +1,169 @@
+"""From records and traces of a replay to its tables, figures and section."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from analysis.errors import TableError
+from analysis.figures.simulated import simulated_figures
+from analysis.labels import Labels
+from analysis.records import complete_runs
+from analysis.report.content import Content
+from analysis.report.simulated import simulated
+from analysis.report.traces import traces
+from analysis.simulated_tables import make_simulated_tables
+
+ABOUT = {
+    "steps": 5,
+    "clock": "thread_cpu",
+    "load": {"cores": 2, "pressure_share": 0.25},
+    "serial_cpu_seconds": 2.0,
+    "compute_seconds": [1.0] * 4,
+    "inflation": 2.0,
+    "correction": "serial_sum",
+    "indicative": True,
+}
+PROFILE = """operation,largest_bytes,calls,bytes
+allreduce,8,20,160
+isend,4096,10,30000
+isend,,5,20000000
+recv,4096,10,30000
+wait,0,15,0
+"""
+PAIRS = "source,target,messages,bytes\n0,1,5,20000\n2,3,5,10000\n3,0,5,20000000\n"
+FIT = "bytes,given_us,simulated_us,error_percent,left_out_percent\n0,5,5,0,\n64,6,6.06,1,-4\n4096,20,20,0,\n"
+FACTS = {
+    "cases": {"duct": {"title": "The duct"}},
+    "interconnects": {
+        "swift": {
+            "title": "Swift",
+            "kind": "simulated",
+            "model": {
+                "source": "A paper.",
+                "two_points": False,
+                "host": {"host_speed": 1, "source": None},
+                "fit": {
+                    "points": 3,
+                    "mean_percent": 0.3,
+                    "largest_percent": 1.0,
+                    "left_out_points": 1,
+                    "left_out_mean_percent": 4.0,
+                    "left_out_largest_percent": 4.0,
+                },
+            },
+        }
+    },
+}
+STARTED = "2026-11-21T09:21:25+00:00"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    trace = tmp_path / "traces/duct-4k/processes-4"
+    trace.mkdir(parents=True)
+    (trace / "trace.json").write_text(json.dumps(ABOUT))
+    (trace / "profile.csv").write_text(PROFILE)
+    (trace / "pairs.csv").write_text(PAIRS)
+    fit = tmp_path / "simulated/fit"
+    fit.mkdir(parents=True)
+    for name in ("swift", "of_an_earlier_study"):
+        (fit / f"{name}.csv").write_text(FIT)
+    details = {
+        "compute_seconds": [4.0, 3.0, 3.0, 2.0],
+        "waiting_seconds": [1.0, 2.0, 2.0, 3.0],
+        "transfer_seconds": [3.0, 3.0, 3.0, 3.0],
+        "load_balance": 0.75,
+        "serialisation_efficiency": 0.8,
+        "transfer_efficiency": 0.625,
+    }
+    record = tmp_path / "simulated/duct-4k/swift/processes-4.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"started": STARTED, "details": details}))
+    return tmp_path
+
+
+@pytest.fixture
+def runs():
+    row = {"case": "duct", "interconnect": "swift", "kind": "simulated", "processes": 4, "seconds": 8.0}
+    row |= {
+        "cores": 4,
+        "nodes": 2,
+        "record": "simulated/duct-4k/swift/processes-4.json",
+        "started": STARTED,
+        "repetition": 1,
+        "block": 1,
+    }
+    return complete_runs(pd.DataFrame([row]))
+
+
+@pytest.fixture
+def content(folder, runs):
+    tables = make_simulated_tables(runs, folder)
+    peaks = {"case": ["duct"], "interconnect": ["swift"], "kind": ["simulated"], "peak_processes": [4]}
+    figures = simulated_figures(tables, Labels(FACTS), {})
+    entries = [drawing.entry() for drawing in figures]
+    return Content(runs, tables | {"peaks": pd.DataFrame(peaks)}, FACTS, Labels(FACTS), entries)
+
+
+def test_amounts_are_those_of_a_step(folder, runs):
+    tables = make_simulated_tables(runs, folder)
+    profile = tables["trace_profile"].set_index(["operation", "largest_bytes"])
+    assert profile.loc[("isend", 4096), ["calls", "bytes"]].tolist() == [2, 6000]
+    assert tables["trace_pairs"]["bytes"].tolist() == [4000, 2000, 4_000_000]
+    (trace,) = tables["traces"].to_dict("records")
+    assert (trace["processes"], trace["compute_seconds"], trace["noise"]) == (4, 4.0, 0.25)
+    assert tables["model_fit"]["interconnect"].unique().tolist() == ["swift"]
+
+
+def test_the_time_of_each_rank_is_that_of_the_run(folder, runs):
+    tables = make_simulated_tables(runs, folder)
+    times = tables["simulated_times"]
+    parts = times[["compute_seconds", "waiting_seconds", "transfer_seconds"]]
+    assert times["rank"].tolist() == [0, 1, 2, 3] and (parts.sum(axis=1) == 8.0).all()
+    (factors,) = tables["simulated_efficiency"].to_dict("records")
+    assert factors["parallel_efficiency"] == pytest.approx(0.75 * 0.8 * 0.625)
+
+
+def test_the_section_shows_profile_pairs_efficiency_and_time(content):
+    section = traces(content)
+    printed = {
+        block["caption"].split(",")[0].split(".")[0]: block
+        for block in section["blocks"]
+        if block["type"] == "table"
+    }
+    taken, profile, efficiency = printed.values()
+    cells = taken["groups"][0]["rows"][0]["cells"]
+    assert cells[:7] == ["4", "2", "5", "2.00", "4.00", "2.00", "25"]
+    rows = [one["cells"] for one in profile["groups"][0]["rows"]]
+    assert rows[0][:3] == ["allreduce", "≤ 8\u202fB", "4.00"]
+    assert [one[0] for one in rows] == ["allreduce", "send, non-blocking", "send, non-blocking"]
+    assert rows[-1][1] == "larger" and rows[-1][4] == "99.8"
+    assert efficiency["groups"][0]["rows"][0]["cells"] == ["Swift (simulated)", "4", "38", "75", "80", "62"]
+    assert [block["name"] for block in section["blocks"] if block["type"] == "figure"] == [
+        "trace_pairs-duct",
+        "simulated_times-duct",
+    ]
+    told = " ".join(block["text"] for block in section["blocks"] if block["type"] == "paragraph")
+    assert "Indicative only" in told and "The duct on 4 processes" in told
+
+
+def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
+    section = simulated(content)
+    points = section["blocks"][-1]["groups"][0]["rows"]
+    assert [one["cells"] for one in points][1] == ["64\u202fB", "6.000", "6.060", "+1.00", "−4.00"]
+    told = " ".join(block.get("text", "") for block in section["blocks"])
+    assert "Warning: the mean error at points left out is above 3\u202f% for Swift (simulated)." in told
+
+
+def test_a_record_of_another_run_and_a_damaged_trace(folder, runs):
+    assert list(make_simulated_tables(runs.assign(started="2020-01-01T00:00:00+00:00"), folder)) == [
+        "model_fit"
+    ]
+    (folder / "traces/duct-4k/processes-4/trace.json").write_text("{")
+    with pytest.raises(TableError, match=r"trace\.json"):
+        make_simulated_tables(runs, folder)
+
+
+def test_a_study_that_replayed_nothing_has_no_such_section(runs):
+    assert traces(Content(runs, {}, FACTS, Labels(FACTS), [])) is None

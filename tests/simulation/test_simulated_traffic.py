@@ -1,0 +1,165 @@
+"""Patterns of traffic in simulated time: hand-worked messages, and a case from its schedule to its rows."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workflows.cases import load_case
+from workflows.domain import InputError, Interconnect
+from workflows.plan import ROOT
+from workflows.simulation import programs, traffic
+from workflows.simulation.model import make_model
+from workflows.simulation.study import PROGRAMS
+from workflows.simulation.tree import make_tree, route
+from workflows.traffic.cases import is_pattern
+from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
+from workflows.traffic.schedule import MESSAGE
+
+SIMULATE = {
+    "two_points": {"latency_us": 10.0, "peak_MBps": 100.0},
+    "eager_limit_bytes": 1000,
+    "half_duplex": False,
+    "hop_us": 0.0,
+    "node": {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0},
+}
+"""10 µs and 10 ns a byte between nodes, 1 µs and 1 ns a byte inside one."""
+
+HEAD = 10e-6 + HEAD_BYTES / 100e6
+
+
+@pytest.fixture(scope="module")
+def program():
+    return programs.build(traffic.SOURCE, PROGRAMS)
+
+
+@pytest.fixture
+def network(program, tmp_path):
+    def network(processes, per_node=1, **changes):
+        mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=SIMULATE | changes)
+        nodes = -(-processes // per_node)
+        return traffic.make_network(program, make_model(mine, tmp_path), processes, nodes, per_node, "mine")
+
+    return network
+
+
+def messages(*rows):
+    """From (due, process, destination, bytes, write)."""
+    found = np.zeros(len(rows), MESSAGE)
+    for name, values in zip(
+        ("seconds", "process", "destination", "bytes", "write"), zip(*rows, strict=True), strict=True
+    ):
+        found[name] = values
+    return found
+
+
+def test_a_write_is_known_to_have_arrived_when_its_target_says_so(network):
+    small, large = messages((0.0, 0, 1, 1000, True)), messages((0.0, 0, 1, 100_000, True))
+    arrived = network(2).carry(small, 1.0).arrived
+    assert arrived == pytest.approx([10e-6 + 1000 / 100e6 + HEAD], rel=1e-6)
+    arrived = network(2).carry(large, 1.0).arrived  # announced, then sent
+    assert arrived == pytest.approx([HEAD + 10e-6 + 1e-3 + HEAD], rel=1e-6)
+
+
+def test_a_read_is_asked_for_and_inside_a_node_it_is_faster(network):
+    read = messages((0.5, 0, 1, 1000, False))
+    assert network(2).carry(read, 1.0).arrived == pytest.approx([0.5 + HEAD + 20e-6])
+    inside = network(2, per_node=2).carry(read, 1.0).arrived
+    assert inside == pytest.approx([0.5 + 1e-6 + HEAD_BYTES / 1e9 + 2e-6])
+
+
+def test_a_client_has_so_many_messages_under_way_and_issues_none_when_time_is_over(network):
+    rows = [(0.0, 0, 1, 1_000_000, True)] * (WINDOW + 2)
+    done = network(2).carry(messages(*rows), 0.015)
+    assert np.isnan(done.arrived[WINDOW:]).all() and not np.isnan(done.arrived[:WINDOW]).any()
+    assert np.nanmax(done.arrived) > 0.015  # what is under way is brought to its end
+    assert done.cpu_seconds > 0 and 1e6 < done.memory_bytes < 200e6
+
+
+def test_so_many_messages_are_received_at_once(network):
+    """Three large ones to one process: two share its link for 20 ms, the third has it alone."""
+    assert BUFFERS == 2
+    rows = [(0.0, process, 0, 1_000_000, True) for process in (1, 2, 3)]
+    arrived = np.sort(network(4).carry(messages(*rows), 1.0).arrived)
+    assert arrived == pytest.approx([0.02, 0.02, 0.03], rel=0.01)
+
+
+def test_sending_and_receiving_share_what_both_ways_have(network):
+    rows = [(0.0, 0, 1, 1_000_000, True), (0.0, 1, 0, 1_000_000, True)]
+    for changes, seconds in (({}, 0.01), ({"both_ways_MBps": 125}, 0.016), ({"half_duplex": True}, 0.02)):
+        for topology in ({}, {"fat_tree": {"down": [2, 2], "up": [2]}}):
+            done = network(2, topology=topology, **changes).carry(messages(*rows), 1.0)
+            assert done.arrived == pytest.approx([seconds] * 2, rel=0.01)
+
+
+def test_the_way_up_a_tree_follows_from_the_destination_or_is_spread():
+    tree = make_tree({"down": [4, 4, 4], "up": [4, 4]}, 64)
+    assert route(tree, 1, 2, False) == ["up-0-1", "down-0-2"]
+    assert route(tree, 0, 7, False) == ["up-0-0", "up-1-3", "down-1-7", "down-0-7"]
+    assert route(tree, 0, 63, True) == ["up-0-0", "up-1-0", "up-2-0", "down-2-3", "down-1-15", "down-0-63"]
+    by_leaf = {route(tree, source, 63 - source, False)[1] for source in range(4)}
+    assert len(by_leaf) == 4  # complement leaves a switch over all of its links
+
+
+def test_routes_that_meet_share_a_link_unless_they_are_spread(network):
+    """Nodes 0 and 1 send to 4 and 6: both ways up begin at the same link of their switch."""
+    rows = messages((0.0, 0, 4, 1_000_000, True), (0.0, 1, 6, 1_000_000, True))
+    tree = {"down": [4, 2], "up": [2]}
+    for routing, seconds in (("deterministic", 0.02), ("spread", 0.01)):
+        done = network(8, topology={"fat_tree": tree | {"routing": routing}}).carry(rows, 1.0)
+        assert done.arrived == pytest.approx([seconds] * 2, rel=0.01)
+
+
+def test_both_ways_cannot_be_less_than_one(network):
+    with pytest.raises(InputError, match=r"both_ways_MBps: 99 is less than one direction alone has \(100\)"):
+        network(2, both_ways_MBps=99)
+
+
+@pytest.fixture
+def simulated(network):
+    def simulated(name, processes, **parameters):
+        case = load_case(name, ROOT / "cases")
+        case = replace(case, parameters=case.parameters | parameters)
+        with ThreadPoolExecutor(2) as pool:
+            return traffic.simulate_traffic(network(processes), case, pool)
+
+    return simulated
+
+
+def test_a_case_comes_to_the_rows_that_a_run_gives(simulated):
+    told = simulated("uniform-smoke", 4, seconds=0.2)
+    low, high = told["rows"]
+    assert low["link_MBps"] == pytest.approx(100, rel=0.05)
+    for row in (low, high):
+        assert row["completed"] + row["withheld"] == row["messages"] and row["clients"] == 4
+    assert low["accepted_load"] == pytest.approx(0.5, rel=0.25) and low["withheld"] < high["withheld"]
+    assert low["accepted_MBps"] < high["accepted_MBps"] < 100
+    assert told["seconds"] == pytest.approx(1 / high["accepted_MBps"])
+    again = simulated("uniform-smoke", 4, seconds=0.2)
+    assert again["rows"] == told["rows"]
+
+
+def test_the_compute_job_is_held_against_itself_alone(simulated):
+    rows = simulated("combined-smoke", 8, link_MBps=100)["rows"]
+    slowed = [row["slowdown"] for row in rows if row["job"] == "compute" and row["beside_load"]]
+    assert slowed and all(one > 0.9 for one in slowed)
+    assert {row["link_MBps"] for row in rows} == {100}
+
+
+def test_a_pattern_that_does_not_exist_for_so_many_processes(simulated):
+    with pytest.raises(InputError, match="processes: 3: transpose needs a power of two"):
+        simulated("transpose-smoke", 3)
+
+
+def test_a_schedule_that_cannot_be_carried_out_is_told_in_one_line(network):
+    with pytest.raises(InputError) as error:
+        network(2).carry(messages((0.0, 0, 7, 1000, True)), 1.0)
+    assert str(error.value) == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
+
+
+def test_which_cases_are_patterns():
+    names = {path.parent.name for path in (ROOT / "cases/mpi4py").glob("*/case.yaml")}
+    patterns = {name for name in names if is_pattern(load_case(name, ROOT / "cases"))}
+    assert patterns == set(traffic.PHASES)
+    assert not is_pattern(load_case("elbow_segregated", ROOT / "cases"))

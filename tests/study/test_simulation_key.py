@@ -1,0 +1,75 @@
+"""What a study replays beside what it measures: cases and process counts of its own."""
+
+import pytest
+
+from workflows.design import expected_simulation
+from workflows.domain import InputError, Point
+from workflows.plan import make_plan
+from workflows.study import check_simulation, read_study
+
+STUDY = """
+name: mine
+cases: [cavity-4k]
+interconnects: [shared_memory, gigabit_ethernet]
+processes: [1, 2]
+oversubscription: [1, 2]
+exclude: [{processes: 16}, {processes: 2, oversubscription: 2}]
+simulation:
+  cases: [elbow_segregated-smoke]
+  processes: [1, 16, 8]
+"""
+
+
+def write(folder, text):
+    file = folder / "mine.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_what_is_replayed_has_its_own_cases_and_counts(tmp_path):
+    plan = make_plan(write(tmp_path, STUDY))
+    assert {point.case for point in plan.points} == {"cavity-4k"}
+    assert {(point.case, point.processes) for point in plan.simulated} == {
+        ("elbow_segregated-smoke", 1),
+        ("elbow_segregated-smoke", 8),  # 16 is excluded
+    }
+    assert {point.oversubscription for point in plan.simulated} == {1}
+    assert sorted(plan.cases) == ["cavity-4k", "elbow_segregated-smoke"]
+    assert not any("simulated interconnect" in one.reason for one in plan.left_out)
+
+
+def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp_path):
+    plan = make_plan(write(tmp_path, STUDY))
+    assert plan.asks_for(Point("cavity-4k", "shared_memory", 2, 1, 1, 2))
+    assert not plan.asks_for(Point("elbow_segregated-smoke", "shared_memory", 2, 1, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            ("cavity-4k]", "cavity]\nscale: 0.1"),
+            "simulation.cases: does not belong here, since scale chooses",
+        ),
+        (("elbow_segregated-smoke", "elbow_segregatd"), "simulation.cases[0]: no case 'elbow_segregatd'"),
+        ((", gigabit_ethernet", ""), "simulation.cases: no interconnect of the study is simulated"),
+        (("shared_memory, ", ""), "simulation.cases: nothing is measured here; write it as cases"),
+        (("processes: 16", "processes: 64"), "exclude[0].processes: 64 is not of this study (1, 2, 8, 16)"),
+    ],
+)
+def test_one_line_for_what_does_not_fit(tmp_path, change, line):
+    with pytest.raises(InputError) as error:
+        make_plan(write(tmp_path, STUDY.replace(*change)))
+    assert line in str(error.value) and "\n" not in str(error.value)
+
+
+def test_without_them_the_study_itself_is_replayed(tmp_path):
+    study = read_study(write(tmp_path, STUDY.partition("simulation")[0]))
+    assert study.replayed is study
+    check_simulation(study, {"shared_memory": "measured"})
+
+
+def test_tracing_is_counted_once_and_replaying_once_an_interconnect():
+    points = [Point("duct", None, 1, 1, 1, 1)]
+    points += [Point("duct", name, 8, 1, 4, 8) for name in ("slow", "swift")]
+    assert expected_simulation(points, tracing_seconds=1, replaying_seconds=0.5) == 9 + 8

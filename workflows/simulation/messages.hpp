@@ -1,0 +1,111 @@
+// What a message costs on a platform that workflows/simulation/platform.py described.
+//
+// The costs are in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
+// BYTES:WAIT:SEND:RECEIVE, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the wire,
+// beside the time that the links need for the bytes; SEND and RECEIVE keep the two ends busy. "hop_us" is added for
+// each switch after the first.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/s4u.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace s4u = simgrid::s4u;
+
+// SMPI adds its envelope to what goes over the network, not to what its cost callbacks see.
+constexpr double ENVELOPE_BYTES = 16;
+
+struct Knot {
+  double bytes, wait, send, receive;
+};
+
+using Part = double Knot::*;
+
+class Curve {
+  std::vector<Knot> knots;
+
+public:
+  explicit Curve(const std::string& text)
+  {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      Knot knot;
+      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive) != 4)
+        throw std::invalid_argument("platform: bad knot " + word);
+      knots.push_back(knot);
+    }
+    if (knots.empty())
+      throw std::invalid_argument("platform: no knots");
+  }
+
+  // Seconds that a part of a message takes; constant beyond the last knot but for slopes that go on.
+  double seconds(double bytes, Part part) const
+  {
+    if (knots.size() == 1)
+      return knots[0].*part * 1e-6;
+    auto upper = std::upper_bound(knots.begin() + 1, knots.end() - 1, bytes,
+                                  [](double value, const Knot& knot) { return value < knot.bytes; });
+    const Knot& low  = *(upper - 1);
+    const Knot& high = *upper;
+    double share     = (bytes - low.bytes) / (high.bytes - low.bytes);
+    return std::max(0.0, low.*part + share * (high.*part - low.*part)) * 1e-6;
+  }
+};
+
+// Costs of messages between nodes and inside one; on the wire they are SimGrid's as soon as this is made.
+class Messages {
+  Curve between, inside;
+  double hop;
+
+  double wire(double size, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) const
+  {
+    double nominal = 0, bandwidth = links.front()->get_bandwidth();
+    int wires = 0;
+    for (const auto* link : links) {
+      nominal += link->get_latency();
+      wires += link->get_latency() > 0;
+      bandwidth = std::min(bandwidth, link->get_bandwidth());
+    }
+    double bytes  = std::max(0.0, size - ENVELOPE_BYTES);
+    double wanted = seconds(bytes, from, to, &Knot::wait);
+    if (from != to)
+      wanted += std::max(0, wires - 2) * hop;
+    return std::max(0.0, wanted - (size - bytes) / bandwidth) / nominal;
+  }
+
+public:
+  explicit Messages(s4u::NetZone* zone)
+      : between(zone->get_property("between_nodes"))
+      , inside(zone->get_property("inside_node"))
+      , hop(std::stod(zone->get_property("hop_us")) * 1e-6)
+  {
+    auto* network = zone->get_network_model();
+    network->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const auto&, const auto&) { return 1.0; });
+    network->set_lat_factor_cb([this](double size, const s4u::Host* from, const s4u::Host* to,
+                                      const std::vector<s4u::Link*>& links,
+                                      const auto&) { return wire(size, from, to, links); });
+  }
+  Messages(const Messages&) = delete; // SimGrid keeps its address
+
+  double seconds(double bytes, const s4u::Host* from, const s4u::Host* to, Part part) const
+  {
+    return (from == to ? inside : between).seconds(bytes, part);
+  }
+};
+
+// Most memory that this program had; getrusage would count what its parent had when it was started.
+inline long most_memory_kB()
+{
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmHWM:", 0) == 0)
+      return std::stol(line.substr(6));
+  return 0;
+}

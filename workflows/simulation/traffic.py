@@ -1,0 +1,188 @@
+"""Patterns of traffic on a simulated interconnect: the schedules of a case, carried out in simulated time.
+
+Nothing is traced: what a client does next depends on when its messages arrive, which a trace of another
+interconnect has wrong. So the processes follow the schedule itself, by the rules of
+`workflows.traffic.protocol`, as those of MPI do.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflows.domain import Case
+from workflows.simulation import programs
+from workflows.simulation.model import Model
+from workflows.simulation.platform import platform_xml
+from workflows.traffic.phases import (
+    EXECUTION,
+    PHASES,
+    Phase,
+    Row,
+    add_slowdown,
+    given_link_rate,
+    link_messages,
+    link_rate,
+    phase_rows,
+    seconds_of_a_megabyte,
+)
+from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
+from workflows.traffic.schedule import make_schedule
+
+SOURCE = Path(__file__).with_name("traffic.cpp")
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What one schedule came to.
+
+    Attributes
+    ----------
+    arrived : array (messages,)
+        When each message had arrived, in simulated seconds; NaN for one that was never issued.
+    cpu_seconds : float
+        Processor time that the simulation took.
+    memory_bytes : int
+        Most memory that it had.
+    """
+
+    arrived: NDArray[np.float64]
+    cpu_seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """Processes on the nodes of a simulated interconnect.
+
+    Attributes
+    ----------
+    program : Path
+        `SOURCE`, built: see `workflows.simulation.programs.build`.
+    platform : str
+        See `workflows.simulation.platform.platform_xml`.
+    processes, processes_per_node : int
+    what : str
+        What is simulated, for messages.
+    """
+
+    program: Path
+    platform: str
+    processes: int
+    processes_per_node: int
+    what: str
+
+    def carry(self, messages: NDArray[np.void], seconds: float) -> Carried:
+        """Carry out a schedule.
+
+        Parameters
+        ----------
+        messages : structured array of `workflows.traffic.schedule.MESSAGE`
+            Ascending in time for each process.
+        seconds : float
+            No message is issued later.
+
+        Raises
+        ------
+        InputError
+            Whatever ends the simulation: one line.
+        """
+        with tempfile.TemporaryDirectory() as scratch:
+            platform, schedule = Path(scratch) / "platform.xml", Path(scratch) / "schedule.txt"
+            platform.write_text(self.platform)
+            columns = [messages[name] for name in ("seconds", "process", "destination", "bytes", "write")]
+            np.savetxt(schedule, np.column_stack(columns), "%.9g %d %d %d %d")
+            arguments = (platform, schedule, self.processes, self.processes_per_node, repr(float(seconds)))
+            protocol = (WINDOW, BUFFERS, HEAD_BYTES)
+            done = programs.run(self.program, (*arguments, *protocol), f"{self.what}: cannot be carried out")
+        arrived = np.full(len(messages), np.nan)
+        for place, time in done.of("arrived"):
+            arrived[int(place)] = float(time)
+        return Carried(arrived, done.cpu_seconds, done.memory_bytes)
+
+
+def make_network(
+    program: Path, model: Model, processes: int, nodes: int, processes_per_node: int, what: str
+) -> Network:
+    """Put processes on the nodes of a model, the first ones on the first node.
+
+    Raises
+    ------
+    InputError
+        The model's topology has fewer nodes.
+    """
+    return Network(program, platform_xml(model, nodes, 1.0), processes, processes_per_node, what)
+
+
+def phases_of(case: Case, processes: int) -> list[Phase]:
+    """Phases of a case that is a pattern of traffic: see `workflows.traffic.cases.is_pattern`.
+
+    Raises
+    ------
+    InputError
+        The pattern does not exist for so many processes.
+    """
+    pattern = Path(case.settings["program"]).stem
+    own = {key: value for key, value in case.parameters.items() if key not in EXECUTION}
+    return PHASES[pattern](processes, **own)
+
+
+def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, Any]:
+    """Carry out all phases of a case that is a pattern of traffic.
+
+    Parameters
+    ----------
+    network : Network
+    case : Case
+    pool : Executor
+        In which phases are simulated side by side.
+
+    Returns
+    -------
+    dict
+        ``seconds`` (see `workflows.traffic.phases.seconds_of_a_megabyte`) and ``rows`` (see `phase_rows`
+        there), as a run of the case gives them; ``simulation_cpu_seconds``, ``simulation_memory_bytes``.
+
+    Raises
+    ------
+    InputError
+        See `phases_of` and `Network.carry`.
+    """
+    seconds, seed = case.parameters["seconds"], case.parameters["seed"]
+    phases = phases_of(case, network.processes)
+    done: list[Carried] = []
+    link = given_link_rate(case.parameters["link_MBps"])
+    if link is None:
+        link, measured = _measured_link(network, case.parameters["mean_bytes"], seconds)
+        done.append(measured)
+    schedules = [make_schedule(phase.jobs, phase.demands, link, seconds, seed) for phase in phases]
+    carried = list(pool.map(lambda messages: network.carry(messages, seconds), schedules))
+    rows: list[Row] = []
+    for phase, messages, one in zip(phases, schedules, carried, strict=True):
+        rows += phase_rows(phase, messages, one.arrived, link, seconds)
+    add_slowdown(rows)
+    return {"seconds": seconds_of_a_megabyte(rows), "rows": rows, **_effort([*done, *carried])}
+
+
+def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[float, Carried]:
+    """Bytes per second that a load of 1 stands for."""
+    own = [link_messages(process, network.processes, mean_bytes) for process in range(network.processes)]
+    messages = np.concatenate(own)
+    done = network.carry(messages, seconds)
+    rates = [link_rate(mean_bytes, done.arrived[messages["process"] == rank]) for rank in range(len(own))]
+    return float(np.median([rate for rate in rates if rate is not None])), done
+
+
+def _effort(done: Iterable[Carried]) -> dict[str, float]:
+    listed = list(done)
+    return {
+        "simulation_cpu_seconds": sum(one.cpu_seconds for one in listed),
+        "simulation_memory_bytes": max(one.memory_bytes for one in listed),
+    }

@@ -1,0 +1,128 @@
+"""A fat tree written as a SimGrid platform, every route link by link.
+
+SimGrid has fat trees of its own, in which a node that sends and receives over one bus cannot be had: its
+limiters are at the switches too, and not at the receiver.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.congestion.topology import Tree
+
+
+def make_tree(fat_tree: Mapping[str, Any], nodes: int) -> Tree:
+    """Make a tree as the section ``fat_tree`` of a topology describes it.
+
+    Parameters
+    ----------
+    fat_tree : mapping
+        See the schema of an interconnect.
+    nodes : int
+        For so many nodes are leaf switches put side by side, where it does not say how many there are.
+    """
+    if "down" in fat_tree:
+        return Tree(tuple(fat_tree["down"]), tuple(fat_tree["up"]))
+    ports, ratio = fat_tree["ports"], fat_tree.get("blocking_ratio", 1)
+    if nodes <= ports:
+        return Tree((ports,))
+    up = ports // (1 + ratio)
+    down = up * ratio
+    return Tree((down, math.ceil(nodes / down)), (up,))
+
+
+def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
+    """Links of a message's way between two nodes, in their order.
+
+    Parameters
+    ----------
+    tree : Tree
+    source, destination : int
+        Two numbers of nodes.
+    spread : bool
+        Whether what enters or leaves a subtree is divided evenly over all of its links, which then are one.
+        Otherwise the way is chosen by the destination (see `analysis.congestion.routing`).
+
+    Returns
+    -------
+    list of str
+        ``up-<level>-<link>`` and ``down-<level>-<link>``, levels from 0, the nodes' own links.
+    """
+    up, down = [], []
+    for level in range(tree.levels):
+        subtrees = source // tree.below(level), destination // tree.below(level)
+        if subtrees[0] == subtrees[1]:
+            break
+        first, last = (_link(tree, level, subtree, destination, spread) for subtree in subtrees)
+        up.append(f"up-{level}-{first}")
+        down.append(f"down-{level}-{last}")
+    return up + down[::-1]
+
+
+def _link(tree: Tree, level: int, subtree: int, destination: int, spread: bool) -> int:
+    paths = tree.paths(level + 1)
+    return subtree if spread else subtree * paths + destination % paths
+
+
+def tree_zone(
+    tree: Tree,
+    nodes: int,
+    spread: bool,
+    host: Mapping[str, str],
+    link_MBps: float,  # noqa: N803
+    loopback_MBps: float,  # noqa: N803
+    both_ways_MBps: float | None,  # noqa: N803
+) -> list[str]:
+    """Write the first nodes of a tree, and the links that their messages use, as a zone in XML.
+
+    Parameters
+    ----------
+    tree : Tree
+    nodes : int
+        At most as many as the tree has.
+    spread : bool
+        See `route`.
+    host : mapping
+        Attributes of each host.
+    link_MBps, loopback_MBps : float
+        Bandwidth of a link in each direction, and inside a node, 10^6 bytes/s.
+    both_ways_MBps : float or None
+        Most that a node sends and receives together.
+
+    Returns
+    -------
+    list of str
+        Lines. Links between nodes have a latency of 1 µs, which stands for a unit.
+    """
+    attributes = " ".join(f'{name}="{value}"' for name, value in host.items())
+    hosts = [f'<host id="node-{node}" {attributes}/>' for node in range(nodes)]
+    links = [_described(f"loopback-{node}", loopback_MBps, 1) for node in range(nodes)]
+    if both_ways_MBps is not None:
+        links += [_described(f"bus-{node}", both_ways_MBps, 0) for node in range(nodes)]
+    routes = [_route(node, node, [f"loopback-{node}"]) for node in range(nodes)]
+    used: dict[str, float] = {}
+    for source, destination in _pairs(nodes):
+        way = route(tree, source, destination, spread)
+        for name in way:
+            level = int(name.split("-")[1])
+            used[name] = link_MBps * (tree.paths(level + 1) if spread else 1)
+        if both_ways_MBps is not None:
+            way = [f"bus-{source}", *way, f"bus-{destination}"]
+        routes.append(_route(source, destination, way))
+    links += [_described(name, rate, 1) for name, rate in used.items()]
+    return ['<zone id="nodes" routing="Full">', *hosts, *links, *routes, "</zone>"]
+
+
+def _pairs(nodes: int) -> Iterator[tuple[int, int]]:
+    return ((one, other) for one in range(nodes) for other in range(nodes) if one != other)
+
+
+def _described(name: str, rate_MBps: float, latency_us: int) -> str:  # noqa: N803
+    return f'<link id="{name}" bandwidth="{rate_MBps!r}MBps" latency="{latency_us}us"/>'
+
+
+def _route(source: int, destination: int, links: list[str]) -> str:
+    passed = "".join(f'<link_ctn id="{name}"/>' for name in links)
+    return f'<route src="node-{source}" dst="node-{destination}" symmetrical="NO">{passed}</route>'
