@@ -27,6 +27,9 @@ rule replay:
     params:
         study=str(plan.study.file),
         digest=plan.replay_digest,
-        source=[source_digest(f"workflows/{package}") for package in ("simulation", "traffic")],
+        source=[
+            source_digest(f"workflows/{package}")
+            for package in ("simulation", "traffic")
+        ],
     script:
         "../scripts/replay.py"
