@@ -145,7 +145,7 @@ def _replayed(runs: pd.DataFrame, folder: Path) -> Iterator[tuple[dict[str, Any]
     """Simulated runs whose records and traces are there, with the trace and what the record tells."""
     ours = runs[(runs["kind"] == "simulated") & runs["record"].notna()]
     ours = ours.assign(interconnect=ours["interconnect"].fillna(""), site=ours["site"].astype(object))
-    for run in ours.to_dict("records"):
+    for run in ours.sort_values(["case", "processes"], kind="stable").to_dict("records"):
         case = Path(run["record"]).parent.parent.name  # with its size, which the run's name may lack
         trace = folder / "traces" / case / f"processes-{run['processes']}"
         details = record_details(folder, run["record"], run["started"])
