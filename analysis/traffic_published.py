@@ -10,6 +10,8 @@ from functools import partial
 
 import pandas as pd
 
+from analysis.traffic import TRAFFIC_TABLES
+
 PUBLISHED_OF = "quadrics_elan3"
 """Interconnects whose names begin so stand for what was measured."""
 
@@ -28,7 +30,7 @@ def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     tables : mapping
-        ``traffic`` and ``traffic_processes``: see `analysis.traffic.TRAFFIC_TABLES`.
+        ``traffic`` and ``traffic_processes``: see `analysis.traffic.TRAFFIC_TABLES`; others are not used.
     statements : DataFrame
         ``experiment, condition, quantity, value, unit``.
 
@@ -36,8 +38,8 @@ def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         A row a statement and interconnect: ``experiment, condition, quantity, unit, published, interconnect,
-        kind, found, error_percent``. Statements that nothing stands beside have no row. Of a published 0
-        there is no error in percent.
+        kind, found, error_percent``. Statements that nothing stands beside have no row; one in percent
+        has no error in percent.
     """
     traffic = tables["traffic"]
     owners = traffic.loc[traffic["interconnect"].str.startswith(PUBLISHED_OF), ["interconnect", "kind"]]
@@ -45,14 +47,14 @@ def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
     for told in statements.to_dict("records"):
         finder = FOUND.get((told["experiment"], told["condition"], told["quantity"]))
         for interconnect, kind in owners.drop_duplicates().itertuples(index=False) if finder else ():
-            found = finder({name: _of(table, interconnect, kind) for name, table in tables.items()})
+            found = finder({name: _of(tables[name], interconnect, kind) for name in TRAFFIC_TABLES})
             if found is None:
                 continue
             value = float(told["value"])
             rows.append(
                 {name: told[name] for name in ("experiment", "condition", "quantity", "unit")}
                 | {"published": value, "interconnect": interconnect, "kind": kind, "found": found}
-                | {"error_percent": 100 * (found / value - 1) if value else None}
+                | {"error_percent": 100 * (found / value - 1) if told["unit"] != "%" else None}
             )
     columns = ["experiment", "condition", "quantity", "unit", "published", "interconnect", "kind", "found"]
     return pd.DataFrame(rows, columns=[*columns, "error_percent"]).astype({"error_percent": float})

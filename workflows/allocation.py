@@ -30,6 +30,7 @@ from workflows.schedulers import SCHEDULERS
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
 MARGIN_SECONDS = 20.0  # between the end of the last run and that of the walltime
 JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
+REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
 NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
 
 
@@ -101,6 +102,7 @@ class Allocation:
         if now.is_over or now.restarts != self.job.restarts:
             raise JobEndedError(f"job {self.job.number} ends ({now.state}) while a run is under way")
         if refused := slurm.not_started(errors):
+            time.sleep(REFUSED_SECONDS)  # a node that has just lost another job may not be ready
             raise JobEndedError(f"job {self.job.number}: a run was not started: {refused}")
 
     def neighbour(self) -> str | None:
@@ -125,7 +127,7 @@ class Allocation:
 
     @contextlib.contextmanager
     def noted(self, path: Path, planned: Record) -> Iterator[None]:
-        """Note a run as under way until it is recorded, or was given up in good order."""
+        """Note a run as under way until it is recorded, and why it was given up, if that is known."""
         self.notes.parent.mkdir(parents=True, exist_ok=True)
         note = {
             "record": str(path),
@@ -134,12 +136,19 @@ class Allocation:
             "restarts": self.job.restarts,
             "scratch": str(self.scratch),
         }
+        self._write(note)
+        try:
+            yield
+        except JobEndedError as error:
+            self._write(note | {"told": str(error)})
+            raise
+        self.notes.unlink()
+        self.made += 1
+
+    def _write(self, note: dict[str, Any]) -> None:
         draft = self.notes.with_suffix(".draft")
         draft.write_text(json.dumps(note))
         draft.replace(self.notes)
-        yield
-        self.notes.unlink()
-        self.made += 1
 
 
 def notes_file(plan: Plan, part: str | None) -> Path:
@@ -204,7 +213,7 @@ def settle(plan: Plan, own: Path | None = None) -> list[str]:
                 job = SCHEDULERS[plan.cluster.scheduler].job(note["job"])
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
                     continue  # it is still at it
-                record = interrupted(note["planned"], job, note["restarts"])
+                record = interrupted(note["planned"], job, note["restarts"], note.get("told"))
                 write_record(path, record)
                 told.append(f"{path.relative_to(plan.results / 'records')}: {record['problem']}")
                 shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
@@ -249,15 +258,18 @@ def tell_stopped(plan: Plan) -> None:
     print("stopped; what is recorded is kept, and the same command goes on from there", file=sys.stderr)
 
 
-def interrupted(planned: Record, job: slurm.Job, restarts: int) -> Record:
-    """Complete the record of a run that ended with its job."""
+def interrupted(planned: Record, job: slurm.Job, restarts: int, told: str | None = None) -> Record:
+    """Complete the record of a run that ended with its job, or that its job gave up for what it `told`."""
     if job.restarts > restarts:
         ended = f"was put back into the queue (restart {restarts + 1})"
     elif job.state == "unknown":
         ended = "ended; it is not known any more how"
     else:
         ended = f"ended as {job.state}"
-    problem = f"job {job.number} {ended} on {planned['cluster']['nodes']}"
+    own_end = job.restarts > restarts or job.state not in ("RUNNING", "FAILED")
+    if own_end or not told:
+        told = f"job {job.number} {ended}"
+    problem = f"{told} on {planned['cluster']['nodes']}"
     state = "REQUEUED" if job.restarts > restarts else job.state
     return planned | {
         "seconds": None,

@@ -29,8 +29,8 @@ from workflows.running import run
 from workflows.tracing.capture import CARRIER, STEPS, TRACERS, capture
 
 FEW_STEPS, MORE_STEPS = 3, 6
-OWN = re.compile(r"openfoam", re.I)
-"""Object files whose instructions count: the application's own, not MPI's nor the C library's."""
+OWN = re.compile(r"^(/usr)?/(bin|lib)/[^/]+$")
+"""Object files whose instructions count: OpenFOAM's, which Debian has outside of its folders for an architecture."""
 
 LIMIT_SECONDS = 1800
 _COST = re.compile(r"^[+*\-\d]")
@@ -55,16 +55,19 @@ def instructions(file: Path) -> Counter[str]:
     return found
 
 
-def counted(case: Case, processes: int, steps: int, prepared: Path, scratch: Path) -> list[int]:
+def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
     """Run a case under callgrind; give the instructions of its own code, by rank."""
     out = scratch / f"callgrind-{processes}-{steps}"
     out.mkdir()
     rank = "%q{OMPI_COMM_WORLD_RANK}" if processes > 1 else "0"
     prefix = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
     short = replace(case, parameters=case.parameters | {STEPS[case.application].parameter: steps})
-    folder = scratch / f"prepared-{processes}-{steps}"
     app = application(case.application)
-    app.prepare(short, processes, folder, prepared if processes > 1 else None)
+    folder = scratch / f"prepared-{processes}-{steps}"
+    base = scratch / f"base-{processes}-{steps}" if processes > 1 else None
+    if base:
+        app.prepare(short, 1, base, None)
+    app.prepare(short, processes, folder, base)
     cores = min(processes, len(usable_cores()))
     point = Point(case.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects") if processes > 1 else None
@@ -80,7 +83,7 @@ def main() -> None:
     if shutil.which("valgrind") is None:
         raise SystemExit("valgrind is not installed (Debian: valgrind)")
     words = sys.argv[1:]
-    name, counts = words[0] if words else "elbow_segregated-smoke", words[1] if len(words) > 1 else "2,16"
+    name, counts = words[0] if words else "elbow_segregated-4k", words[1] if len(words) > 1 else "2,16"
     case = load_case(name, ROOT / "cases")
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects")
     serial_work, serial_seconds = 0, 0.0
@@ -89,7 +92,7 @@ def main() -> None:
         base, traces = scratch / "prepared-1", scratch / "traces"
         application(case.application).prepare(case, 1, base, None)
         for processes in (1, *map(int, counts.split(","))):
-            few, more = (counted(case, processes, steps, base, scratch) for steps in (FEW_STEPS, MORE_STEPS))
+            few, more = (counted(case, processes, steps, scratch) for steps in (FEW_STEPS, MORE_STEPS))
             work = [after - before for before, after in zip(few, more, strict=True)]
             prepared = scratch / f"prepared-{processes}"
             if processes > 1:

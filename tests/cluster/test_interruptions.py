@@ -100,12 +100,20 @@ def test_a_run_that_was_recorded_leaves_no_note(at_work):
 )
 def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch, became, errors, told):
     monkeypatch.setattr(slurm, "job", lambda _: became)
+    monkeypatch.setattr(allocations, "REFUSED_SECONDS", 0)
     with (
         pytest.raises(JobEndedError, match=told),
         at_work.here.noted(at_work.path, at_work.planned),
     ):
         at_work.here.check_failed(errors)
-    assert at_work.here.notes.exists()
+    (told_later,) = settle(at_work.plan, at_work.here.notes)
+    expected = {
+        "TIMEOUT": "job 7 ended as TIMEOUT on n[1-2]",
+        "PENDING": "job 7 was put back into the queue (restart 1) on n[1-2]",
+        "RUNNING": "job 7: a run was not started: Unable to create step for job 7: Memory required on n[1-2]",
+    }
+    assert told_later.endswith(expected[became.state])
+    assert json.loads(at_work.path.read_text())["interrupted"]
 
 
 def test_a_run_that_fails_by_itself_is_recorded(at_work, monkeypatch):
