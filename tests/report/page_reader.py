@@ -45,6 +45,7 @@ class Reader:
         actions, mouse = self.pointer()
         mouse.create_pointer_move(x=round(x), y=round(y))
         actions.perform()
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def press(self, *keys):
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
