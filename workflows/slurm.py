@@ -180,11 +180,15 @@ def neighbours(own: Job) -> list[str]:
 
 
 def complaint(errors: str) -> str | None:
-    """Give the line of a standard error in which Slurm says why it ended a run; None without one."""
+    """Give the line of a standard error in which Slurm says why it ended a run; None without one.
+
+    Ranks that are ended because another one has left are no reason.
+    """
     told = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
     by_slurm = [line for line in told if re.search(r"memory|oom|node failure|time limit", line, re.I)]
-    by_signal = [line for line in told if re.search(r": task.*: (?!Exited with)", line)]
-    return next(iter([*by_slurm, *by_signal]), None)
+    of_ranks = [line for line in told if re.search(r": tasks? .*: ", line)]
+    first = [line for line in of_ranks[:1] if ": Exited with" not in line]
+    return next(iter([*by_slurm, *first]), None)
 
 
 def not_started(errors: str) -> str | None:

@@ -102,6 +102,8 @@ def test_why_slurm_ended_a_run():
     assert slurm.complaint("srun: error: n1: task 0: Killed\nsrun: error: n2: task 1: Terminated\n") == (
         "n1: task 0: Killed"
     )
+    left = "srun: error: n1: task 0: Exited with exit code 1\nsrun: error: n2: task 1: Terminated\n"
+    assert slurm.complaint(left) is None
 
 
 def test_what_the_program_itself_said():

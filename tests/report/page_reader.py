@@ -33,6 +33,8 @@ class Reader:
     def centre(self, element):
         """Place of an element on the screen, brought there first."""
         self.run("arguments[0].scrollIntoView({ block: 'center', inline: 'center' })", element)
+        # That the page was scrolled, which hides values, is told before a frame is drawn.
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
         box = self.run("return arguments[0].getBoundingClientRect().toJSON()", element)
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
@@ -45,7 +47,6 @@ class Reader:
         actions, mouse = self.pointer()
         mouse.create_pointer_move(x=round(x), y=round(y))
         actions.perform()
-        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def press(self, *keys):
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
