@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,3 +158,11 @@ class Labels:
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
     places = {name: place for place, name in enumerate(order)}
     return sorted(set(present), key=lambda name: (places.get(name, len(places)), name))
+
+
+def by_case(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Part `rows` by case, in the order of the labels: by interconnect and ``processes`` in each."""
+    order = labels.sorted_interconnects(rows["interconnect"])
+    for case in labels.sorted_cases(rows["case"]):
+        own = rows[rows["case"] == case]
+        yield case, own.assign(place=own["interconnect"].map(order.index)).sort_values(["place", "processes"])

@@ -108,3 +108,14 @@ def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[fl
 
 def _plain(value: float) -> str:
     return fixed(value, max(0, len(f"{value:.6f}".rstrip("0").split(".")[1])))
+
+
+def rank_axes(axes: Axes, ranks: int, along: str = "Process", down: str = "Process") -> None:
+    """Let the axes of a matrix of ranks name at most eight or so of them."""
+    step = -(-ranks // 8)
+    axes.set_xticks(range(0, ranks, step))
+    axes.set_yticks(range(0, ranks, step))
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.set_xlabel(along)
+    axes.set_ylabel(down)

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.figures import style
-from analysis.figures.axes import count_axis, log_axis
+from analysis.figures.axes import count_axis, log_axis, rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.sizes import places, size_axis
@@ -86,7 +86,7 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
             relative = np.clip(times / np.nanmedian(times), 1 / WIDEST, WIDEST)
             axes.imshow(relative, cmap=SLOW_FAST, norm=norm)
             _write_numbers(axes, values, relative)
-            _rank_axes(axes, len(values))
+            rank_axes(axes, len(values))
             level = f", {first['oversubscription']} a core" if first["oversubscription"] > 1 else ""
             name = shortened(labels.interconnect(first["interconnect"], first["kind"]), TITLE_LETTERS, 1)
             axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=6.5)
@@ -114,16 +114,6 @@ def _write_numbers(axes: Axes, values: np.ndarray, relative: np.ndarray) -> None
             colour = style.PAPER if relative[down, along] < DARK else style.INK
             text = number(value, digits)
             axes.text(along, down, text, ha="center", va="center", fontsize=size, color=colour)
-
-
-def _rank_axes(axes: Axes, ranks: int) -> None:
-    step = -(-ranks // 8)
-    axes.set_xticks(range(0, ranks, step))
-    axes.set_yticks(range(0, ranks, step))
-    axes.tick_params(length=0)
-    axes.grid(False)
-    axes.set_xlabel("Process")
-    axes.set_ylabel("Process")
 
 
 def pairs_figures(pairs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:

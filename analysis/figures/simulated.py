@@ -13,6 +13,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.figures import style
+from analysis.figures.axes import rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
 from analysis.formats import counted, listed, number, percent, seconds
@@ -162,10 +163,5 @@ def _draw_pairs(axes: Axes, rows: pd.DataFrame, count: int, norm: LogNorm) -> No
     matrix = np.full((count, count), np.nan)
     matrix[rows["source"].astype(int), rows["target"].astype(int)] = rows["bytes"] / 1000
     axes.imshow(matrix, cmap=_AMOUNTS, norm=norm, interpolation="none")
-    step = -(-count // 8)
-    axes.set_xticks(range(0, count, step))
-    axes.set_yticks(range(0, count, step))
-    axes.tick_params(length=0)
-    axes.grid(False)
-    axes.set_xlabel("To rank")
+    rank_axes(axes, count, "To rank", "")
     axes.set_title(counted(count, "process", "processes"))

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis import formats
 from analysis.formats import MISSING, listed, number
-from analysis.labels import Labels
+from analysis.labels import Labels, by_case
 from analysis.network_words import size_text
 from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
@@ -144,12 +144,8 @@ def _efficiency_table(content: Content) -> Block:
     rows = rows.merge(at_peak, on=["case", "interconnect"], how="left")
     largest = rows["processes"] == rows.groupby("case")["processes"].transform("max")
     rows = rows[largest | (rows["processes"] == rows["peak_processes"])]
-    order = labels.sorted_interconnects(rows["interconnect"])
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(rows["case"]):
-        own = rows[rows["case"] == case]
-        places = own["interconnect"].map(order.index)
-        own = own.assign(place=places).sort_values(["place", "processes"])
+    for case, own in by_case(rows, labels):
         groups[labels.case(case)] = [
             row(
                 [

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis import formats
 from analysis.formats import MISSING, THIN, counted
-from analysis.labels import Labels
+from analysis.labels import Labels, by_case
 from analysis.report.blocks import Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 
@@ -59,11 +59,8 @@ def _spread(errors: pd.Series) -> str:
 
 
 def _table(rows: pd.DataFrame, labels: Labels) -> dict:
-    order = labels.sorted_interconnects(rows["interconnect"])
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(rows["case"]):
-        own = rows[rows["case"] == case]
-        own = own.assign(place=own["interconnect"].map(order.index)).sort_values(["place", "processes"])
+    for case, own in by_case(rows, labels):
         groups[labels.case(case)] = [
             row(
                 [
