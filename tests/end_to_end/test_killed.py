@@ -17,10 +17,10 @@ cases: [cavity-smoke]
 interconnects: [emulated_gigabit, shared_memory]
 processes: [1, 2, 4]
 oversubscription: [1, 2]
-blocks: 4
+blocks: 12
 limits: {idle_seconds: 0.1}
 """
-RUNS = 6 * 4  # serial; 2 processes on both and, two a core, on shared memory; 4 on both
+RUNS = 6 * 12  # serial; 2 processes on both and, two a core, on shared memory; 4 on both
 
 
 def snapshot(records):
@@ -56,6 +56,7 @@ def test_ten_kills(study_folder, tmp_path):
         while process.poll() is None and snapshot(records) == seen and dice.random() < 0.99:
             time.sleep(0.1)  # mostly until something is measured, now and then while it starts
         time.sleep(dice.uniform(0, 1))
+        assert process.poll() is None, "the study ended before it was killed"
         kill(process, everything=dice.random() < 0.5)
         now = snapshot(records)
         assert seen.items() <= now.items(), f"a record was lost or changed (seed {seed})"

@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import json
 import math
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -239,7 +238,7 @@ def _run_traced(
         prefix = preload(tracer, written, marks)
         done = run(short, point, short_prepared, carrier, (), time_limit_seconds, prefix)
         noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
-        _check_run(done)
+        _check_run(done, written)
         raws = read_raw(written, point.processes)
     load = {
         "cores": point.cores,
@@ -274,10 +273,10 @@ def _own(folder: Path) -> None:
         tools.link_contents(source, folder)
 
 
-def _check_run(done: Run) -> None:
+def _check_run(done: Run, written: Path) -> None:
     """Make sure that the run ended well; few steps need not have converged."""
-    if said := re.search(r"nodeworth tracer: (.+)", done.execution.errors):
-        raise InputError(said[1])
+    if (failed := written / "failed.txt").exists():
+        raise InputError(failed.read_text().partition("\n")[0] or "the tracer could not write its files")
     if done.execution.timed_out or done.execution.signal or done.execution.exit_status:
         raise InputError(f"{done.problem}")
 

@@ -8,6 +8,8 @@
  *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), instructions, task_clock (CPU time by perf_event, ns), or
  *                                      auto: instructions where the machine counts them, else thread_cpu
  *
+ * A program that cannot be traced ends with one line, on stderr and in failed.txt of that folder.
+ *
  * Lines beginning with '#':
  *   # tracer 1 rank R of P clock CLOCK cost COST library VERSION    the first line
  *   # mark                                                         a text of NODEWORTH_TRACE_MARKS went out
@@ -50,6 +52,11 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     dprintf(2, "nodeworth tracer: %s\n", text);
+    const char *folder = getenv("NODEWORTH_TRACE");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/failed.txt", folder ? folder : ".");
+    int file = folder ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
+    if (file >= 0) dprintf(file, "%s\n", text); /* MPICH's launcher may lose what a rank says before it aborts */
     int initialised = 0, finalised = 0;
     PMPI_Initialized(&initialised);
     PMPI_Finalized(&finalised);
