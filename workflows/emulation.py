@@ -120,8 +120,14 @@ def emulated_nodes(emulate: dict[str, Any], cores: Sequence[int] | None = None) 
 
 
 def usable_cores() -> list[int]:
-    """Cores of this machine that this process may use."""
-    return sorted(os.sched_getaffinity(0))
+    """Cores of this machine that this process may use, each by the first of its hardware threads."""
+    cores: dict[tuple[str, ...], int] = {}
+    for thread in sorted(os.sched_getaffinity(0)):
+        told = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
+        core = [told / "physical_package_id", told / "core_id"]
+        known = all(file.exists() for file in core)
+        cores.setdefault(tuple(file.read_text() for file in core) if known else (str(thread),), thread)
+    return list(cores.values())
 
 
 def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, str]:

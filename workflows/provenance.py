@@ -10,6 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from workflows.emulation import usable_cores
+
 RELEVANT_PREFIXES = (
     *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "I_MPI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
     *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "SLURM_JOB"),
@@ -23,7 +25,7 @@ def machine() -> dict[str, str | int | float | None]:
         "host": platform.node(),
         "node_type": node_type(),
         "cpu": _field("/proc/cpuinfo", "model name") or platform.processor() or None,
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": len(usable_cores()),
         "memory_GB": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
         "kernel": platform.release(),
         "os": _field("/etc/os-release", "PRETTY_NAME", separator="="),

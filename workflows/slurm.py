@@ -107,14 +107,21 @@ def nodes_of(partition: str | None, where: str) -> Nodes:
     InputError
         If there is no such partition, or no default.
     """
-    listed = [line.split("|") for line in ask("sinfo", "--noheader", "--format=%P|%D|%c|%m").splitlines()]
+    listed = [line.split("|") for line in ask("sinfo", "--noheader", "--format=%P|%D|%c|%z|%m").splitlines()]
     known = {name.rstrip("*") for name, *_ in listed}
     wanted = {partition} if partition else {name.rstrip("*") for name, *_ in listed if name.endswith("*")}
     found = [row for row in listed if row[0].rstrip("*") in wanted]
     if not found:
         raise InputError(f"{where}: {partition or 'no default'}: Slurm has {', '.join(sorted(known))}")
-    number = sum(int(nodes) for _, nodes, _, _ in found)
-    return Nodes(number, min(_least(row[2]) for row in found), min(_least(row[3]) for row in found))
+    number = sum(int(nodes) for _, nodes, *_ in found)
+    cores = (min(_least(processors), _cores(layout)) for *_, processors, layout, _ in found)
+    return Nodes(number, min(cores), min(_least(row[-1]) for row in found))
+
+
+def _cores(layout: str) -> int:
+    """Cores of a node that sinfo gives as sockets:cores:hardware threads of a core."""
+    sockets, cores, _ = map(_least, layout.split(":"))
+    return sockets * cores
 
 
 def _least(text: str) -> int:

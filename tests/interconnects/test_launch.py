@@ -1,7 +1,9 @@
 """The command line of a run, and what its ranks say of where they were."""
 
 import os
+import shlex
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -185,6 +187,27 @@ def test_a_rank_with_a_server_gets_two_cores_where_there_are_enough(tmp_path):
     with_server = Point("case", "shared", 1, 1, 1, 2, servers_per_process=1)
     assert check_placement(placement, with_server, ()) is None
     assert check_placement(placement, Point("case", "shared", 1, 1, 1, 1), ()).endswith("not only one")
+
+
+def test_hardware_threads_of_a_core_are_one_core(tmp_path):
+    """What the kernel says of the second CPU is replaced: it is on the first one's core."""
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    told = f"/sys/devices/system/cpu/cpu{second}/topology/core_id"
+    of_first = Path(told.replace(f"cpu{second}", f"cpu{first}"))
+    usable = "from workflows.emulation import usable_cores; print(usable_cores())"
+    rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, tmp_path, 1, 1, "true"]))
+    script = f"mount --bind {of_first} {told}; {sys.executable} -c '{usable}'; exec {rank}"
+    ranks = {
+        "OMPI_COMM_WORLD_RANK": "1",
+        "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+        "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+    }
+    only_two = ["taskset", "-c", f"{first},{second}", "unshare", "--mount", "sh", "-ec", script]
+    done = subprocess.run(
+        only_two, env=os.environ | ranks, cwd=PROGRAMS.parent, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == f"[{first}]\n"
+    assert "rank 1: 2 cores wanted on this node, it has " in done.stderr
 
 
 def test_what_open_mpi_says_in_a_rank_does_not_pass_through_mpirun(tmp_path):
