@@ -29,6 +29,7 @@ from workflows.running import run
 from workflows.tracing.capture import CARRIER, STEPS, TRACERS, capture
 
 FEW_STEPS, MORE_STEPS = 3, 6
+TRACED_STEPS = 5
 OWN = re.compile(r"^(/usr)?/(bin|lib)/[^/]+$")
 """Object files whose instructions count: OpenFOAM's, which Debian has outside of its folders for an architecture."""
 
@@ -99,7 +100,9 @@ def main() -> None:
                 application(case.application).prepare(case, processes, prepared, base)
             serial = traces / "1" if processes > 1 else None
             folder = traces / str(processes)
-            trace = capture(case, processes, prepared, carrier, serial, folder, TRACERS, LIMIT_SECONDS)
+            trace = capture(
+                case, processes, prepared, carrier, serial, folder, TRACERS, LIMIT_SECONDS, TRACED_STEPS
+            )
             seconds = trace.about["compute_seconds"]
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
             corrected = [one * factor for one, factor in zip(seconds, trace.corrected_factor, strict=True)]

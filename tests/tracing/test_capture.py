@@ -11,11 +11,12 @@ from workflows.interconnects import load_interconnect
 from workflows.plan import ROOT
 from workflows.running import run
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import STEPS, TRACED_STEPS, capture, preload
+from workflows.tracing.capture import STEPS, capture, preload
 from workflows.tracing.trace import read_trace
 
 pytestmark = pytest.mark.slow
 
+TRACED_STEPS = 3
 SHARED_MEMORY = load_interconnect("shared_memory", ROOT / "config/interconnects")
 
 
@@ -41,7 +42,17 @@ def prepared(tmp_path_factory):
 
 def traced(name, processes, prepared, tracers, folder, serial=None, limit=120.0):
     case = load_case(name, ROOT / "cases")
-    return capture(case, processes, prepared(case, processes), SHARED_MEMORY, serial, folder, tracers, limit)
+    return capture(
+        case,
+        processes,
+        prepared(case, processes),
+        SHARED_MEMORY,
+        serial,
+        folder,
+        tracers,
+        limit,
+        TRACED_STEPS,
+    )
 
 
 def test_a_flow_case_is_traced_step_by_step(prepared, tracers, tmp_path):

@@ -28,6 +28,7 @@ rule capture_serial:
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
+        steps=plan.study.simulation["steps"],
     script:
         "../scripts/capture.py"
 
@@ -47,6 +48,7 @@ rule capture:
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
+        steps=plan.study.simulation["steps"],
     script:
         "../scripts/capture.py"
 

@@ -20,5 +20,6 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
             Path(snakemake.output.trace),
             TRACERS,
             plan.study.limits.run_seconds,
+            snakemake.params.steps,
         )
     print(trace.summary(), file=log)

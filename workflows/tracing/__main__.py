@@ -22,7 +22,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the traces go")
     parser.add_argument("--interconnect", default=CARRIER, help="what carries the messages meanwhile")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped")
+    parser.add_argument(
+        "--steps", type=int, default=5, help="iterations that are traced, after two that are not"
+    )
     given = parser.parse_args()
+    if given.steps < 1:
+        raise InputError(f"--steps: {given.steps}: must be at least 1")
     case = load_case(given.case, ROOT / "cases", "CASE")
     interconnect = load_interconnect(given.interconnect, ROOT / "config/interconnects", "--interconnect")
     if interconnect.kind != "measured":
@@ -46,6 +51,7 @@ def main() -> None:
                 given.folder / f"processes-{count}",
                 TRACERS,
                 given.limit,
+                given.steps,
             )
             print(trace.summary(), flush=True)
 

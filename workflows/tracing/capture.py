@@ -35,7 +35,6 @@ TRACERS = ROOT / "results/.tracers"
 """Built tracers, one an MPI library and version of the tracer."""
 
 SKIPPED_STEPS = 2
-TRACED_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ def capture(
     folder: Path,
     tracers: Path,
     time_limit_seconds: float,
+    traced_steps: int,
 ) -> Trace:
     """Trace a case at a process count.
 
@@ -90,6 +90,8 @@ def capture(
         Where built tracers are kept.
     time_limit_seconds : float
         A run that takes longer is stopped.
+    traced_steps : int
+        At most, of an application in `STEPS`.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def capture(
     """
     steps = STEPS.get(case.application)
     skipped = SKIPPED_STEPS if steps else 0
-    short = _shortened(case, steps)
+    short = _shortened(case, steps, traced_steps)
     cores = min(processes, len(usable_cores()), interconnect.cores_per_node)
     point = Point(case.name, interconnect.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
     try:
@@ -202,11 +204,11 @@ def preload(tracer: Path, written: Path, marks: Sequence[str]) -> list[str]:
     return ["env", f"LD_PRELOAD={tracer}", f"NODEWORTH_TRACE={written}", f"NODEWORTH_TRACE_MARKS={listed}"]
 
 
-def _shortened(case: Case, steps: Steps | None) -> Case:
+def _shortened(case: Case, steps: Steps | None, traced: int) -> Case:
     """The case with no more steps than are traced."""
     if steps is None:
         return case
-    count = min(case.parameters[steps.parameter], SKIPPED_STEPS + TRACED_STEPS + 1)
+    count = min(case.parameters[steps.parameter], SKIPPED_STEPS + traced + 1)
     return replace(case, parameters=case.parameters | {steps.parameter: count})
 
 
