@@ -146,7 +146,8 @@ RUNS = pa.DataFrameSchema(
 in `seconds`, in `work_unit`; a table without it gives no rates."""
 
 _TIME = pa.Check(lambda seconds: (seconds > 0) & (seconds < np.inf), error="must be a positive time")
-_VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, _TIME)})
+_MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
+_VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, [_TIME, _MEASURABLE])})
 _SERIAL_RUNS = pa.DataFrameSchema(
     {
         "processes": pa.Column(
@@ -227,8 +228,8 @@ def complete_runs(
     """Complete the optional columns of a runs table and check it.
 
     An empty cell counts as a missing column does: `kind` is then ``published``, `oversubscription`
-    1, `cores` (processes + data servers) / oversubscription, `valid` true; a row without a `block`
-    is a block of its own, paired with nothing.
+    (processes + data servers) / cores, or 1 without `cores`, `cores` (processes + data servers) /
+    oversubscription, `valid` true; a row without a `block` is a block of its own, paired with nothing.
 
     Parameters
     ----------
@@ -263,6 +264,7 @@ def complete_runs(
         _validate(RUNS, runs)
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
         _validate(_VALID_RUNS, runs[runs["valid"]])
+        _fitting(runs)
         _distinct(runs)
     except TableError as error:
         place = "" if error.row is None else f"row {error.row + 1}"
@@ -337,11 +339,12 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs with every optional column given its value."""
     runs["kind"] = runs["kind"].fillna("published")
     runs["valid"] = runs["valid"].fillna(True).astype(bool)
-    runs["oversubscription"] = runs["oversubscription"].fillna(1)
     runs["attempt"] = runs["attempt"].fillna(1)
+    if runs["oversubscription"].isna().any():
+        level = -(-_ranks(runs) // runs["cores"].clip(lower=1))
+        runs["oversubscription"] = runs["oversubscription"].fillna(level.clip(lower=1)).fillna(1)
     if runs["cores"].isna().any():
-        servers = runs["data_servers"].fillna(0) if "data_servers" in runs else 0
-        cores = -(-(runs["processes"] + servers) // runs["oversubscription"].clip(lower=1))
+        cores = -(-_ranks(runs) // runs["oversubscription"].clip(lower=1))
         runs["cores"] = runs["cores"].fillna(cores)
     lone = runs["block"].isna()
     if lone.any():
@@ -353,6 +356,22 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
         order = runs.groupby(list(REPETITION[:-2]), dropna=False).cumcount() + 1
         runs["repetition"] = runs["repetition"].fillna(order)
     return runs
+
+
+def _ranks(runs: pd.DataFrame) -> pd.Series:
+    """Processes and data servers."""
+    return runs["processes"] + (runs["data_servers"].fillna(0) if "data_servers" in runs else 0)
+
+
+def _fitting(runs: pd.DataFrame) -> None:
+    """Refuse ranks that the stated cores and oversubscription have no room for."""
+    ranks = _ranks(runs)
+    crowded = (ranks > runs["cores"] * runs["oversubscription"]).to_numpy()
+    if crowded.any():
+        row = int(crowded.argmax())
+        level, told = runs.at[row, "oversubscription"], ranks[row] / runs.at[row, "cores"]
+        message = f"{level}: by processes and cores it is {told:g}"
+        raise TableError(message, column="oversubscription", row=row)
 
 
 def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:

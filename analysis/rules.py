@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema
-import numpy as np
 
 from analysis.errors import TableError
 from analysis.yaml_files import read_yaml
@@ -72,7 +72,7 @@ class Rule:
     def at_least(self, cores: int) -> float:
         """Minimum at a number of cores; NaN where the rule says nothing."""
         fitting = (one for one in self.limits if one.up_to_cores is None or cores <= one.up_to_cores)
-        return next((one.at_least for one in fitting), np.nan)
+        return next((one.at_least for one in fitting), math.nan)
 
 
 def read_rule(path: str | Path) -> Rule:
@@ -95,7 +95,7 @@ def read_rule(path: str | Path) -> Rule:
         key = fault.json_path.removeprefix("$").removeprefix(".")
         raise TableError(" ".join(fault.message.split()), str(path), f"key '{key}'" if key else "")
     limits = tuple(Limit(**limit) for limit in data.pop("limits"))
-    bounds = [np.inf if limit.up_to_cores is None else limit.up_to_cores for limit in limits]
+    bounds = [math.inf if limit.up_to_cores is None else limit.up_to_cores for limit in limits]
     if bounds != sorted(set(bounds)):
         raise TableError(
             "up_to_cores must increase, and only the last may lack it", str(path), "key 'limits'"

@@ -102,6 +102,9 @@ def _inputs(plan: Plan) -> Files:
         where = f"study/imports/{place}-{file.name}"
         found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
         found |= {where: file.read_bytes()} if file.is_file() else {}
+    offers = ((_facts(plan.results).get("economics") or {}).get("offers") or {}).values()
+    for place, file in enumerate(sorted({ROOT / offer["file"] for offer in offers}), 1):
+        found |= {f"study/prices/{place}-{file.name}": file.read_bytes()} if file.is_file() else {}
     return found
 
 

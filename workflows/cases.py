@@ -148,7 +148,7 @@ def _answer(answer: dict[str, Any] | None, size: dict[str, Any]) -> Answer | Non
     return Answer(
         quantity=answer["quantity"],
         unit=answer["unit"],
-        tolerance=answer["tolerance"],
+        tolerance=size.get("tolerance", answer["tolerance"]),
         golden=size.get("golden"),
         possible=tuple(answer["possible"]),
     )

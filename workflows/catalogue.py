@@ -124,6 +124,11 @@ def _section(name: str, document: dict[str, Any], rows: Rows) -> str:
             f"\n**Answer:** {answer['quantity']}{unit}, right within {answer['tolerance']:g} "
             f"of the golden answer. {_wrapped(answer['reason'])}"
         )
+        parts += [
+            f"\n**At size {size}:** right within {facts['tolerance']:g}. {_wrapped(facts['reason'])}"
+            for size, facts in sizes.items()
+            if "tolerance" in facts
+        ]
     for option, facts in document.get("options", {}).items():
         parts.append(f"\n**Option `{option}`:** {_wrapped(facts['description'])}")
     heads = ("size", "parameters", "golden answer", "how it was made", "off, serial", "off, 2 ranks")

@@ -165,7 +165,7 @@ def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bo
         "| figures | `results/figures/` |",
         "| everything about each repetition, and what it printed | `results/records/` |",
         "| machine, versions, titles | `results/facts.json` |",
-        "| the study, its cases, interconnects and imported files | `study/` |",
+        "| the study, its cases, interconnects, imported files and price books | `study/` |",
         "| Python packages, system programs, versions | `environment/` |",
         "| metadata for repositories | `.zenodo.json`; `ro-crate-metadata.json`, with every file's digest |",
         "",

@@ -168,4 +168,6 @@ def _offer(price: _Price, node: Mapping[str, Any], study_file: Path, folder: Pat
             f"{currency}; {_NO_EXCHANGE}"
         )
     plain = rows.where(rows.notna(), None).to_dict("records")
-    return {"source": source, "file": str(file), "item": item, "rows": plain}
+    project = folder.parent.parent
+    told = file.relative_to(project) if file.is_relative_to(project) else file
+    return {"source": source, "file": str(told), "item": item, "rows": plain}

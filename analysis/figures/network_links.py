@@ -55,7 +55,7 @@ def link_figures(links: pd.DataFrame) -> list[Drawing]:
                 drawing.mark(bar, text=f"{name} (published)\n{title}: {exact(value)}")
                 place = (value, bar.get_y() + bar.get_height() / 2)
                 axes.annotate(
-                    exact(value), place, xytext=(2, 0), textcoords="offset points", va="center", fontsize=6.5
+                    exact(value), place, xytext=(2, 0), textcoords="offset points", va="center", fontsize=7
                 )
             axes.set_xlabel(title)
             axes.grid(False, axis="y")

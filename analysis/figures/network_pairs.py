@@ -89,7 +89,7 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
             rank_axes(axes, len(values))
             level = f", {first['oversubscription']} a core" if first["oversubscription"] > 1 else ""
             name = shortened(labels.interconnect(first["interconnect"], first["kind"]), TITLE_LETTERS, 1)
-            axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=6.5)
+            axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=7)
             drawing.mark(axes, first["interconnect"])
         for axes in grid.flat[len(squares) :]:
             axes.set_axis_off()

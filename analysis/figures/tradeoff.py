@@ -228,10 +228,12 @@ def _draw_panel(
         _draw_point(axes, row, sides, drawing, labels, looks)
     shown = points[points["pareto"]]
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
-    for row in best.drop_duplicates("processes").to_dict("records"):
+    # Fronts of several interconnects are close where their counts are the same; of one front all are told.
+    once = ["processes"] if fronts else [x.column, y.column]
+    for row in best.drop_duplicates(once).to_dict("records"):
         axes.annotate(
             str(row["processes"]), (row[x.column], row[y.column]), xytext=(-2.5, 2.5),
-            textcoords="offset points", ha="right", va="bottom", fontsize=6,
+            textcoords="offset points", ha="right", va="bottom", fontsize=7,
         )  # fmt: skip
     for side, horizontal in ((x, True), (y, False)):
         ends = ("", "_low", "_high") if side.bars else ("",)

@@ -172,7 +172,10 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
 def _seconds(value: Value, record: Recorded, one: Field) -> float | str:
     """A time in seconds, or what keeps it from being one."""
     (name,) = one.variables
-    unit = one.unit or record.units.get(name, "s" if name == "seconds" else "")
+    recorded = record.units.get(name, "s" if name == "seconds" else "")
+    if one.unit and SECONDS.get(record.units.get(name), SECONDS[one.unit]) != SECONDS[one.unit]:
+        return f"'seconds' ({name}) has the unit {recorded!r}, and {one.unit!r} in the mapping"
+    unit = one.unit or recorded
     if unit not in SECONDS:
         told = f"has the unit {unit!r}, which is no time" if unit else "has no unit: give it in a mapping"
         return f"'seconds' ({name}) {told}"

@@ -44,7 +44,8 @@ def asked(content: Content) -> Section | None:
         column("Kind", "left"),
         column("Description", "left"),
     ]
-    blocks += [table("Interconnects.", columns, {"": rows}), *factor_blocks(content)]
+    blocks += [table("Interconnects.", columns, {"": rows})] if rows else []
+    blocks += factor_blocks(content)
     return section("asked", "What was asked", blocks)
 
 
@@ -53,8 +54,9 @@ def _extent(content: Content) -> str:
     if runs.empty:
         return "No run is part of this study: it holds published figures without times alone."
     counts, levels = (sorted({int(one) for one in runs[key]}) for key in ("processes", "oversubscription"))
-    names, sites = runs["interconnect"].dropna().str.partition("@")[0].nunique(), runs["site"].nunique()
-    text = f"{counted(runs['case'].nunique(), 'case')} over {counted(names, 'interconnect')}"
+    names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
+    text = counted(runs["case"].nunique(), "case")
+    text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
     text += f" at {counted(sites, 'site')}" if sites > 1 else ""
     text += f" on {sentences.processes(*counts)}"
     if levels != [1]:

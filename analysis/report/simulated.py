@@ -33,6 +33,12 @@ HOW_TRAFFIC = (
     "nothing was computed."
 )
 
+HOW_SERVERS = (
+    "Tasks on a distributed array were carried out on a model of each interconnect, data servers included, on "
+    "cores that give each rank its turns. What a task computes was timed in serial runs; brackets span from the "
+    "shortest to the longest of these."
+)
+
 
 def simulated(content: Content) -> Section | None:
     """Models of the simulated interconnects of a study that ran on them."""
@@ -43,10 +49,13 @@ def simulated(content: Content) -> Section | None:
     if not models:
         return None
     blocks: list[Block] = []
-    if (runs["application"] != TRAFFIC).any():
-        blocks += [paragraph(HOW), paragraph(_host(next(iter(models.values()))["host"]))]
-    if "traffic" in content.tables:
-        blocks.append(paragraph(HOW_TRAFFIC))
+    patterns = set(content.tables["traffic"]["case"]) if "traffic" in content.tables else set()
+    replayed = runs["application"] != TRAFFIC
+    with_array = ~replayed & ~runs["case"].isin(patterns)
+    told = ((HOW, replayed.any()), (HOW_SERVERS, with_array.any()), (HOW_TRAFFIC, bool(patterns)))
+    blocks += [paragraph(text) for text, holds in told if holds]
+    if (replayed | with_array).any():
+        blocks.append(paragraph(_host(next(iter(models.values()))["host"])))
     blocks.append(_models_table(models, content.labels))
     blocks.append(bullets(_sources(models, content.labels), "Where their figures are from"))
     blocks += [paragraph(text) for text in _warnings(models, content.labels)]

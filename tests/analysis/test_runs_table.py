@@ -37,6 +37,13 @@ def test_cores_follow_from_processes_servers_and_level(tmp_path):
     assert read_runs(written(tmp_path, text))["cores"].tolist() == [2, 2, 2]
 
 
+def test_the_level_follows_from_processes_servers_and_cores(tmp_path):
+    rows = "duct,a,4,1,0,2\nduct,a,3,1,,2\nduct,a,2,1,,8\ngamess,a,2,1,2,2\nduct,a,2,1,,\n"
+    runs = read_runs(written(tmp_path, f"{HEADER},data_servers,cores\n{rows}"))
+    assert runs["oversubscription"].tolist() == [2, 2, 1, 2, 1]
+    assert runs["cores"].tolist() == [2, 2, 8, 2, 2]
+
+
 def test_rows_without_a_block_are_paired_with_nothing(tmp_path):
     runs = read_runs(written(tmp_path, f"{HEADER}\nduct,a,2,1\nduct,b,2,1\nduct,a,2,2\nduct,a,4,1\n"))
     assert runs.groupby(["case", "processes"])["block"].nunique().tolist() == [3, 1]
@@ -75,6 +82,10 @@ def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
         (f"{HEADER}\nduct,a,2,1\nduct,a,2,-1\n", "line 3, column 'seconds': -1: it must be a positive time"),
         (f"{HEADER}\nduct,a,2,0\n", "line 2, column 'seconds': 0: it must be a positive time"),
         (f"{HEADER}\nduct,a,2,inf\n", "line 2, column 'seconds': inf: it must be a positive time"),
+        (
+            f"{HEADER}\nduct,a,2,1\nduct,a,4,1e-300\n",
+            "line 3, column 'seconds': 1e-300: it must be a time from 10^-12 to 10^12 s",
+        ),
         (f"{HEADER}\nduct,a,2,nan\n", "line 2, column 'seconds': 'nan' is no number"),
         (f"{HEADER}\nduct,a,2,\n", "line 2, column 'seconds': is empty"),
         (f"{HEADER}\nduct,a,2,fast\n", "line 2, column 'seconds': 'fast' is no number"),
@@ -109,6 +120,10 @@ def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
             "cannot be read: CSV parse error: Row #2: Expected 4 columns, got 5: duct,a,2,1,9",
         ),
         (b"\xff\xfe", "is no UTF-8 text: invalid start byte at byte 0"),
+        (
+            f"{HEADER},cores,oversubscription\nduct,a,4,1,2,2\nduct,a,4,1,2,1\n",
+            "line 3, column 'oversubscription': 1: by processes and cores it is 2",
+        ),
         # a line break inside a cell and an empty line do not mislead about the line
         (
             f'{HEADER},reason\nduct,a,2,1,"x\ny"\n\nduct,a,2,-1,\n',

@@ -381,7 +381,7 @@ def test_without_a_valid_run_over_an_interconnect_tables_are_empty(runs):
 
 
 def test_two_core_counts_for_one_point_are_told():
-    runs = rows("duct", "a", {2: 6}, cores=2) + rows("duct", "a", {2: 6}, cores=1, repetition=2)
+    runs = rows("duct", "a", {2: 6}, cores=2) + rows("duct", "a", {2: 6}, cores=4, repetition=2)
     with pytest.raises(
         TableError, match=r"^case 'duct', interconnect 'a', 2 processes: column 'cores': two core"
     ):

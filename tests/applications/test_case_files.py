@@ -76,6 +76,14 @@ def test_every_shipped_case_tells_editors_its_schema(name):
     assert (file.parent / schema).resolve() == inputs.SCHEMAS / f"case_{application_name}.yaml"
 
 
+def test_a_size_may_have_a_tolerance_of_its_own_and_says_why(cases):
+    text = MINIMAL.replace("golden: 2.5}", "golden: 2.5, tolerance: 0.1, reason: Measured.}")
+    found = cases(text)
+    assert [load_case(name, found).answer.tolerance for name in ("echo-one", "echo-two")] == [1e-6, 0.1]
+    cases(MINIMAL.replace("golden: 2.5}", "golden: 2.5, tolerance: 0.1}"))
+    assert "sizes.two" in message(found, "echo-two")
+
+
 def test_a_name_alone_means_the_cases_own_size(cases):
     own = load_case("echo", cases())
     assert (own.name, own.size, own.parameters) == ("echo", "one", {"word": "one"})

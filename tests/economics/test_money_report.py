@@ -218,6 +218,9 @@ class TestFigures:
         }
         assert points[2200, 1.5] == points[12_000, 4.0] == 1.0
         assert points[8800, 1.5] < 1  # dearer than 2 nodes, and as fast
+        told = [text.get_text() for text in axes.texts]
+        assert told == ["1", "2", "2", "4", "8"]  # also both clusters of two nodes
+        assert min(text.get_fontsize() for text in axes.texts) >= 7
         assert "Points without a price are not shown." in drawing.caption
 
     def test_kinds_share_a_panel_only_if_the_study_says_so(self, tmp_path):

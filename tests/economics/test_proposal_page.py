@@ -83,7 +83,7 @@ class TestChoice:
         assert titles(choose(proposal(runs_table(*two_curves(), quick)), RULE, LABELS)) == ["Duct over fast."]
 
     def test_the_lowest_oversubscription(self):
-        doubled = rows("duct", "fast", {4: 3.0, 8: 2.0}, (1, 1), oversubscription=2, cores=2)
+        doubled = rows("duct", "fast", {4: 3.0, 8: 2.0}, (1, 1), oversubscription=2)
         (sheet,) = choose(proposal(runs_table(*two_curves(), doubled)), RULE, LABELS).sheets
         assert [row[1] for row in sheet.rows] == ["1", "2", "4"]
 

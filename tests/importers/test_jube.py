@@ -67,6 +67,14 @@ def test_a_parameter_without_a_unit_makes_another_point(written):
     assert runs["seconds"].tolist() == pytest.approx([0.005, 0.009])
 
 
+def test_a_unit_that_contradicts_the_file_is_told(written):
+    file = written("case,interconnect,tasks,time[ms]\na,b,2,1500\n")
+    same, other = (make_mapping({"seconds": {"from": "time", "unit": unit}}) for unit in ("ms", "s"))
+    assert read_foreign(file, mapping=same).runs["seconds"].tolist() == [1.5]
+    with pytest.raises(TableError, match=r"'seconds' \(time\) has the unit 'ms', and 's' in the mapping"):
+        read_foreign(file, mapping=other)
+
+
 def test_a_parameter_that_only_moves_with_the_point_is_fine(written):
     rows = "case;interconnect;tasks;label;time[min]\na;b;1;one;2\na;b;2;two;1\n"
     assert read_foreign(written(rows)).runs["seconds"].tolist() == [120, 60]

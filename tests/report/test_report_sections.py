@@ -178,6 +178,14 @@ class TestPoorStudies:
         report = whole(make_study(make_runs(2, serial=False)))
         assert "since there is no serial run" in plain(part(report, "case-1"))
 
+    def test_serial_runs_alone(self):
+        """They have no interconnect, and nothing is estimated."""
+        report = whole(make_study(make_runs(2, interconnects=(), cases=("elbow",)), baselines=[]))
+        asked = part(report, "asked")
+        assert "1 case, run serially on 1 process: 2 repetitions" in plain(asked)
+        assert [one["caption"] for one in blocks(asked, "table")] == ["Cases."]
+        assert "Serial runs alone count" in plain(part(report, "answer"))
+
     def test_published_results_without_facts(self):
         runs = make_runs(
             1, counts=(1, 2, 4), cases=("elbow",), interconnects=("gigabit", "loopback"), serial=False

@@ -109,6 +109,19 @@ def test_an_archive_holds_what_a_study_is_made_of(plan):
     assert json.loads(files["environment/versions.json"])["machine"]["kernel"] == "6.1"
 
 
+def test_price_books_are_part_of_it(plan, tmp_path):
+    (tmp_path / "mine.csv").write_text("item\n")
+    files = ("config/prices/ames_2004.csv", str(tmp_path / "mine.csv"), str(tmp_path / "gone.csv"))
+    offers = {name: {"file": file} for name, file in zip("abc", files, strict=True)}
+    (plan.results / "facts.json").write_text(json.dumps({"economics": {"offers": offers}}))
+    archive_study(plan, anonymise=False)
+    prices = {
+        name: data for name, data in contents(plan.results / "small-archive.zip").items() if "prices" in name
+    }
+    assert sorted(name.partition("-")[2] for name in prices) == ["ames_2004.csv", "mine.csv"]
+    assert (ROOT / files[0]).read_bytes() in prices.values()
+
+
 def test_metadata_name_every_file_with_its_digest(plan):
     archive_study(plan)
     files = contents(plan.results / "small-archive.zip")

@@ -103,7 +103,9 @@ def test_files_of_ones_own_are_found_beside_the_study(tmp_path):
     (tmp_path / "rule.yaml").write_text((ROOT / "config/proposals/efficiency_75.yaml").read_text())
     extra = MONEY.replace("book: ames_2004, item: gigabit_ethernet", "book: mine.csv, item: mine")
     made = facts(tmp_path, extra + "proposal: {rule: rule.yaml}\n")
-    assert made["economics"]["offers"]["tcp_loopback"]["item"] == "mine"
+    mine, ours = made["economics"]["offers"]["tcp_loopback"], facts(tmp_path, MONEY)["economics"]["offers"]
+    assert (mine["item"], mine["file"]) == ("mine", str(tmp_path / "mine.csv"))
+    assert ours["tcp_loopback"]["file"] == "config/prices/ames_2004.csv"  # wherever the project is
     assert made["proposal"]["name"] == "efficiency_75"
 
 

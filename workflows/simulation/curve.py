@@ -34,7 +34,7 @@ class Curve:
         Made of a latency and a peak bandwidth alone; then a time is latency + bytes / bandwidth.
     bytes_per_us : float
         What the link carries, in 10^6 bytes/s: the slope between the two largest messages, or the highest
-        bandwidth of a whole message where that is more.
+        bandwidth of a whole message where that is more, or what many messages together are known to reach.
     """
 
     bytes: tuple[int, ...]
@@ -118,7 +118,7 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> Curve:
     ------
     InputError
         In one line: no such file or curve, two times for a size, none at 0 bytes, a time that is not above 0,
-        a switch beyond the curve.
+        a switch beyond the curve, a peak below the ping-pong's.
     """
     switches = tuple(sorted({simulate["eager_limit_bytes"], *simulate.get("switches_bytes", ())}))
     if two := simulate.get("two_points"):
@@ -128,14 +128,19 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> Curve:
     given = simulate["curve"]
     file = root / given["file"]
     rows = _rows(file, given, f"{where}: simulate.curve")
-    sizes, times = _points(rows, f"{where}: simulate.curve: {given['file']}")
+    sizes, times = _points(rows, given.get("empty_as_bytes"), f"{where}: simulate.curve", given["file"])
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(
             f"{where}: simulate: no point of the curve is above the change of protocol at {late[0]} bytes"
         )
     slope = (sizes[-1] - sizes[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else 0.0
     rate = max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
-    return Curve(tuple(sizes), tuple(times), switches, False, rate)
+    peak = given.get("peak_MBps", rate)
+    if peak < rate:
+        raise InputError(
+            f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
+        )
+    return Curve(tuple(sizes), tuple(times), switches, False, peak)
 
 
 def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
@@ -164,8 +169,8 @@ def _of_a_study(file: Path) -> bool:
     return {*NETWORK_COLUMNS, "runs"} <= set(heading)
 
 
-def _points(rows: pd.DataFrame, where: str) -> tuple[list[int], list[float]]:
-    """Sizes in bytes and one-way times in microseconds, rising by size."""
+def _points(rows: pd.DataFrame, empty_as: int | None, where: str, file: str) -> tuple[list[int], list[float]]:
+    """Sizes in bytes and one-way times in microseconds, rising by size; 0 bytes as `empty_as` where told."""
     rows = rows.dropna(subset="bytes")
     times = rows["latency_us"].astype(float)
     by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
@@ -173,13 +178,23 @@ def _points(rows: pd.DataFrame, where: str) -> tuple[list[int], list[float]]:
     points: dict[int, float] = {}
     for size, time in zip(rows["bytes"].astype(int), times, strict=True):
         if not 0 < time < np.inf:
-            raise InputError(f"{where}: no time above 0 for {size} bytes")
+            raise InputError(f"{where}: {file}: no time above 0 for {size} bytes")
         if size in points:
-            raise InputError(f"{where}: two times for {size} bytes: {points[size]:g} and {time:g} µs")
+            raise InputError(f"{where}: {file}: two times for {size} bytes: {points[size]:g} and {time:g} µs")
         points[size] = float(time)
+    if empty_as is not None:
+        if 0 in points:
+            raise InputError(f"{where}.empty_as_bytes: does not belong here, since {file} has 0 bytes")
+        if empty_as not in points:
+            raise InputError(f"{where}.empty_as_bytes: {file} has no time for {empty_as} bytes")
+        points[0] = points[empty_as]
     if 0 not in points:
-        raise InputError(f"{where}: no time for 0 bytes, which gives the latency")
+        raise InputError(
+            f"{where}: {file}: no time for 0 bytes, which gives the latency; empty_as_bytes names another"
+        )
     if len(points) < 3:
-        raise InputError(f"{where}: {len(points)} sizes; at least 3, or two_points instead of a curve")
+        raise InputError(
+            f"{where}: {file}: {len(points)} sizes; at least 3, or two_points instead of a curve"
+        )
     sizes = sorted(points)
     return sizes, [points[size] for size in sizes]
