@@ -77,10 +77,10 @@ def test_a_forgotten_job_without_accounting_is_unknown(monkeypatch):
 
 def test_the_smallest_node_of_a_partition_counts(monkeypatch):
     slurm.nodes_of.cache_clear()
-    shown = "all*|3|36+|190000\nall*|2|72|500000\nfat|1|128|2000000\n"
+    shown = "all*|3|36+|2:18+:1|190000\nall*|2|72|2:36:1|500000\nfat|1|256|2:64:2|2000000\n"
     answers(monkeypatch, (0, shown, ""), (0, shown, ""), (0, shown, ""))
     assert slurm.nodes_of(None, "here") == (5, 36, 190000)
-    assert slurm.nodes_of("fat", "here") == (1, 128, 2000000)
+    assert slurm.nodes_of("fat", "here") == (1, 128, 2000000)  # two hardware threads a core
     with pytest.raises(InputError, match="here: thin: Slurm has all, fat"):
         slurm.nodes_of("thin", "here")
     slurm.nodes_of.cache_clear()
