@@ -8,7 +8,7 @@ from workflows.design import Cost, duration, expected_simulation
 from workflows.domain import InputError
 from workflows.plan import Plan
 from workflows.records import record_path
-from workflows.traffic.cases import is_pattern
+from workflows.traffic.cases import is_pattern, needs_trace
 
 
 def check_cost(plan: Plan) -> None:
@@ -56,13 +56,16 @@ def announcement(plan: Plan) -> str:
         f"{study.name}: {len(plan.points)} points, {least} in all; {recorded} recorded in {plan.results}"
     ]
     if plan.simulated:
-        traced = [point for point in plan.simulated if not is_pattern(plan.cases[point.case])]
-        carried = len(plan.simulated) - len(traced)
+        traced = [point for point in plan.simulated if needs_trace(plan.cases[point.case])]
+        carried = sum(is_pattern(plan.cases[point.case]) for point in plan.simulated)
+        servers = len(plan.simulated) - len(traced) - carried
         if traced:
             told = f"simulated: {len(traced)} points, replayed from {len(plan.traces())} traces"
             lines.append(f"{told}, {duration(expected_simulation(traced))} more")
         if carried:
             lines.append(f"simulated: {carried} points of patterns of traffic, by their schedules")
+        if servers:
+            lines.append(f"simulated: {servers} points of tasks on a distributed array, by serial times")
     if plan.own_cases:
         lines.append(
             f"sizes at scale {study.scale:g}: {', '.join(_told_size(plan, series) for series in study.cases)}"

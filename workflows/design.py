@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from workflows.domain import Case, Interconnect, Point
 from workflows.study import Study
+from workflows.traffic.cases import has_array
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ def _too_few(point: Point, case: Case) -> str | None:
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
     each, level = 1 + point.servers_per_process, point.oversubscription
-    if interconnect.simulate and (level > 1 or each > 1):
-        return "a simulated interconnect has a core for each process, and no data servers"
+    if interconnect.simulate and (level > 1 or each > 1) and not has_array(case):
+        return "a simulated interconnect has a core for each process, and no servers but in data_servers"
     what = "processes and their servers" if each > 1 else "processes"
     if level > 1 and interconnect.launch.get("mpi") == "mpich":
         return (

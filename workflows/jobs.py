@@ -21,6 +21,7 @@ OWN_MB = 600  # of Snakemake and the measuring program, on the first node
 RANK_MB = 60  # of MPI and a program without data
 WALLTIME_FACTOR = 3.0  # times what is expected
 WALLTIME_MINUTES = 2.0  # beside the runs
+GROUPED = 10  # process counts of a case that one job prepares at most
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,14 @@ def prepared_for(plan: Plan, points: Iterable[Point]) -> list[str]:
     return sorted(needed | {str(plan.reference_file(point.case)) for point in points})
 
 
+def preparing_group(plan: Plan) -> str | None:
+    """Give the group in which all that prepares a case is one job; None where each process count is one.
+
+    The walltime of a group is the sum of theirs, and Snakemake's work for it grows with the cube of its size.
+    """
+    return "prepare" if len(plan.study.processes) <= GROUPED else None
+
+
 @dataclass(frozen=True)
 class Request:
     """What a job asks for.
@@ -182,7 +191,7 @@ def request_of(plan: Plan, part: Part) -> Request:
 def check_requests(plan: Plan) -> None:
     """Ask Slurm whether it would take the jobs of a study, before any is submitted; one of each kind.
 
-    From then on, Snakemake's executor waits for a controller that is away for a while.
+    From then on, Snakemake's executor is the one that `workflows.slurm_executor` describes.
 
     Raises
     ------
@@ -191,9 +200,10 @@ def check_requests(plan: Plan) -> None:
     """
     if plan.cluster is None or plan.cluster.scheduler != "slurm" or plan.study.allocation:
         return
-    from workflows.patience import ask_patiently  # here: only a study on Slurm needs the executor
+    from workflows.slurm_executor import ask_patiently, start_directly  # only a study on Slurm needs these
 
     ask_patiently()
+    start_directly()
     named = {"account": plan.cluster.account, "constraint": plan.cluster.constraint, "qos": plan.cluster.qos}
     site = [f"--{name}={value}" for name, value in named.items() if value is not None]
     kinds = {(request_of(plan, part), part.partition): part for part in reversed(parts(plan).values())}

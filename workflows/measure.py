@@ -15,11 +15,9 @@ from workflows import logs, provenance, records
 from workflows.allocation import Allocation, notes_file, pass_on, settle, this_allocation
 from workflows.applications import application
 from workflows.attestation import attest, contradiction
-from workflows.collect import runs_table
 from workflows.design import Repetition, expected_cost
 from workflows.domain import Point
 from workflows.emulation import Node, emulated_nodes
-from workflows.facts import stopping
 from workflows.jobs import Part
 from workflows.launch_cluster import JobNode
 from workflows.leftovers import remove_stale
@@ -30,6 +28,7 @@ from workflows.prepare import compare_answer
 from workflows.progress import Progress, say
 from workflows.records import Record
 from workflows.running import placed_ranks, run
+from workflows.stopping import Stopping
 
 
 def measure_study(plan: Plan, log: TextIO, part: Part | None = None) -> list[Path]:
@@ -64,13 +63,21 @@ def measure_study(plan: Plan, log: TextIO, part: Part | None = None) -> list[Pat
         return _measure_in_job(plan, part, files)
     measure_missing = _measure_in_allocation if plan.cluster else _measure_missing
     measure_missing(plan, files)
-    while plan.study.until and not (now := stopping(plan, *runs_table(plan))).reason:
+    while plan.study.until and not (now := _stopping(plan)).reason:
         plan = replace(plan, blocks=plan.blocks + 1)
         widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
         wanted = f"±{plan.study.until.interval_percent:g} %"
         say(f"block {plan.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
         measure_missing(plan, files)
     return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+
+
+def _stopping(plan: Plan) -> Stopping:
+    """Judge by the records whether a study has reached its target."""
+    from workflows.collect import runs_table  # here: a second of imports that a job can spare
+    from workflows.facts import stopping
+
+    return stopping(plan, *runs_table(plan))
 
 
 def _measure_in_allocation(plan: Plan, files: Sequence[TextIO]) -> None:

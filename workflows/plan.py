@@ -29,7 +29,7 @@ from workflows.study import (
     check_sizes,
     read_study,
 )
-from workflows.traffic.cases import is_pattern
+from workflows.traffic.cases import has_array, needs_trace
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = {".py", ".typ", ".j2", ".css", ".js", ".cpp", ".hpp"}
@@ -73,7 +73,7 @@ class Plan:
     cluster: Cluster | None = None
     simulated: tuple[Point, ...] = ()
 
-    @property
+    @cached_property
     def results(self) -> Path:
         """Folder of the study's results, relative to the project's root."""
         return Path("results") / self.study.name
@@ -113,9 +113,18 @@ class Plan:
         return self.results / "traces" / case / f"processes-{processes}"
 
     def traces(self) -> list[str]:
-        """Traces that are replayed: one a case and process count; patterns of traffic need none."""
-        traced = [point for point in self.simulated if not is_pattern(self.cases[point.case])]
+        """Traces that are replayed: one a case and process count; some cases need none."""
+        traced = [point for point in self.simulated if needs_trace(self.cases[point.case])]
         return sorted({str(self.traced_folder(point.case, point.processes)) for point in traced})
+
+    def times_file(self, case: str) -> Path:
+        """Where it is written how long the tasks of a case take in serial runs."""
+        return self.results / "times" / f"{case}.json"
+
+    def times(self) -> list[str]:
+        """Serial times that simulations need: one a case with a distributed array."""
+        names = {point.case for point in self.simulated if has_array(self.cases[point.case])}
+        return sorted(str(self.times_file(name)) for name in names)
 
     def replayed(self) -> list[str]:
         """Folder of what was replayed, if anything is."""

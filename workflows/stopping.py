@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from workflows.study import Study
+
+if TYPE_CHECKING:  # jobs that measure can spare its import
+    import pandas as pd
 
 
 @dataclass(frozen=True)

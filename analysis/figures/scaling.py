@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import matplotlib as mpl
@@ -110,19 +111,15 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     list of Drawing
         One, or none where there is nothing but serial runs.
     """
-    panels: list[tuple[str, Panel, Sequence[Panel]]] = []
-    for case in labels.sorted_cases(scaling["case"].unique()):
-        of_case = panels_of(scaling[scaling["case"] == case], labels.declared)
-        panels += [(case, panel, of_case) for panel in of_case]
+    every = labels.sorted_cases(scaling["case"].unique())
+    found = {case: panels_of(scaling[scaling["case"] == case], labels.declared) for case in every}
+    panels = {case: own for case, own in found.items() if own}
     if not panels:
         return []
-    rows = pd.concat([panel.rows for _, panel, _ in panels])
-    keys = list(dict.fromkeys((panel.kinds, panel.level) for _, panel, _ in panels))
-    cases = list(dict.fromkeys(case for case, _, _ in panels))
-    cells = _overview_cells(cases, keys)
+    rows = pd.concat([panel.rows for own in panels.values() for panel in own])
+    cells = _overview_cells(panels)
     columns = len(cells[0])
-    drawn = {(case, panel.kinds, panel.level): (panel, of_case) for case, panel, of_case in panels}
-    names = formats.listed([labels.case(case) for case in cases])
+    names = formats.listed([labels.case(case) for case in panels])
     speedup = speedup_of(labels)
     shown = f"{speedup.title} against the number of processes, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
@@ -132,25 +129,23 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
         alt = f"{speedup.title} of {names} against processes."
         drawing = Drawing("overview", "overview", figure, caption, alt)
         grid = figure.subplots(len(cells), columns, sharex=True, sharey=True, squeeze=False)
-        titled: set[str] = set()
         for axis_row, cell_row in zip(grid, cells, strict=True):
+            unders = {_panel_title(panel, panels[case]) for case, panel in filter(None, cell_row)}
+            beside = len(panels) > 1 and len(unders) == 1  # said once, beside the row
             for axis, cell in zip(axis_row, cell_row, strict=True):
-                if cell not in drawn:
+                if cell is None:
                     axis.set_axis_off()
                     continue
-                panel, of_case = drawn[cell]
-                drawing.mark(axis, case=cell[0])
+                case, panel = cell
+                drawing.mark(axis, case=case)
                 draw_panel(axis, panel, curves_of(panel, labels), speedup, drawing, labels, looks)
-                under = _panel_title(panel, of_case)
-                if cell[0] not in titled:
-                    axis.set_title(shortened(labels.case(cell[0]), width=24 if columns > 3 else 34))
-                if len(cases) == 1:
-                    axis.set_title(under)
-                    under = ""
-                titled.add(cell[0])
+                first = len(panels) > 1 and panel is panels[case][0]
+                name = shortened(labels.case(case), width=24 if columns > 3 else 34) if first else ""
+                under = "" if beside else _panel_title(panel, panels[case])
+                axis.set_title("\n".join(filter(None, (name, under))))
                 axis.tick_params(labelbottom=True, labelleft=True)
-                if axis is axis_row[0]:
-                    axis.set_ylabel(f"{speedup.title}\n{under}".strip())
+                if cell is next(filter(None, cell_row)):
+                    axis.set_ylabel("\n".join([speedup.title, *(unders if beside else [])]).strip())
         finish_axis(grid[0][0], rows, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
@@ -159,11 +154,14 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     return [drawing]
 
 
-def _overview_cells(cases: Sequence[str], keys: Sequence[Any]) -> list[list[Any]]:
-    """Arrange the panels: one column per case and a row per key, or the keys of a single case in columns."""
-    if len(cases) == 1:
-        return _rows_of([(cases[0], *key) for key in keys])
-    return [[case and (case, *key) for case in chunk] for chunk in _rows_of(cases) for key in keys]
+def _overview_cells(panels: Mapping[str, Sequence[Panel]]) -> list[list[tuple[str, Panel] | None]]:
+    """Arrange cases side by side and the panels of each below one another; of a single case, side by side."""
+    columns = [[(case, panel) for panel in own] for case, own in panels.items()]
+    if len(columns) == 1:
+        return _rows_of(columns[0])
+    return [
+        list(row) for chunk in _rows_of(columns) for row in zip_longest(*(column or [] for column in chunk))
+    ]
 
 
 def _rows_of(cells: Sequence[Any]) -> list[list[Any]]:

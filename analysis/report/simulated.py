@@ -34,9 +34,9 @@ HOW_TRAFFIC = (
 )
 
 HOW_SERVERS = (
-    "Tasks on a distributed array were carried out on a model of each interconnect, data servers included, on "
-    "cores that give each rank its turns. What a task computes was timed in serial runs; brackets span from the "
-    "shortest to the longest of these."
+    "Tasks on a distributed array were carried out on a model of each interconnect, data servers included, "
+    "on cores that give each rank its turns. What a task computes was timed in serial runs; brackets span "
+    "from the shortest to the longest of these."
 )
 
 
@@ -50,11 +50,12 @@ def simulated(content: Content) -> Section | None:
         return None
     blocks: list[Block] = []
     patterns = set(content.tables["traffic"]["case"]) if "traffic" in content.tables else set()
-    replayed = runs["application"] != TRAFFIC
-    with_array = ~replayed & ~runs["case"].isin(patterns)
-    told = ((HOW, replayed.any()), (HOW_SERVERS, with_array.any()), (HOW_TRAFFIC, bool(patterns)))
+    carried = runs[runs["application"] == TRAFFIC]
+    replays = len(carried) < len(runs)
+    has_array = len(carried) > 0 and not set(carried["case"]) <= patterns
+    told = ((HOW, replays), (HOW_SERVERS, has_array), (HOW_TRAFFIC, bool(patterns)))
     blocks += [paragraph(text) for text, holds in told if holds]
-    if (replayed | with_array).any():
+    if replays or has_array:
         blocks.append(paragraph(_host(next(iter(models.values()))["host"])))
     blocks.append(_models_table(models, content.labels))
     blocks.append(bullets(_sources(models, content.labels), "Where their figures are from"))

@@ -1,11 +1,13 @@
 """A study cut into jobs, and what they ask for."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from workflows.domain import InputError
-from workflows.jobs import parts, request_of
+from workflows.jobs import GROUPED, parts, preparing_group, request_of
 from workflows.plan import ROOT, make_plan
 
 STUDY = f"""
@@ -100,3 +102,22 @@ def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
     assert there.inputs(point) != here.inputs(point)
     assert there.inputs(point) != plan_of("launcher: mpirun\n").inputs(point)
     assert there.inputs(point) == plan_of("minutes: 9\naccount: mine\n").inputs(point)
+
+
+def test_many_process_counts_are_not_prepared_in_one_job(plan_of):
+    counts = list(range(1, GROUPED + 1))
+    assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str(counts)))) == "prepare"
+    assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str([*counts, GROUPED + 1])))) is None
+
+
+def test_a_job_that_measures_loads_nothing_of_the_analysis():
+    """Each job starts this program once, and what takes a second to import is for other programs."""
+    heavy = "{'numpy', 'pandas', 'pandera', 'scipy', 'matplotlib'}"
+    said = subprocess.run(
+        [sys.executable, "-c", f"import sys, workflows.measure; print(sorted({heavy} & set(sys.modules)))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.strip() == "[]"

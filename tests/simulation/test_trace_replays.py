@@ -83,6 +83,21 @@ def test_processors_are_busy_with_messages_where_that_is_known(replayer, tmp_pat
     assert replayed(replayer, tmp_path, large, host_overhead=busy).seconds == pytest.approx(110e-6)
 
 
+def test_what_is_computed_before_a_message_passes_first(replayer, tmp_path):
+    ranks = [["compute 1000000", "isend 1 0 1000", "compute 2000000", "wait 0 1 0"], ["recv 0 0 1000"]]
+    assert replayed(replayer, tmp_path, ranks).rank_seconds == pytest.approx([3e-3, 1e-3 + 20e-6])
+    for size, sender_ends in ((1000, 0.0), (100000, 1e-3 + 1010e-6)):  # a large one waits for its receive
+        late = ["compute 1000000", f"irecv 0 0 {size}", "compute 5000000", "wait 0 1 0"]
+        done = replayed(replayer, tmp_path, [[f"send 1 0 {size}"], late])
+        assert done.rank_seconds == pytest.approx([sender_ends, 6e-3])
+        assert done.compute_seconds == pytest.approx([0.0, 6e-3])
+
+
+def test_more_processes_on_a_node_than_cores_are_refused(replayer, tmp_path):
+    with pytest.raises(InputError, match="cannot be replayed: 3 processes on a node of 2 cores"):
+        replayed(replayer, tmp_path, [[], [], []], per_node=3)
+
+
 def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):
     ranks = [["put 1 100000", "mark", "get 1 100000", "mark", "fetch 1 8", "mark"], []]
     put, got, fetched = replayed(replayer, tmp_path, ranks).marks

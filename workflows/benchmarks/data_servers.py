@@ -24,14 +24,14 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workflows.benchmarks import SERVERS
+from workflows.benchmarks.data_tasks import (
+    REQUEST_WORDS,
+    SLEEP_SECONDS,
+    WAITING,
+    blocks_of_task,
+    operation_rows,
+)
 from workflows.benchmarks.program import Told
-from workflows.benchmarks.sweep import PERCENTILES, Row, percentile
-
-WAITING = "NODEWORTH_SERVERS_WAIT"
-"""Environment variable: how a server waits, ``receive`` (in MPI's blocking receive, which is the default) or
-``sleep`` (it probes, and sleeps for `SLEEP_SECONDS` where there is nothing)."""
-
-SLEEP_SECONDS = 1e-4
 
 Block = NDArray[np.float64]
 
@@ -169,7 +169,7 @@ class DistributedArrays:
 
     def _serve_one(self, status: MPI.Status) -> bool:
         """Answer the next request; whether it was that a process is done."""
-        request = array("q", [0, 0, 0])
+        request = array("q", [0] * REQUEST_WORDS)
         self.comm.Recv([request, MPI.INT64_T], MPI.ANY_SOURCE, _REQUEST, status)
         operation, which, block = request
         client = status.Get_source()
@@ -248,11 +248,6 @@ def density(block: int, block_doubles: int) -> Block:
     return (block + np.arange(block_doubles)) % float(_PRIME)
 
 
-def blocks_of_task(task: int, blocks: int) -> tuple[int, int]:
-    """The two blocks that a task reads; it accumulates to the first of them."""
-    return task % blocks, (7 * task + 3) % blocks
-
-
 def expected_sum(blocks: int, block_doubles: int, tasks: int) -> float:
     """What the second array must sum up to, on any number of processes and servers."""
     sums = [float(density(block, block_doubles).sum()) for block in range(blocks)]
@@ -309,12 +304,10 @@ def _sum(arrays: DistributedArrays, colleagues: MPI.Comm, blocks: int, block_dou
     return colleagues.allreduce(total)
 
 
-def _rows(parts: list[dict[str, list[float]]] | None, block_bytes: int) -> list[Row]:
+def _rows(parts: list[dict[str, list[float]]] | None, block_bytes: int) -> list[dict[str, str | float]]:
     """Sum up the times of operations over the processes; none on ranks that have none of the others."""
-    rows = []
-    for name in ("get", "put", "accumulate"):
-        times = [one for part in parts or [] for one in part.get(name, [])]
-        if times:
-            percentiles = {f"operation_seconds_p{share}": percentile(times, share) for share in PERCENTILES}
-            rows.append({"operation": name, "block_bytes": block_bytes, "calls": len(times)} | percentiles)
-    return rows
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for part in parts or []:
+        for name, times in part.items():
+            seconds[name] += times
+    return operation_rows(seconds, block_bytes)

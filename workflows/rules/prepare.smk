@@ -11,11 +11,16 @@ OUTPUTS:
     reference   = <results>/prepared/{case}/reference.json
 """
 
-from workflows.jobs import site_modules, site_resources
+from workflows.jobs import preparing_group, site_modules, site_resources
 
 if plan.cluster and plan.cluster.container:
 
     container: plan.cluster.container
+
+
+if plan.cluster and not plan.study.allocation:
+    # What prepares a case is one job of one core, whatever the machine has on which Snakemake runs.
+    workflow.register_resource("_cores", 1)
 
 
 wildcard_constraints:
@@ -29,7 +34,7 @@ rule prepare_serial:
     log:
         "<results>/logs/prepare/{case}-1.log",
     group:
-        "prepare"
+        preparing_group(plan)
     conda:
         "../../envs/python.yaml"
     envmodules:
@@ -52,7 +57,7 @@ rule prepare_parallel:
     log:
         "<results>/logs/prepare/{case}-{processes}.log",
     group:
-        "prepare"
+        preparing_group(plan)
     conda:
         "../../envs/python.yaml"
     envmodules:
@@ -78,7 +83,7 @@ rule reference:
     log:
         "<results>/logs/prepare/{case}-reference.log",
     group:
-        "prepare"
+        preparing_group(plan)
     conda:
         "../../envs/python.yaml"
     envmodules:

@@ -5,18 +5,39 @@ them, all in one job.
 REQUIRED INPUTS:
 
     traces      = <results>/traces/{case}/processes-{processes}, all of the study's simulated points
+    prepared    = <results>/prepared/{case}/processes-1, of cases that do tasks on a distributed array
 
 OUTPUTS:
 
+    times       = <results>/times/{case}.json, how long the tasks of such a case take in serial runs
     simulated   = <results>/simulated: fit/{interconnect}.csv, how well each model repeats its ping-pong, and
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
+
+
+rule time_tasks:
+    """Timing the tasks of {wildcards.case}"""
+    input:
+        prepared="<results>/prepared/{case}/processes-1",
+    output:
+        times="<results>/times/{case}.json",
+    log:
+        "<results>/logs/times/{case}.log",
+    conda:
+        "../../envs/python.yaml"
+    threads: workflow.cores
+    params:
+        study=str(plan.study.file),
+        digest=plan.case_digest,
+    script:
+        "../scripts/time_tasks.py"
 
 
 rule replay:
     """Replaying traces"""
     input:
         traces=plan.traces(),
+        times=plan.times(),
     output:
         simulated=directory("<results>/simulated"),
     log:

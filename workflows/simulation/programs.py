@@ -14,9 +14,9 @@ from pathlib import Path
 
 from workflows.domain import InputError
 
-COMMON = Path(__file__).with_name("messages.hpp")
+COMMON = sorted(Path(__file__).parent.glob("*.hpp"))
 HEADERS = (Path("/usr/include/simgrid/s4u.hpp"), Path("/usr/local/include/simgrid/s4u.hpp"))
-_OWN = re.compile(r"(replayer|traffic): ")
+_OWN = re.compile(r"(replayer|traffic|servers): ")
 _PREFIX = re.compile(r"^\[[^\]]*\] (\S+:\d+: )?\[[\w/]+\] ")
 _MEANINGS = (
     (re.compile(r"action (\S+) is unknown"), r"operation \1 is unknown"),
@@ -77,7 +77,7 @@ def build(source: Path, folder: Path) -> Path:
     InputError
         If it cannot be compiled: one line.
     """
-    digest = hashlib.sha256(source.read_bytes() + COMMON.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (source, *COMMON))).hexdigest()[:16]
     program = folder / f"{source.stem}-{digest}"
     if program.exists():
         return program

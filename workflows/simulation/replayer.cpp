@@ -12,67 +12,143 @@
 #include "messages.hpp"
 
 #include <cstdlib>
-#include <set>
 #include <smpi/smpi.h>
+#include <unordered_map>
+#include <utility>
 #include <xbt/replay.hpp>
 
 namespace {
 
-std::vector<double> factors;
-std::vector<double> computed;
-std::vector<s4u::Host*> hosts; // of each rank
-std::set<int> ended;
-std::string folder;
+constexpr double PRECISION = 1e-9; // SimGrid's, see platform.py: it rounds shorter times up
 
-// Registered anew by each rank's SMPI start, so ours replaces it only after all have started.
-void register_operations()
+using Words     = simgrid::xbt::ReplayAction;
+using Operation = std::function<void(Words&)>;
+
+// Each has a core of its own, so that computing takes a time that is known. It is due until the rank does what others
+// notice: a time that passes costs the simulator nearly as much as a message.
+struct Rank {
+  std::string name;
+  s4u::Host* host;
+  double seconds_per_amount;
+  double due      = 0.0;
+  double computed = 0.0;
+  bool ended      = false;
+};
+
+std::vector<Rank> ranks;
+std::string folder;
+double eager_limit;
+
+Rank& this_rank()
 {
-  xbt_replay_action_register("compute", [](simgrid::xbt::ReplayAction& words) {
-    int rank       = std::stoi(words.at(0));
-    double amount  = std::stod(words.at(2)) * factors.at(rank);
-    double started = s4u::Engine::get_clock();
-    smpi_execute_flops(amount);
-    computed.at(rank) += s4u::Engine::get_clock() - started;
-  });
-  // One-sided: a transfer in which the target does nothing. What is fetched is asked for first. A rank's own memory
-  // is no transfer, so a serial run is the same on every interconnect.
-  auto transfer = [](bool asks) {
-    return [asks](simgrid::xbt::ReplayAction& words) {
-      if (words.at(0) == words.at(2))
-        return;
-      auto* here   = s4u::this_actor::get_host();
-      auto* there  = hosts.at(std::stoi(words.at(2)));
-      double bytes = std::stod(words.at(3)) + ENVELOPE_BYTES;
-      if (asks)
-        s4u::Comm::sendto(here, there, ENVELOPE_BYTES);
-      s4u::Comm::sendto(asks ? there : here, asks ? here : there, bytes);
-    };
-  };
-  for (const char* name : {"put", "accumulate"})
-    xbt_replay_action_register(name, transfer(false));
-  for (const char* name : {"get", "fetch"})
-    xbt_replay_action_register(name, transfer(true));
-  xbt_replay_action_register("mark", [](simgrid::xbt::ReplayAction& words) {
-    std::printf("mark %s %.9f\n", words.at(0).c_str(), s4u::Engine::get_clock());
-  });
+  return ranks.at(s4u::this_actor::get_pid() - 1); // the numbers that SMPI's own operations suppose
 }
 
-void replay(int rank, const s4u::BarrierPtr& all_started)
+double take_due(Rank& rank)
 {
-  std::string name = std::to_string(rank);
-  smpi_replay_init("replay", rank, 0);
-  all_started->wait();
-  register_operations();
+  return rank.due < PRECISION ? 0.0 : std::exchange(rank.due, 0.0);
+}
+
+// A receive that is posted is not, unless its sender waits for it. What is due before an isend passes with its cost.
+bool others_notice(const Words& words)
+{
+  const std::string& name = words[1];
+  return name != "compute" && name != "isend" &&
+         !(name == "irecv" && words.size() == 5 && std::stod(words[4]) <= eager_limit);
+}
+
+void compute(Words& words)
+{
+  Rank& rank     = this_rank();
+  double seconds = std::stod(words.at(2)) * rank.seconds_per_amount;
+  rank.due += seconds;
+  rank.computed += seconds;
+}
+
+// One-sided: a transfer in which the target does nothing. What is fetched is asked for first. A rank's own memory is
+// no transfer, so a serial run is the same on every interconnect.
+template <bool ASKS> void transfer(Words& words)
+{
+  if (words.at(0) == words.at(2))
+    return;
+  auto* here   = s4u::this_actor::get_host();
+  auto* there  = ranks.at(std::stoi(words.at(2))).host;
+  double bytes = std::stod(words.at(3)) + ENVELOPE_BYTES;
+  if (ASKS)
+    s4u::Comm::sendto(here, there, ENVELOPE_BYTES);
+  s4u::Comm::sendto(ASKS ? there : here, ASKS ? here : there, bytes);
+}
+
+void mark(Words& words)
+{
+  std::printf("mark %s %.9f\n", words[0].c_str(), s4u::Engine::get_clock());
+}
+
+// Ours, or else SMPI's.
+const Operation& operation(const std::string& name)
+{
+  static std::unordered_map<std::string, Operation> known = {
+      {"compute", compute}, {"mark", mark},           {"put", transfer<false>}, {"accumulate", transfer<false>},
+      {"get", transfer<true>}, {"fetch", transfer<true>}};
+  auto found = known.find(name);
+  if (found == known.end()) {
+    try {
+      found = known.emplace(name, xbt_replay_action_get(name.c_str())).first;
+    } catch (const std::out_of_range&) {
+      throw std::invalid_argument("operation " + name + " is unknown");
+    }
+  }
+  return found->second;
+}
+
+// Words take the memory of those before them.
+void split(const std::string& line, Words& words)
+{
+  size_t count = 0;
+  for (size_t begin, end = 0; (begin = line.find_first_not_of(' ', end)) != line.npos; count++) {
+    end = std::min(line.find(' ', begin), line.size());
+    if (count == words.size())
+      words.emplace_back();
+    words[count].assign(line, begin, end - begin);
+  }
+  words.resize(count);
+}
+
+// SMPI's own reader takes a sixth of the time of a replay.
+void replay_lines(Rank& rank)
+{
+  std::ifstream lines(folder + "/rank-" + rank.name + ".txt");
+  if (!lines)
+    throw std::invalid_argument("has no trace");
+  Words words;
+  for (std::string line; std::getline(lines, line);) {
+    split(line, words);
+    if (words.size() < 2 || words[0] != rank.name)
+      throw std::invalid_argument("not an operation of this rank: " + line);
+    const Operation& carry_out = operation(words[1]);
+    if (others_notice(words))
+      s4u::this_actor::sleep_for(take_due(rank));
+    carry_out(words);
+  }
+  words = {rank.name, "waitall"}; // for what the trace did not wait for
+  s4u::this_actor::sleep_for(take_due(rank));
+  operation("waitall")(words);
+}
+
+void replay(Rank& rank)
+{
+  smpi_replay_init("replay", std::stoi(rank.name), 0);
   try {
-    smpi_replay_main(rank, (folder + "/rank-" + name + ".txt").c_str());
+    replay_lines(rank);
   } catch (const std::logic_error& error) { // a word that is missing or is no number
     std::string told(error.what());
     std::replace(told.begin(), told.end(), '\n', ' ');
-    std::fprintf(stderr, "replayer: rank %d: %s\n", rank, told.c_str());
+    std::fprintf(stderr, "replayer: rank %s: %s\n", rank.name.c_str(), told.c_str());
     std::_Exit(3);
   }
-  ended.insert(rank);
-  std::printf("rank %d %.9f %.9f\n", rank, s4u::Engine::get_clock(), computed[rank]);
+  MPI_Finalize();
+  rank.ended = true;
+  std::printf("rank %s %.9f %.9f\n", rank.name.c_str(), s4u::Engine::get_clock(), rank.computed);
 }
 
 } // namespace
@@ -85,44 +161,51 @@ int main(int argc, char** argv)
     std::fprintf(stderr, "usage: replayer PLATFORM TRACES PROCESSES PROCESSES_PER_NODE FACTORS\n");
     return 2;
   }
-  folder             = argv[2];
-  int processes      = std::stoi(argv[3]);
-  int per_node       = std::stoi(argv[4]);
+  folder        = argv[2];
+  int processes = std::stoi(argv[3]);
+  int per_node  = std::stoi(argv[4]);
+  engine.load_platform(argv[1]);
   std::istringstream numbers(argv[5]);
-  for (std::string number; std::getline(numbers, number, ',');)
-    factors.push_back(std::stod(number));
-  if (static_cast<int>(factors.size()) != processes) {
-    std::fprintf(stderr, "replayer: %zu factors for %d processes\n", factors.size(), processes);
+  for (std::string number; std::getline(numbers, number, ',');) {
+    auto* host = engine.host_by_name("node-" + std::to_string(ranks.size() / per_node));
+    ranks.push_back({std::to_string(ranks.size()), host, std::stod(number) / host->get_speed()});
+  }
+  if (static_cast<int>(ranks.size()) != processes) {
+    std::fprintf(stderr, "replayer: %zu factors for %d processes\n", ranks.size(), processes);
     return 2;
   }
-  computed.assign(processes, 0.0);
+  if (per_node > ranks[0].host->get_core_count()) {
+    std::fprintf(stderr, "replayer: %d processes on a node of %d cores\n", per_node, ranks[0].host->get_core_count());
+    return 2;
+  }
 
-  engine.load_platform(argv[1]);
-  Messages messages(engine.get_netzone_root());
+  auto* network = engine.get_netzone_root();
+  eager_limit   = std::stod(network->get_property("eager_limit_bytes"));
+  Messages messages(network);
   auto cost = [&messages](Part part) {
     return [&messages, part](size_t size, const s4u::Host* from, const s4u::Host* to) {
       return messages.seconds(static_cast<double>(size), from, to, part);
     };
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, cost(&Knot::send));
-  smpi_register_op_cost_callback(SmpiOperation::ISEND, cost(&Knot::send));
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, [send = cost(&Knot::send)](auto... message) {
+    return take_due(this_rank()) + send(message...);
+  });
   smpi_register_op_cost_callback(SmpiOperation::RECV, cost(&Knot::receive));
 
   SMPI_app_instance_register("replay", nullptr, processes);
   SMPI_init();
-  auto all_started = s4u::Barrier::create(processes);
-  for (int rank = 0; rank < processes; rank++) {
-    hosts.push_back(engine.host_by_name("node-" + std::to_string(rank / per_node)));
-    s4u::Actor::create(std::to_string(rank), hosts.back(), replay, rank, all_started);
-  }
+  for (Rank& rank : ranks)
+    s4u::Actor::create(rank.name, rank.host, replay, std::ref(rank));
   engine.run();
-  if (static_cast<int>(ended.size()) < processes) {
-    std::string waiting;
-    for (int rank = 0; rank < processes && waiting.size() < 60; rank++)
-      if (!ended.count(rank))
-        waiting += (waiting.empty() ? "" : ", ") + std::to_string(rank);
-    std::fprintf(stderr, "replayer: deadlock after %.6f s: %zu of %d ranks wait for messages that never come (%s)\n",
-                 s4u::Engine::get_clock(), processes - ended.size(), processes, waiting.c_str());
+  std::string waiting;
+  int count = 0;
+  for (const Rank& rank : ranks)
+    if (!rank.ended && ++count && waiting.size() < 60)
+      waiting += (waiting.empty() ? "" : ", ") + rank.name;
+  if (count) {
+    std::fprintf(stderr, "replayer: deadlock after %.6f s: %d of %d ranks wait for messages that never come (%s)\n",
+                 s4u::Engine::get_clock(), count, processes, waiting.c_str());
     return 3;
   }
   SMPI_finalize();

@@ -1,4 +1,4 @@
-"""The simulated points of a study: traces replayed, patterns of traffic carried out, a record a point."""
+"""The simulated points of a study: traces replayed, patterns and tasks carried out, a record a point."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 from workflows.domain import Point
 from workflows.plan import ROOT, Plan
 from workflows.records import Record
-from workflows.simulation import fit, programs, traffic
+from workflows.simulation import fit, programs, servers, traffic
 from workflows.simulation.model import Model, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import Replay, build, replay
 from workflows.simulation.traces import unpack
 from workflows.tracing.trace import Trace, read_trace
-from workflows.traffic.cases import is_pattern
+from workflows.traffic.cases import is_pattern, needs_trace
 
 PROGRAMS = ROOT / "results/.programs"
 
@@ -36,12 +36,12 @@ class Replays:
 
 
 def replay_study(plan: Plan, threads: int, folder: Path) -> None:
-    """Simulate every simulated point of a study: replay its trace, or carry out its pattern of traffic.
+    """Simulate every simulated point of a study: replay its trace, or carry out its pattern or its tasks.
 
     Parameters
     ----------
     plan : Plan
-        Its traces are there.
+        Its traces and serial times are there.
     threads : int
         Simulations that run at the same time.
     folder : Path
@@ -58,17 +58,16 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
     models = {name: make_model(plan.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, Record] = {}
-    patterns = [point for point in plan.simulated if is_pattern(plan.cases[point.case])]
-    traced = [point for point in plan.simulated if point not in patterns]
+    traced = [point for point in plan.simulated if needs_trace(plan.cases[point.case])]
     for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
         points = list(group)
         trace = read_trace(plan.traced_folder(case, processes))
         done = _replay_trace(program, trace, points, models, plan.study.simulation["host_speed"], threads)
         for point, replays in zip(points, done, strict=True):
             made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
-    for point in patterns:
-        told = _carried(plan, point, models[point.interconnect], threads)
-        made[record_path(point)] = _record(plan, point, **told)
+    for point in (point for point in plan.simulated if point not in traced):
+        carry = _carried if is_pattern(plan.cases[point.case]) else _served
+        made[record_path(point)] = _record(plan, point, **carry(plan, point, models, threads))
     for name, table in fits.items():
         path = folder / "fit" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +80,8 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
 def record_path(point: Point) -> Path:
     """Path of the record of a simulated point in the folder of all of them."""
     placed = f"-per-node-{point.processes_per_node}" if point.processes_per_node else ""
-    name = f"processes-{point.processes}{placed}.json"
+    shared = f"-oversubscription-{point.oversubscription}" if point.oversubscription > 1 else ""
+    name = f"processes-{point.processes}{placed}{shared}.json"
     return Path(point.case) / (point.interconnect or "serial") / name
 
 
@@ -148,8 +148,9 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
     }
 
 
-def _carried(plan: Plan, point: Point, model: Model, threads: int) -> dict[str, Any]:
+def _carried(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
     """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
+    model = models[point.interconnect]
     network = traffic.make_network(
         programs.build(traffic.SOURCE, PROGRAMS),
         model,
@@ -164,6 +165,17 @@ def _carried(plan: Plan, point: Point, model: Model, threads: int) -> dict[str, 
     return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
 
 
+def _served(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
+    """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
+    serial_seconds = servers.read_times(plan.times_file(point.case))
+    host_speed = plan.study.simulation["host_speed"]
+    if point.interconnect is None:
+        return servers.serial_time(serial_seconds, host_speed)
+    program = programs.build(servers.SOURCE, PROGRAMS)
+    model, case = models[point.interconnect], plan.cases[point.case]
+    return servers.simulate_tasks(program, model, case, point, serial_seconds, host_speed, threads)
+
+
 def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Record:
     """Record of a point that was simulated."""
     case = plan.cases[point.case]
@@ -175,10 +187,10 @@ def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Rec
         "kind": "simulated",
         "nodes": point.nodes,
         "processes": point.processes,
-        "servers": 0,
+        "servers": point.running - point.processes,
         "cores": point.cores,
         "processes_per_node": point.processes_per_node,
-        "oversubscription": 1,
+        "oversubscription": point.oversubscription,
         "block": 1,
         "repetition": 1,
         "attempt": 1,

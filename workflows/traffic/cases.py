@@ -1,4 +1,4 @@
-"""Which cases are patterns of traffic."""
+"""Which cases are carried out in simulated time, without a trace."""
 
 from __future__ import annotations
 
@@ -8,3 +8,13 @@ from workflows.domain import Case
 def is_pattern(case: Case) -> bool:
     """Whether a case offers loads by a schedule, which can be carried out without running its program."""
     return case.application == "mpi4py" and "loads" in case.parameters
+
+
+def has_array(case: Case) -> bool:
+    """Whether a case does tasks on a distributed array, with data servers or without."""
+    return case.application == "mpi4py" and {"blocks", "tasks"} <= case.parameters.keys()
+
+
+def needs_trace(case: Case) -> bool:
+    """Whether a case can be simulated by replaying a trace alone."""
+    return not (is_pattern(case) or has_array(case))

@@ -1,7 +1,10 @@
-"""Snakemake's executor for Slurm, made to ask again while Slurm's controller is away.
+"""Snakemake's executor for Slurm, adapted: it asks patiently, and a job starts one Snakemake instead of two.
 
 Version 2.8 forgets all its jobs when a question about them has no answer, and then waits for ever. And where
 the controller does not tell how long it remembers jobs, it asks ``sacct``, which hangs without accounting.
+
+In a job it starts a Snakemake that only starts another one. That takes a second of CPU, and a second more of
+waiting when the job is done.
 """
 
 from __future__ import annotations
@@ -30,6 +33,11 @@ def ask_patiently(limit_seconds: float = LIMIT_SECONDS) -> None:
     """
     plugin.query_job_status = _patient(plugin.query_job_status, limit_seconds)
     plugin.get_min_job_age = _remembering(plugin.get_min_job_age, limit_seconds)
+
+
+def start_directly() -> None:
+    """Let the Snakemake that a job starts run the job itself."""
+    plugin.Executor.additional_general_args = lambda self: []
 
 
 def _patient(query: Callable[..., Any], limit_seconds: float) -> Callable[..., Any]:

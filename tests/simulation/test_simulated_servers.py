@@ -1,0 +1,216 @@
+"""Data servers in simulated time: hand-worked messages and turns, and a case from its serial time to its record."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workflows.announce import announcement
+from workflows.applications import mpi4py
+from workflows.cases import load_case
+from workflows.collect import simulated_table
+from workflows.domain import InputError, Interconnect, Point
+from workflows.plan import ROOT, make_plan
+from workflows.simulation import programs, servers
+from workflows.simulation.model import make_model
+from workflows.simulation.study import PROGRAMS, replay_study
+from workflows.traffic.cases import has_array, needs_trace
+
+SIMULATE = {
+    "two_points": {"latency_us": 10.0, "peak_MBps": 100.0},
+    "eager_limit_bytes": 65_536,
+    "half_duplex": False,
+    "hop_us": 0.0,
+    "node": {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0},
+}
+"""10 µs and 10 ns a byte between nodes, 1 µs and 1 ns a byte inside one."""
+
+EXACT = servers.Scheduler(change=0.0, look=0.0, nap=1e-4, spread=0.0)
+"""Turns of 4 ms, naps of 0.1 ms, and nothing else takes time."""
+
+REQUEST, BLOCK = 24, 8000
+GET = (1e-6 + REQUEST * 1e-9) + (1e-6 + BLOCK * 1e-9)
+ACCUMULATE = (1e-6 + REQUEST * 1e-9) + 1e-6 + BLOCK * 1e-9 + 1e-6
+
+
+@pytest.fixture(scope="module")
+def carry(tmp_path_factory):
+    """Carry out tasks on blocks of 8000 bytes, processes with their servers on nodes of two cores."""
+    program = programs.build(servers.SOURCE, PROGRAMS)
+
+    def carry(name, processes, level=1, nodes=1, tasks=1, task_seconds=1e-3, scheduler=EXACT, **changes):
+        mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=SIMULATE | changes)
+        model = make_model(mine, tmp_path_factory.mktemp("model"))
+        case = load_case(f"data_servers-smoke{name}", ROOT / "cases")
+        case = replace(case, parameters={"blocks": 4, "block_doubles": 1000, "tasks": tasks, "products": 1})
+        each = case.option.servers_per_process if case.option else 0
+        cores = processes * (1 + each) // level
+        point = Point(case.name, "mine", processes, level, nodes, cores, servers_per_process=each)
+        return servers.carry_out(program, model, case, point, task_seconds, scheduler)
+
+    return carry
+
+
+def median(told, operation):
+    return next(row["operation_seconds_p50"] for row in told["rows"] if row["operation"] == operation)
+
+
+@pytest.mark.parametrize("way", ["-polling", "-yielding"])
+def test_a_process_and_its_server_with_a_core_for_each(carry, way):
+    told = carry(way, 1, tasks=3)
+    assert told["seconds"] == pytest.approx(3 * (2 * GET + 1e-3 + ACCUMULATE), rel=1e-3)
+    assert median(told, "get") == pytest.approx(GET, rel=1e-3)
+    assert {row["operation"]: row["calls"] for row in told["rows"]} == {"get": 10, "put": 4, "accumulate": 3}
+    assert told["servers"] == 1 and told["waiting"] == "receive"
+    assert told["busy_share"] == pytest.approx({"processes": 1.0, "servers": 1.0}, rel=1e-3)
+
+
+def test_a_block_above_the_eager_limit_takes_as_long_as_its_model_says(carry):
+    assert median(carry("-polling", 1, eager_limit_bytes=1000), "get") == pytest.approx(GET, rel=1e-3)
+
+
+def test_a_server_that_sleeps_finds_a_request_when_it_wakes(carry):
+    told = carry("-sleeping", 1, tasks=20)
+    assert GET < median(told, "get") < GET + EXACT.nap + 1e-6
+    assert told["waiting"] == "sleep" and told["busy_share"]["servers"] < 0.2
+
+
+def test_polling_on_a_shared_core_waits_for_the_turns_of_both(carry):
+    """Asked at the beginning of a turn, polled for 4 ms, answered in the server's 4 ms: two turns for a get."""
+    told = carry("-polling", 1, level=2, tasks=9)
+    assert median(told, "get") == pytest.approx(2 * EXACT.turn, rel=0.01)
+    # an accumulate begins 1 ms after the turn did
+    assert median(told, "accumulate") == pytest.approx(2 * EXACT.turn - 1e-3, rel=0.01)
+    assert told["busy_share"] == pytest.approx({"processes": 0.5, "servers": 0.5}, abs=0.05)
+    other = carry("-polling", 1, level=2, tasks=9, scheduler=replace(EXACT, turn=1e-2))
+    assert median(other, "get") == pytest.approx(2e-2, rel=0.01)
+
+
+def test_yielding_on_a_shared_core_answers_at_once(carry):
+    told = carry("-yielding", 1, level=2, tasks=3)
+    assert told["seconds"] == pytest.approx(3 * (2 * GET + 1e-3 + ACCUMULATE), rel=1e-3)
+    switched = carry("-yielding", 1, level=2, tasks=3, scheduler=replace(EXACT, change=5e-6))
+    assert median(switched, "get") == pytest.approx(GET + 2 * 5e-6, rel=1e-3)
+
+
+def test_two_clients_meet_at_one_server(carry):
+    """Both ask the server of block 0 at once: its link carries two blocks, so each has half of it."""
+    one, two = (
+        carry("-polling", processes, nodes=processes, tasks=processes, scheduler=EXACT, task_seconds=0.1)
+        for processes in (1, 2)
+    )
+    assert max(row["operation_seconds_p95"] for row in two["rows"]) > 1.5 * median(one, "get")
+    assert two["seconds"] > 0.1
+
+
+def test_without_servers_a_process_that_computes_answers_late(carry):
+    """Two processes, one task: the other one waits for its end and answers; with two, it answers afterwards."""
+    told = carry("", 2, tasks=1, task_seconds=1e-3)
+    assert told["seconds"] == pytest.approx(1e-3, rel=0.05)
+    assert told["servers"] == 0 and told["busy_share"]["servers"] is None and told["waiting"] is None
+    late = carry("", 2, tasks=8, task_seconds=1e-3, scheduler=replace(EXACT, spread=0.3))
+    assert max(row["operation_seconds_p95"] for row in late["rows"]) > 1e-4
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(["", "-polling", "-yielding", "-sleeping"]),
+    st.sampled_from([2, 4]),
+    st.integers(1, 12),
+    st.floats(1e-4, 1e-2),
+)
+def test_no_tasks_take_less_than_what_they_compute(carry, way, processes, tasks, task_seconds):
+    told = carry(
+        way,
+        processes,
+        nodes=processes // 2 if way == "" else processes,
+        tasks=tasks,
+        task_seconds=task_seconds,
+    )
+    mine = -(-tasks // processes)
+    assert told["seconds"] >= mine * task_seconds * (1 - 1e-6)
+    assert 0 <= told["busy_share"]["processes"] <= 1 + 1e-6
+    again = carry(
+        way,
+        processes,
+        nodes=processes // 2 if way == "" else processes,
+        tasks=tasks,
+        task_seconds=task_seconds,
+    )
+    assert again["rows"] == told["rows"] and again["seconds"] == told["seconds"]
+
+
+@given(st.floats(1e-6, 1.0), st.integers(1, 300), st.floats(0.0, 0.5))
+def test_what_tasks_compute_differs_but_not_their_mean(task_seconds, tasks, spread):
+    drawn = servers.spread_out(task_seconds, tasks, spread)
+    assert drawn.mean() == pytest.approx(task_seconds) and (drawn >= 0).all() and len(drawn) == tasks
+    assert np.ptp(drawn) == pytest.approx(0) if spread == 0 else True
+
+
+def test_ranks_are_placed_as_a_run_places_them():
+    case = load_case("data_servers-smoke-polling", ROOT / "cases")
+    shared = Point(case.name, "mine", 4, 2, nodes=2, cores=4, servers_per_process=1)
+    node = [(0, 1), (1, 1), (0, 0), (1, 0)]
+    assert servers.ranks_of(case, shared) == [(place, *one) for place in (0, 1) for one in node]
+    apart = replace(shared, processes=2, oversubscription=1)
+    assert servers.ranks_of(case, apart) == [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0)]
+
+
+def test_how_the_ranks_of_a_case_wait():
+    point = Point("any", "mine", 2, 1, nodes=1, cores=2)
+    ways = {
+        name: servers.way_to_wait(load_case(f"data_servers{name}", ROOT / "cases"), point)
+        for name in ("", "-polling", "-yielding", "-sleeping")
+    }
+    assert ways == {"": "polling", "-polling": "polling", "-yielding": "yielding", "-sleeping": "sleeping"}
+    assert (
+        servers.way_to_wait(load_case("data_servers", ROOT / "cases"), replace(point, cores=1)) == "yielding"
+    )
+
+
+def test_which_cases_have_an_array():
+    names = {path.parent.name for path in (ROOT / "cases/mpi4py").glob("*/case.yaml")}
+    assert {name for name in names if has_array(load_case(name, ROOT / "cases"))} == {"data_servers"}
+    assert not needs_trace(load_case("data_servers", ROOT / "cases"))
+    assert needs_trace(load_case("elbow_segregated", ROOT / "cases"))
+
+
+def test_a_serial_run_that_fails_is_told_in_one_line(tmp_path):
+    case = load_case("data_servers-smoke", ROOT / "cases")
+    (tmp_path / "prepared").mkdir()
+    with pytest.raises(InputError, match="case data_servers-smoke, serial: its tasks cannot be timed: "):
+        servers.time_tasks(case, tmp_path / "prepared", 30.0)
+
+
+def test_tasks_are_timed_by_the_cpu_time_of_serial_runs(tmp_path):
+    case = load_case("data_servers-smoke", ROOT / "cases")
+    mpi4py.prepare(case, 1, tmp_path / "prepared", None)
+    seconds = servers.time_tasks(case, tmp_path / "prepared", 60.0)["cpu_seconds"]
+    assert len(seconds) == servers.TIMED_RUNS and min(seconds) > 0
+
+
+def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    cases = ["data_servers-smoke-polling", "data_servers-smoke-yielding"]
+    asked = {"cases": cases, "processes": [1, 2], "interconnects": ["gigabit_ethernet"], "exclude": []}
+    plan = make_plan(ROOT / "config/studies/simulated_gamess.yaml", asked)
+    assert plan.traces() == [] and len(plan.times()) == 2 and not plan.left_out
+    assert "simulated: 6 points of tasks on a distributed array, by serial times" in announcement(plan)
+    for file in map(Path, plan.times()):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"cpu_seconds": [0.011, 0.008, 0.009]}')
+    replay_study(plan, 2, Path(plan.replayed()[0]))
+    times = simulated_table(plan).set_index(["case", "processes", "oversubscription"])
+    assert times["valid"].all() and (times["seconds_low"] <= times["seconds"]).all()
+    assert (times["seconds"] <= times["seconds_high"]).all()
+    serial = times.xs(1, level="processes")
+    assert serial["seconds"].tolist() == pytest.approx([0.009 / 0.2] * 2)
+    assert serial["seconds_high"].tolist() == pytest.approx([0.011 / 0.2] * 2)
+    seconds = times["seconds"]
+    polling, yielding = cases
+    assert seconds[polling, 2, 2] > 2 * seconds[yielding, 2, 2]
+    assert seconds[polling, 2, 1] == pytest.approx(seconds[yielding, 2, 1], rel=0.01)
+    assert times["nodes"].to_dict()[polling, 2, 1] == 2 and times["nodes"].to_dict()[polling, 2, 2] == 1

@@ -1,0 +1,270 @@
+// Carries out tasks on a distributed array with data servers, as workflows/benchmarks/data_servers.py does them, on a
+// platform that workflows/simulation/platform.py described.
+//
+//   servers PLATFORM.xml RANKS TASKS BLOCKS BLOCK_BYTES REQUEST_BYTES WAY TURN CHANGE NAP LOOK [SimGrid's]
+//
+// RANKS has a rank a line, NODE CORE COMPUTES(0 or 1), TASKS the two blocks of a task and what it computes,
+// in seconds, a line. WAY says how ranks wait:
+// polling (they keep their core for a turn of TURN seconds), yielding (they give it to any other that could run),
+// sleeping (processes yield; servers leave their core for NAP and then keep it for LOOK). CHANGE is what a rank needs
+// that has its core after another. Prints the time of each operation on another rank (operation NAME SECONDS), that of
+// the tasks (tasks SECONDS), the share of a core that a rank kept busy, while there were tasks or, a server, all the
+// time (busy COMPUTES SHARE), (memory KIB), and at the end (end SECONDS).
+
+#include "cores.hpp"
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <smpi/smpi.h>
+
+namespace {
+
+enum class Tag { request, update, reply };
+
+struct Rank;
+
+struct Message {
+  Rank *from, *to;
+  Tag tag;
+  double bytes;
+  std::string operation;
+  bool arrived = false;
+};
+using Carried = std::shared_ptr<Message>;
+using Condition = std::function<bool()>;
+
+struct Rank : Occupant {
+  s4u::Host* host;
+  bool computes;
+  std::list<Carried> arrived, announced = {};
+  Rank* expected    = nullptr; // whose update it receives
+  double busy_share = 0;
+
+  Rank(s4u::Host* host, Core* core, bool computes) : Occupant(core), host(host), computes(computes) {}
+
+  std::list<Carried>::iterator find(Tag tag, const Rank* from = nullptr)
+  {
+    return std::find_if(arrived.begin(), arrived.end(), [tag, from](const Carried& one) {
+      return one->tag == tag && (!from || one->from == from);
+    });
+  }
+  bool has(Tag tag) { return find(tag) != arrived.end(); }
+};
+
+struct Task {
+  size_t first, second;
+  double seconds;
+};
+
+std::deque<Rank> ranks;
+std::vector<Rank*> computing, holding;
+std::vector<Task> tasks;
+size_t blocks, entered = 0;
+double block_bytes, request_bytes, nap, look_seconds, eager_limit;
+std::string way;
+const Messages* costs;
+
+void carry(const Carried& message)
+{
+  s4u::Actor::create("message", message->from->host, [message] {
+    s4u::Comm::sendto(message->from->host, message->to->host, message->bytes + ENVELOPE_BYTES);
+    message->arrived = true;
+    message->to->arrived.push_back(message);
+    message->to->event->release();
+    if (message->bytes > eager_limit) // its sender waits
+      message->from->event->release();
+  });
+}
+
+// Wait in MPI until something is so. Meanwhile, whenever the rank has its core, the large messages that it has
+// a receive for are let come.
+void wait(Rank& own, const Condition& over, bool naps = false)
+{
+  for (;;) {
+    own.have();
+    std::list<Carried> coming;
+    for (auto one = own.announced.begin(); one != own.announced.end();) {
+      auto next = std::next(one);
+      if ((*one)->tag == Tag::reply || (*one)->from == own.expected)
+        coming.splice(coming.end(), own.announced, one);
+      one = next;
+    }
+    std::for_each(coming.begin(), coming.end(), carry);
+    if (own.core->running != &own)
+      continue; // another woke meanwhile
+    if (over())
+      return;
+    if (naps) {
+      own.sleep(nap);
+      own.spend(look_seconds);
+    } else if (way == "polling") {
+      own.idle_until(own.core->turn_ends);
+    } else {
+      own.look();
+    }
+  }
+}
+
+Carried send(Rank& own, Rank& to, Tag tag, double bytes, const std::string& operation)
+{
+  auto message = std::make_shared<Message>(Message{&own, &to, tag, bytes, operation});
+  own.spend(costs->seconds(bytes, own.host, to.host, &Knot::send));
+  if (bytes <= eager_limit) {
+    carry(message);
+  } else {
+    to.announced.push_back(message);
+    to.event->release();
+  }
+  return message;
+}
+
+bool sent(const Carried& message) { return message->bytes <= eager_limit || message->arrived; }
+
+Carried receive(Rank& own, Tag tag, const Rank* from = nullptr)
+{
+  auto place = own.find(tag, from);
+  Carried message = *place;
+  own.arrived.erase(place);
+  own.spend(costs->seconds(message->bytes, message->from->host, own.host, &Knot::receive));
+  return message;
+}
+
+void answer(Rank& own)
+{
+  Carried request = receive(own, Tag::request);
+  Rank& client    = *request->from;
+  bool get        = request->operation == "get";
+  if (!get) {
+    own.expected = &client;
+    wait(own, [&own, &client] { return own.find(Tag::update, &client) != own.arrived.end(); });
+    own.expected = nullptr;
+    receive(own, Tag::update, &client);
+  }
+  Carried reply = send(own, client, Tag::reply, get ? block_bytes : 0, request->operation);
+  wait(own, [reply] { return sent(reply); });
+}
+
+// Wait as a process that computes: where there are no servers, it answers others meanwhile.
+void await(Rank& own, const Condition& over)
+{
+  bool answers = holding == computing;
+  for (;;) {
+    wait(own, [&] { return over() || (answers && own.has(Tag::request)); });
+    if (over())
+      return;
+    answer(own);
+  }
+}
+
+void operate(Rank& own, const std::string& operation, size_t block)
+{
+  Rank& holder = *holding[block % holding.size()];
+  if (&holder == &own)
+    return;
+  double start = Rank::now();
+  send(own, holder, Tag::request, request_bytes, operation);
+  if (operation != "get") {
+    Carried update = send(own, holder, Tag::update, block_bytes, operation);
+    await(own, [update] { return sent(update); });
+  }
+  await(own, [&own] { return own.has(Tag::reply); });
+  receive(own, Tag::reply);
+  std::printf("operation %s %.9f\n", operation.c_str(), Rank::now() - start);
+}
+
+// Wait for all that compute.
+void meet(Rank& own, size_t times)
+{
+  if (++entered == times * computing.size())
+    for (Rank* one : computing)
+      one->event->release();
+  await(own, [times] { return entered >= times * computing.size(); });
+}
+
+void compute(Rank* own, size_t place)
+{
+  for (size_t block = place; block < blocks; block += computing.size())
+    operate(*own, "put", block);
+  meet(*own, 1);
+  own->settle();
+  double start = Rank::now(), busy = own->busy;
+  for (size_t number = place; number < tasks.size(); number += computing.size()) {
+    const Task& task = tasks[number];
+    operate(*own, "get", task.first);
+    operate(*own, "get", task.second);
+    own->spend(task.seconds);
+    operate(*own, "accumulate", task.first);
+  }
+  meet(*own, 2);
+  own->settle();
+  double seconds  = Rank::now() - start;
+  own->busy_share = (own->busy - busy) / seconds;
+  if (place == 0)
+    std::printf("tasks %.9f\n", seconds);
+  for (size_t block = place; block < blocks; block += computing.size())
+    operate(*own, "get", block);
+  meet(*own, 3);
+  own->leave();
+}
+
+void serve(Rank* own)
+{
+  for (;;) {
+    wait(*own, [own] { return own->has(Tag::request); }, way == "sleeping");
+    answer(*own);
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+  smpi_init_options();
+  s4u::Engine engine(&argc, argv);
+  if (argc != 12) {
+    std::fprintf(stderr, "usage: servers PLATFORM RANKS TASKS BLOCKS BLOCK_BYTES REQUEST_BYTES WAY TURN CHANGE "
+                         " NAP LOOK\n");
+    return 2;
+  }
+  blocks           = std::stoul(argv[4]);
+  block_bytes      = std::stod(argv[5]);
+  request_bytes    = std::stod(argv[6]);
+  way              = argv[7];
+  Occupant::turn   = std::stod(argv[8]);
+  Occupant::change = std::stod(argv[9]);
+  nap              = std::stod(argv[10]);
+  look_seconds     = std::stod(argv[11]);
+
+  engine.load_platform(argv[1]);
+  auto* zone  = engine.get_netzone_root();
+  eager_limit = std::stod(zone->get_property("eager_limit_bytes"));
+  Messages all(zone);
+  costs = &all;
+
+  std::ifstream listed(argv[2]), given(argv[3]);
+  std::map<std::pair<int, int>, Core> cores;
+  int node, core;
+  for (bool computes; listed >> node >> core >> computes;)
+    ranks.emplace_back(engine.host_by_name("node-" + std::to_string(node)), &cores[{node, core}], computes);
+  for (Task task; given >> task.first >> task.second >> task.seconds;)
+    tasks.push_back(task);
+  for (Rank& one : ranks)
+    (one.computes ? computing : holding).push_back(&one);
+  for (Rank* one : holding)
+    s4u::Actor::create("server", one->host, serve, one)->daemonize();
+  if (holding.empty())
+    holding = computing;
+  for (size_t place = 0; place < computing.size(); place++)
+    s4u::Actor::create("process", computing[place]->host, compute, computing[place], place);
+  engine.run();
+
+  for (Rank& one : ranks) {
+    one.settle();
+    double share = one.computes ? one.busy_share : one.busy / Rank::now();
+    std::printf("busy %d %.6f\n", one.computes, share);
+  }
+  std::printf("memory %ld\n", most_memory_kB());
+  std::printf("end %.9f\n", Rank::now());
+}
