@@ -1,7 +1,6 @@
 # Nodeworth: how many nodes is your interconnect worth?
 #   snakemake [--configfile config/studies/smoke.yaml]
 
-import gc
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -13,9 +12,6 @@ from workflows.machine import hold_study
 from workflows.plan import make_plan, one_line_errors, source_digest
 
 min_version("9.12")
-
-# What Snakemake makes of thousands of jobs stays; to look for garbage in it takes a sixth of the time.
-gc.set_threshold(100_000)
 
 # A study given with --configfile replaces the default one; nothing of the default leaks into it.
 if not workflow.config_settings.configfiles:

@@ -206,9 +206,9 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     times = simulated_table(plan).set_index(["case", "processes", "oversubscription"])
     assert times["valid"].all() and (times["seconds_low"] <= times["seconds"]).all()
     assert (times["seconds"] <= times["seconds_high"]).all()
-    serial = times.xs(1, level="processes")
-    assert serial["seconds"].tolist() == pytest.approx([0.009 / 0.2] * 2)
-    assert serial["seconds_high"].tolist() == pytest.approx([0.011 / 0.2] * 2)
+    serial, host_speed = times.xs(1, level="processes"), plan.study.simulation["host_speed"]
+    assert serial["seconds"].tolist() == pytest.approx([0.009 / host_speed] * 2)
+    assert serial["seconds_high"].tolist() == pytest.approx([0.011 / host_speed] * 2)
     seconds = times["seconds"]
     polling, yielding = cases
     assert seconds[polling, 2, 2] > 2 * seconds[yielding, 2, 2]

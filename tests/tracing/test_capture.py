@@ -126,6 +126,6 @@ def test_a_run_that_does_not_end_leaves_nothing(prepared, tracers, tmp_path):
 def test_a_serial_trace_of_something_else_is_refused(prepared, tracers, tmp_path):
     serial = traced("cavity-4k", 1, prepared, tracers, tmp_path / "processes-1")
     with pytest.raises(
-        InputError, match="is of cavity-4k, 1 processes, 5 steps; the serial trace must be of"
+        InputError, match=f"is of cavity-4k, 1 processes, {TRACED_STEPS} steps; the serial trace must be of"
     ):
         traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "trace", serial.folder)

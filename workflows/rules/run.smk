@@ -17,6 +17,8 @@ OUTPUTS:
                   oversubscription-{level}/[processes-per-node-{count}/]block-{block}-attempt-{attempt}.json
 """
 
+import gc
+
 from workflows.jobs import (
     due,
     measuring_resources,
@@ -28,6 +30,8 @@ from workflows.jobs import (
 from workflows.records import TRIES
 
 if plan.cluster and not plan.study.allocation:
+    # What Snakemake makes of thousands of jobs stays; to look for garbage in it takes a sixth of the time.
+    gc.set_threshold(100_000)
     with one_line_errors():
         known = parts(plan)
 
