@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workflows.benchmarks import percentile
 from workflows.benchmarks.messages import content, netpipe_sizes, pages, powers, wrong_bytes
-from workflows.benchmarks.sweep import percentile, summary
+from workflows.benchmarks.sweep import summary
 
 
 def test_sizes_of_a_small_sweep():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
+from workflows.benchmarks import PERCENTILES, percentile
 
 WAITING = "NODEWORTH_SERVERS_WAIT"
 """Environment variable: how a server waits, ``receive`` (in MPI's blocking receive, which is the default) or
@@ -16,7 +16,6 @@ REQUEST_WORDS = 3
 """Operation, array and block: whole numbers of 8 bytes."""
 
 OPERATIONS = ("get", "put", "accumulate")
-PERCENTILES = (5, 25, 50, 75, 95)
 
 
 def blocks_of_task(task: int, blocks: int) -> tuple[int, int]:
@@ -42,8 +41,6 @@ def operation_rows(seconds: Mapping[str, Sequence[float]], block_bytes: int) -> 
     rows = []
     for name in OPERATIONS:
         if times := seconds.get(name):
-            percentiles = {
-                f"operation_seconds_p{share}": float(np.percentile(times, share)) for share in PERCENTILES
-            }
+            percentiles = {f"operation_seconds_p{share}": percentile(times, share) for share in PERCENTILES}
             rows.append({"operation": name, "block_bytes": block_bytes, "calls": len(times)} | percentiles)
     return rows

@@ -19,9 +19,9 @@ from typing import Any
 
 from mpi4py import MPI
 
+from workflows.benchmarks import PERCENTILES, percentile
 from workflows.benchmarks.program import Told, start
 
-PERCENTILES = (5, 25, 50, 75, 95)
 BATCH_SECONDS = 1e-4
 """A batch is at least one message, and as many as take this long: the clock's own cost is then nothing."""
 
@@ -203,15 +203,6 @@ def _batches(comm: MPI.Comm, task: Task, iterations: int, most: int) -> tuple[li
         elapsed += clock() - began
         busy += time.process_time() - busy_before
     return times, busy / elapsed
-
-
-def percentile(values: list[float], share: float) -> float:
-    """Percentile by linear interpolation between the sorted values (NumPy's default)."""
-    ordered = sorted(values)
-    place = share / 100 * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 def summary(seconds: list[float]) -> float:

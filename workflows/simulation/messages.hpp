@@ -81,10 +81,13 @@ class Messages {
   }
 
 public:
+  const double eager_limit; // larger messages wait for their receive
+
   explicit Messages(s4u::NetZone* zone)
       : between(zone->get_property("between_nodes"))
       , inside(zone->get_property("inside_node"))
       , hop(std::stod(zone->get_property("hop_us")) * 1e-6)
+      , eager_limit(std::stod(zone->get_property("eager_limit_bytes")))
   {
     auto* network = zone->get_network_model();
     network->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const auto&, const auto&) { return 1.0; });

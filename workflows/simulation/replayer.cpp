@@ -179,9 +179,8 @@ int main(int argc, char** argv)
     return 2;
   }
 
-  auto* network = engine.get_netzone_root();
-  eager_limit   = std::stod(network->get_property("eager_limit_bytes"));
-  Messages messages(network);
+  Messages messages(engine.get_netzone_root());
+  eager_limit = messages.eager_limit;
   auto cost = [&messages](Part part) {
     return [&messages, part](size_t size, const s4u::Host* from, const s4u::Host* to) {
       return messages.seconds(static_cast<double>(size), from, to, part);

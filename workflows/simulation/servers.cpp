@@ -62,7 +62,7 @@ std::deque<Rank> ranks;
 std::vector<Rank*> computing, holding;
 std::vector<Task> tasks;
 size_t blocks, entered = 0;
-double block_bytes, request_bytes, nap, look_seconds, eager_limit;
+double block_bytes, request_bytes, nap, look_seconds;
 std::string way;
 const Messages* costs;
 
@@ -73,7 +73,7 @@ void carry(const Carried& message)
     message->arrived = true;
     message->to->arrived.push_back(message);
     message->to->event->release();
-    if (message->bytes > eager_limit) // its sender waits
+    if (message->bytes > costs->eager_limit) // its sender waits
       message->from->event->release();
   });
 }
@@ -111,7 +111,7 @@ Carried send(Rank& own, Rank& to, Tag tag, double bytes, const std::string& oper
 {
   auto message = std::make_shared<Message>(Message{&own, &to, tag, bytes, operation});
   own.spend(costs->seconds(bytes, own.host, to.host, &Knot::send));
-  if (bytes <= eager_limit) {
+  if (bytes <= costs->eager_limit) {
     carry(message);
   } else {
     to.announced.push_back(message);
@@ -120,7 +120,7 @@ Carried send(Rank& own, Rank& to, Tag tag, double bytes, const std::string& oper
   return message;
 }
 
-bool sent(const Carried& message) { return message->bytes <= eager_limit || message->arrived; }
+bool sent(const Carried& message) { return message->bytes <= costs->eager_limit || message->arrived; }
 
 Carried receive(Rank& own, Tag tag, const Rank* from = nullptr)
 {
@@ -238,9 +238,7 @@ int main(int argc, char** argv)
   look_seconds     = std::stod(argv[11]);
 
   engine.load_platform(argv[1]);
-  auto* zone  = engine.get_netzone_root();
-  eager_limit = std::stod(zone->get_property("eager_limit_bytes"));
-  Messages all(zone);
+  Messages all(engine.get_netzone_root());
   costs = &all;
 
   std::ifstream listed(argv[2]), given(argv[3]);

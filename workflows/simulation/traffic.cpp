@@ -30,7 +30,7 @@ struct Process {
 };
 
 std::vector<Process> processes;
-double seconds, head_bytes, eager_limit;
+double seconds, head_bytes;
 const Messages* costs;
 
 void busy(Process& whose, double for_seconds)
@@ -52,7 +52,7 @@ void transfer(Process& from, Process& to, double bytes)
 // The head and the data. Small data is sent together with its head, larger data when a buffer was given to it.
 void announced(Process& from, Process& to, double bytes)
 {
-  if (bytes <= eager_limit) {
+  if (bytes <= costs->eager_limit) {
     transfer(from, to, bytes);
     return;
   }
@@ -105,9 +105,7 @@ int main(int argc, char** argv)
   head_bytes   = std::stod(argv[8]);
 
   engine.load_platform(argv[1]);
-  auto* zone  = engine.get_netzone_root();
-  eager_limit = std::stod(zone->get_property("eager_limit_bytes"));
-  Messages all(zone);
+  Messages all(engine.get_netzone_root());
   costs = &all;
 
   std::vector<Message> messages;
