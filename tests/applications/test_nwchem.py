@@ -3,6 +3,7 @@ import random
 from pathlib import Path
 
 import pytest
+from disturbed import undisturbed_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from workflows.execution import Execution
 from workflows.interconnects import load_interconnect
 from workflows.plan import ROOT
 from workflows.prepare import compare_answer
-from workflows.running import problem_of, run
+from workflows.running import problem_of
 
 LOGS = Path(__file__).parents[1] / "logs/nwchem"
 BY_HAND = """\
@@ -342,7 +343,7 @@ def test_a_real_run_with_data_servers(case, tmp_path, option):
     shared_memory = load_interconnect("shared_memory", ROOT / "config/interconnects")
     # Four that run, on one core.
     point = Point(served.name, shared_memory.name, 2, 4, nodes=1, cores=1, servers_per_process=1)
-    done = run(served, point, tmp_path, shared_memory, (), time_limit_seconds=120)
+    done = undisturbed_run(served, point, tmp_path, shared_memory, (), 120)
     assert done.problem is None
     assert done.reading.answer == pytest.approx(served.answer.golden, rel=served.answer.tolerance)
     assert done.launch.env["ARMCI_PROGRESS_THREAD"] == "1"

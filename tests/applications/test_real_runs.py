@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from disturbed import undisturbed_run
 
 from workflows.applications import application
 from workflows.cases import case_files, load_case
 from workflows.domain import Point
 from workflows.interconnects import load_interconnect
-from workflows.running import run
 
 ROOT = Path(__file__).parents[2]
 SMOKE = [(f"{name}-smoke", ROOT / "cases") for name in case_files(ROOT / "cases")]
@@ -30,7 +30,7 @@ def test_smoke_sizes_give_the_golden_answer_serially_and_on_two_ranks(name, case
         if processes < case.fewest_processes:
             continue
         point = Point(name, interconnect and interconnect.name, processes, level, nodes=1, cores=1)
-        done = run(case, point, tmp_path / str(processes), interconnect, (), time_limit_seconds=120)
+        done = undisturbed_run(case, point, tmp_path / str(processes), interconnect, (), 120)
         assert done.problem is None, (done.problem, done.execution.errors)
         assert done.reading.answer == pytest.approx(case.answer.golden, rel=case.answer.tolerance)
         assert 0 < done.reading.seconds < done.execution.wall_seconds

@@ -1,0 +1,29 @@
+"""Real runs on a machine that has other work: their times may be spoilt, and nothing else may be wrong."""
+
+import re
+from typing import Any
+
+import pandas as pd
+
+from workflows.running import Run, run
+
+_OF_THE_MACHINE = re.compile("main loop too short to be timed|time unsure: |the probe (of|between) ")
+
+
+def disturbed(problem: str | None) -> bool:
+    """Whether a run does not count because it was not timed well, or its link was busy."""
+    return problem is not None and bool(_OF_THE_MACHINE.match(problem))
+
+
+def sound_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Give the valid rows; of the others each must have been disturbed, and they must be few."""
+    told = runs.loc[~runs["valid"], "reason"]
+    assert told.map(disturbed).all(), told.to_list()
+    assert len(told) <= len(runs) / 4, told.to_list()
+    return runs[runs["valid"]]
+
+
+def undisturbed_run(*arguments: Any, tries: int = 3) -> Run:
+    """Run a point (see `workflows.running.run`) until nothing disturbs it, a few times at most."""
+    done = run(*arguments)
+    return undisturbed_run(*arguments, tries=tries - 1) if tries > 1 and disturbed(done.problem) else done
