@@ -8,8 +8,9 @@ from snakemake.utils import min_version
 from workflows.allocation import tell_stopped
 from workflows.announce import announce, tell_done
 from workflows.jobs import check_requests
-from workflows.machine import hold_study
+from workflows.machine import end_scripts_at_sigterm, hold_study
 from workflows.plan import make_plan, one_line_errors, source_digest
+from workflows.software import software_of_jobs
 
 min_version("9.12")
 
@@ -20,7 +21,8 @@ if not workflow.config_settings.configfiles:
 
 
 with one_line_errors():
-    plan = make_plan(Path(workflow.configfiles[-1]), config)
+    has_program = software_of_jobs(config, workflow.deployment_settings)
+    plan = make_plan(Path(workflow.configfiles[-1]), config, has_program)
     if workflow.is_main_process:
         announce(plan)
 
@@ -47,6 +49,7 @@ include: "workflows/rules/report.smk"
 onstart:
     with one_line_errors():
         held = hold_study(plan.results)
+        end_scripts_at_sigterm()
         check_requests(plan)
 
 

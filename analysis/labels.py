@@ -126,12 +126,13 @@ class Labels:
     def _level(self) -> float:
         return self.facts.get("settings", {}).get("level", DEFAULT_LEVEL)
 
-    def intervals(self, rows: pd.DataFrame) -> str:
-        """Name the intervals of times and of what follows from them; simulated ones have a band instead."""
+    def intervals(self, rows: pd.DataFrame, times: bool = False) -> str:
+        """Name the intervals of what follows from times, or of `times`; simulated ones have a band."""
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
-        return intervals(rows, self._level) + (f" ({BAND} where simulated)" if "simulated" in kinds else "")
+        told = intervals(rows, self._level) if times else f"{self.level} intervals"
+        return told + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name times by what they are: medians, or simulated."""

@@ -183,7 +183,7 @@ def _outcome_sentences(rows: Sequence[Row], at: str, labels: Labels) -> list[str
         if names := told[word]:
             sentences.append(f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {word} {link} it.")
     if told["untested"]:
-        sentences.append(f"{at}, the improvement over it, untested, is that of {listed(told['untested'])}.")
+        sentences.append(f"{at}, the improvement over it is untested: {listed(told['untested'])}.")
     return sentences
 
 

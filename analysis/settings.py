@@ -77,7 +77,7 @@ class Queue:
     jobs : int
         Equal jobs, k.
     cores : int or None
-        N; without it, the largest number of cores on which the case was run.
+        N; without it, the largest number of cores on which the case was run, by kinds that are compared.
     efficiency : float
         Least efficiency that a shared machine asks for.
     """

@@ -176,8 +176,13 @@ def with_titles(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(title=titles.str.replace("_", " "))
 
 
+_PLACES = {
+    "clustered_io": "clustered under the I/O job",
+    "clustered_compute": "clustered under the compute job",
+}
 _WORDS = {
     "sizes": lambda name: f"{name} sizes",
     "intervals": lambda name: f"{name} intervals",
+    "io_mapping": lambda name: _PLACES.get(name, name),
     "write_ratio": lambda share: f"{100 * share:.0f} % writes",
 }

@@ -58,25 +58,28 @@ class Ways:
         return self.available // self.table["occupied_cores"]
 
 
-def ways_of(curves: Sequence[Curve], queue: Queue, scaling: str = "strong") -> Iterator[Ways]:
+def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterator[Ways]:
     """Ways to run a case over each interconnect, levels and placements together.
 
-    Weak scaling has none: its jobs are not the same job.
+    Weak scaling has none: its jobs are not the same job. Kinds that are not compared are on machines of their
+    own: a simulated one may have more cores than any that was measured on.
 
     Parameters
     ----------
     curves : sequence of Curve
         Of one case.
     queue : Queue
-    scaling : str
+    settings : Settings
     """
-    if scaling == "weak" or not curves:
+    if settings.scaling == "weak":
         return
-    of_node = max(_cores_of_node(curve) for curve in curves)
-    available = queue.cores or max(int(_occupied(curve, of_node).max()) for curve in curves)
+    together = {frozenset(pair) for pair in settings.compare_kinds}
     ordered = sorted(curves, key=lambda curve: (curve.kind, curve.interconnect, curve.oversubscription))
     for (kind, interconnect), group in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):
         members = list(group)
+        machine = [one for one in curves if one.kind == kind or frozenset((one.kind, kind)) in together]
+        of_node = max(_cores_of_node(curve) for curve in machine)
+        available = queue.cores or max(int(_occupied(curve, of_node).max()) for curve in machine)
         times = [_times(curve, of_node) for curve in members]
         table = {name: np.concatenate([columns[name] for columns in times]) for name in times[0]}
         repeated = table["serial"] & (table["serial"].cumsum() > 1)
@@ -337,7 +340,7 @@ def _best_waves(
 def packing_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Pieces:
     """Rows of the tables ``packing`` and ``advice`` from all curves of one case."""
     pieces: Pieces = {"packing": [], "advice": []}
-    for ways in ways_of(curves, queue, settings.scaling):
+    for ways in ways_of(curves, queue, settings):
         packing = packing_columns(ways, queue, settings)
         pieces["packing"].append(ways.names | packing)
         pieces["advice"] += advice_rows(ways, packing, queue, settings)

@@ -38,7 +38,7 @@ def announce(plan: Plan) -> None:
     if plan.study.imports:
         from workflows.imports import check_imports  # here: it takes seconds that other studies can spare
 
-        check_imports(plan.study)
+        check_imports(plan.study, {one.kind for one in plan.interconnects.values()})
     print(announcement(plan), file=sys.stderr)
 
 

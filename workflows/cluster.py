@@ -63,9 +63,9 @@ class Cluster:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of what changes a run: how it is started, and where."""
+        """Digest of what changes a run: how it is started, where, and with whose software."""
         parts = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
-        parts += [self.exclusive, self.joined_by, self.scheduler]
+        parts += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -14,11 +14,10 @@ from workflows.applications import application
 from workflows.attestation import contradiction
 from workflows.domain import InputError
 from workflows.facts import facts
-from workflows.imports import check_pairs, check_references, read_imports
+from workflows.imports import check_imported_names, check_pairs, check_references, read_imports
 from workflows.plan import Plan
 from workflows.prepare import compare_answer
 from workflows.records import Record, point_of, read_all, read_simulated
-from workflows.request import check_names
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
 
@@ -58,10 +57,7 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
         places = [*((plan.results / name, None) for name in ran["record"]), *foreign.places]
         check_references(runs, places)
         check_pairs(runs, plan.study.compare_sites, str(plan.study.file))
-        cases = {*plan.study.cases, *runs["case"]}
-        tables = [runs, *(table for table in foreign.published.values() if "interconnect" in table)]
-        named = {name for table in tables for name in table["interconnect"].dropna()}
-        check_names(plan.study, cases, {*plan.study.interconnects, *named})
+        check_imported_names(plan.study, foreign)
     known = facts(plan, runs, records, len(simulated), foreign.unread)
     return runs, known, foreign.published
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,9 @@ from analysis.network_imports import FILE
 from analysis.records import TableError, line_of
 from workflows.design import LeftOut
 from workflows.domain import InputError
+from workflows.request import check_names
 from workflows.sites import at_site
-from workflows.study import Study
+from workflows.study import Study, check_kinds
 
 _REFERENCE = ["site", "case", "kind"]
 """What has one serial point, to which its speedups refer."""
@@ -94,17 +95,25 @@ def _network_curves(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
     return {Path(FILE).stem: pd.concat(curves, ignore_index=True)} if curves else {}
 
 
-def check_imports(study: Study) -> None:
+def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
     """Check the files that a study imports, as far as that is possible before it is run.
+
+    Parameters
+    ----------
+    study : Study
+    kinds : collection of str
+        Of the study's own interconnects.
 
     Raises
     ------
     InputError
-        One line for a file that cannot be read, two references of one case, a site to compare that
-        there is not, or two that have nothing in common.
+        One line for a file that cannot be read, two references of one case, a case, interconnect, kind or
+        site to compare that there is not, or two sites that have nothing in common.
     """
     imported = read_imports(study.imports, study.import_sites, study.import_mappings)
     check_references(imported.runs, imported.places)
+    check_imported_names(study, imported)
+    check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
     if study.cases:  # what its own runs have in common with others is not known yet
         sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]
         with _in_file(str(study.file)):
@@ -131,6 +140,20 @@ def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str
     """
     with _in_file(where):
         check_sites(runs, pairs)
+
+
+def check_imported_names(study: Study, imported: Imported) -> None:
+    """Check the names in a study's keys against those that it, and what it imports, has.
+
+    Raises
+    ------
+    InputError
+        See `workflows.request.check_names`.
+    """
+    tables = [imported.runs, *(one for one in imported.published.values() if "interconnect" in one)]
+    named = {name for table in tables if len(table) for name in table["interconnect"].dropna()}
+    cases = {*study.cases, *study.replayed.cases, *(imported.runs["case"] if len(imported.runs) else ())}
+    check_names(study, cases, {*study.interconnects, *named})
 
 
 def check_references(runs: pd.DataFrame, places: Sequence[Place]) -> None:

@@ -21,6 +21,7 @@ OWN_MB = 600  # of Snakemake and the measuring program, on the first node
 RANK_MB = 60  # of MPI and a program without data
 WALLTIME_FACTOR = 3.0  # times what is expected
 WALLTIME_MINUTES = 2.0  # beside the runs
+NODE_SHARE = 0.9  # of a node's memory, for a job that has the node for itself; systems keep some
 GROUPED = 10  # process counts of a case that one job prepares at most
 
 
@@ -231,7 +232,7 @@ def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]
         By name, a value where all parts have the same, else a function of the wildcards: Snakemake takes
         0.2 ms for each function of each job.
     """
-    asked = {name: resources_of(plan, part) for name, part in known.items()}
+    asked = {name: resources_of(plan, request_of(plan, part), part.partition) for name, part in known.items()}
 
     def of_part(resource: str) -> Callable[[Any], Any]:
         return lambda wildcards: asked[wildcards.part][resource]
@@ -243,8 +244,21 @@ def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]
     return {name: value for name, value in found.items() if value is not None}
 
 
-def resources_of(plan: Plan, part: Part) -> dict[str, int | str | None]:
-    """Resources of the job of a part, as Snakemake's executors take them.
+def whole_node(plan: Plan) -> dict[str, int | str]:
+    """Give the resources of a job that has a node for itself: what the simulated part of a study takes.
+
+    Nothing without a cluster, and in an allocation.
+    """
+    if plan.cluster is None or plan.study.allocation:
+        return {}
+    node = plan.cluster.nodes_of(None)
+    asked = Request(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), plan.cluster.minutes)
+    found = resources_of(plan, asked, None)
+    return site_resources(plan) | {name: value for name, value in found.items() if value is not None}
+
+
+def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str, int | str | None]:
+    """Resources of a job, as Snakemake's executors take them.
 
     Returns
     -------
@@ -254,7 +268,7 @@ def resources_of(plan: Plan, part: Part) -> dict[str, int | str | None]:
         several. For Flux ``cpus_per_task``, and ``runtime`` in seconds, as its executor hands it on. For
         others ``tasks_per_node``, and as text what Snakemake would else add up over the jobs of a group.
     """
-    cluster, asked = plan.cluster, request_of(plan, part)
+    cluster = plan.cluster
     tasks = asked.nodes * asked.tasks_per_node
     common = {"nodes": asked.nodes, "tasks": tasks, "mem_mb": asked.memory_MB, "runtime": asked.minutes}
     if cluster.scheduler == "flux":
@@ -266,7 +280,7 @@ def resources_of(plan: Plan, part: Part) -> dict[str, int | str | None]:
     return common | {
         "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),
         "mpi": cluster.launcher if tasks > 1 else None,
-        **({"slurm_partition": part.partition} if cluster.partitions else {}),
+        **({"slurm_partition": partition} if cluster.partitions else {}),
     }
 
 

@@ -20,6 +20,8 @@ SERIAL_MCA = {"btl": "self,vader"}
 ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.one_sided`
 
 _MCA = "OMPI_MCA_"  # an environment variable's name that begins so is that of a parameter of Open MPI
+# By these mpirun would find the job that this process is in, and look for its nodes and its daemons there.
+_OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "PMI_", "PMIX_", "FLUX_")
 
 # Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
 _FOLDER_PARAMETERS = (
@@ -67,7 +69,7 @@ def mpirun(
     environment: dict[str, str],
     scratch: Path,
 ) -> Launch:
-    """Launch with Open MPI's mpirun.
+    """Launch with Open MPI's mpirun on this machine, and on the emulated nodes that are on it.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def mpirun(
         *rank.argv,
     ]
     env = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if not name.startswith(_OF_JOB)},
         "TMPDIR": str(scratch),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

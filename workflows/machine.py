@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import psutil
 
@@ -124,6 +125,22 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def end_scripts_at_sigterm() -> None:
+    """Let SIGTERM end the scripts of this Snakemake too, which itself would wait for them.
+
+    All that a study measures on one machine is one script. See `end_with_snakemake` for how it ends.
+    """
+    snakemakes = signal.getsignal(signal.SIGTERM)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        snakemakes(number, frame)
+        for process in psutil.Process().children(recursive=True):
+            if _is_script(process):
+                process.terminate()
+
+    signal.signal(signal.SIGTERM, end)
+
+
 def _open(lock: Path) -> int:
     """Open the lock's file to read, which is all a lock needs and any user may."""
     try:
@@ -136,6 +153,14 @@ def _open(lock: Path) -> int:
 
 def _stop(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
+
+
+def _is_script(process: psutil.Process) -> bool:
+    """Whether it is Python with a script of a rule, not the shell in which Snakemake starts that."""
+    try:
+        return any("/.snakemake/scripts/" in word for word in process.cmdline()[1:2])
+    except psutil.Error:  # gone meanwhile
+        return False
 
 
 def _is_snakemake(process: psutil.Process) -> bool:

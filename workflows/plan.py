@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -214,7 +214,11 @@ class Plan:
         return {name: interconnects.digest(one) for name, one in self.interconnects.items()}
 
 
-def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
+def make_plan(
+    file: Path,
+    overrides: Mapping[str, Any] | None = None,
+    has_program: Callable[[str], object] = shutil.which,
+) -> Plan:
     """Read a study with its cases and interconnects.
 
     Parameters
@@ -223,6 +227,8 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         The study file. Its cases and interconnects are looked up in the project's own folders.
     overrides : mapping, optional
         See `workflows.study.read_study`.
+    has_program : callable, optional
+        Tells whether a program is there, by its name. By default those on the ``PATH`` are.
 
     Raises
     ------
@@ -255,7 +261,7 @@ def make_plan(file: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     check_exclude(study)
     check_baselines(study, {name: one.kind for name, one in wanted_interconnects.items()})
     request = request_facts(study, wanted_interconnects, ROOT / "config")
-    missing_programs = {name: _missing_programs(case) for name, case in wanted_cases.items()}
+    missing_programs = {name: _missing_programs(case, has_program) for name, case in wanted_cases.items()}
     cluster = read_cluster(ROOT / study.cluster) if study.cluster else None
     if cluster:
         check_cluster(cluster, wanted_interconnects)
@@ -384,8 +390,8 @@ def _unsuited(
     return {pair: reason for pair, reason in pairs.items() if reason}
 
 
-def _missing_programs(case: Case) -> str | None:
+def _missing_programs(case: Case, has_program: Callable[[str], object]) -> str | None:
     missing = [
-        program for program in application(case.application).programs(case) if not shutil.which(program)
+        program for program in application(case.application).programs(case) if not has_program(program)
     ]
     return f"not installed here: {', '.join(missing)}" if missing else None

@@ -14,7 +14,7 @@ from workflows.emulation import usable_cores
 
 RELEVANT_PREFIXES = (
     *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "I_MPI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
-    *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "SLURM_JOB"),
+    *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "LOADEDMODULES", "APPTAINER_CONTAINER", "SLURM_JOB"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -304,8 +304,25 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
                 f"{where}: {baseline!r} is {kinds[baseline]} and no block of the study compares it with "
                 "anything; name another interconnect of that kind, or declare compare_kinds"
             )
+    check_kinds(study, set(kinds.values()))
+
+
+def check_kinds(study: Study, kinds: Collection[str]) -> None:
+    """Check that there are interconnects of the kinds that a study compares.
+
+    Parameters
+    ----------
+    study : Study
+    kinds : collection of str
+        Of the study's interconnects, and of what it imports.
+
+    Raises
+    ------
+    InputError
+        For a kind that none is of.
+    """
     for place, pair in enumerate(study.compare_kinds):
-        if missing := [kind for kind in pair if kind not in kinds.values()]:
+        if missing := [kind for kind in pair if kind not in kinds]:
             raise InputError(
                 f"{study.file}: compare_kinds[{place}]: no interconnect of the study is {missing[0]}"
             )

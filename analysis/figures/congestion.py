@@ -24,13 +24,14 @@ NUMBERED_LINKS = 64
 """Links side by side at most that have their numbers written in."""
 MOST_COLUMNS = 1024
 """Links side by side at most that are drawn one by one; of more, the most loaded of neighbours is."""
-STRIPS = {"above": 1.1, "switch": 0.8, "below": 1.1}
+STRIPS = {"above": 1.45, "switch": 0.8, "below": 1.45}
 """Height of the parts of a row, from its top."""
 GAP = 0.6
+NUMBER_POINTS = 7
 UNIT_INCHES = 0.16
 TITLE_INCHES = 0.3
 FOOT_INCHES = 0.55
-PAGE_INCHES = 7.0
+PAGE_INCHES = 7.8
 """Height of a figure at most, unless one matrix is higher."""
 
 
@@ -132,7 +133,7 @@ def _draw_strip(
                 (top + bottom) / 2,
                 f"{100 * share:.0f}",
                 rotation=0 if side == "switch" else 90,
-                fontsize=6 if side == "switch" else 5.2,
+                fontsize=NUMBER_POINTS,
                 color=style.PAPER if share > DARK else style.INK,
                 ha="center",
                 va="center",

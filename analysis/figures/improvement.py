@@ -200,7 +200,8 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     if rows["processes_per_node"].notna().any():
         sentences.append("Each is compared with the baseline at as many processes per node.")
     if rows["improvement_low"].notna().any():
-        sentences.append(f"Whiskers are {labels.level} intervals; * marks what is distinguishable.")
+        tested = "; * marks what is distinguishable" if rows["p_adjusted"].notna().any() else ""
+        sentences.append(f"Whiskers are {labels.intervals(rows)}{tested}.")
         if rows["improvement_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:

@@ -23,6 +23,8 @@ WEAK = (
 )
 HANDLE_POINTS = 40
 """Width of what stands before and between the entries."""
+WIDEST = 48
+"""Letters of a line of a label at most, so that also wide ones fit the page."""
 
 
 class Entry(NamedTuple):
@@ -91,7 +93,7 @@ def add_legend(
         )
         for entry, look in zip(entries, shown, strict=True)
     ]
-    texts = [shortened(entry.label) for entry in entries]
+    texts = [shortened(entry.label, WIDEST) for entry in entries]
     if serial:
         handles.append(
             Line2D([], [], color=style.SERIAL_LOOK.colour, marker=style.SERIAL_LOOK.marker, linestyle="none")
@@ -116,8 +118,8 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []
     if with_interval.any():
-        told = labels.intervals(rows) if times else f"{labels.level} intervals"
-        notes.append(f"Points are {labels.times(rows)}, bars their {told.removeprefix('the ')}.")
+        told = labels.intervals(rows, times).removeprefix("the ")
+        notes.append(f"Points are {labels.times(rows)}, bars their {told}.")
         if not with_interval.all():
             notes.append("Hollow points have no interval.")
     else:

@@ -193,7 +193,7 @@ def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: L
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
         f"{labels.case(case)}: {labels.speedup} against processes as run and as the best model of each curve "
-        f"has it, with its {labels.level} interval.",
+        f"has it, with {labels.intervals(pd.DataFrame(shown))}.",
         f"Dashed: beyond what was run, up to {formats.listed(sorted(factors), 'or')} times the largest "
         "count.",
     ]

@@ -38,7 +38,7 @@ POINT = ["site", "case", "interconnect", "kind", "nodes", "processes", "oversubs
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Repetitions that have a start time, in the order of execution.
+    """Repetitions that have a start time, in the order of execution; what is simulated was not executed.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
         `analysis.quality.flag_outliers`.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
-    ordered = runs.assign(moment=started).dropna(subset="moment").sort_values("moment", kind="stable")
+    executed = runs.assign(moment=started.where(runs["kind"] != "simulated")).dropna(subset="moment")
+    ordered = executed.sort_values("moment", kind="stable")
     ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
     valid = ordered["seconds"].where(ordered["valid"])
     medians = valid.groupby([ordered[key] for key in POINT], dropna=False).transform("median")
@@ -102,10 +103,8 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
             _draw_drift(axes, ordered[ordered["case"] == case], limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
-        words = "Deviation from the\nmedian of the point (%)"
-        side = figure.supylabel(
-            words, fontsize=style.RC["axes.labelsize"], ha="center", multialignment="center"
-        )
+        words = "Deviation\nfrom the\nmedian (%)"
+        side = figure.supylabel(words, fontsize=style.RC["axes.labelsize"], multialignment="center")
         if noisy:
             _draw_noise(grid[-1], ordered)
         for axes in grid:

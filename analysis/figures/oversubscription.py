@@ -216,9 +216,8 @@ def _caption(
     if len(comparable_sets(rows["kind"], labels.declared)) > 1:
         sentences.append("Kinds that the study does not compare are apart.")
     if rows["gain_low"].notna().any():
-        sentences.append(
-            f"Whiskers and brackets are {labels.level} intervals; * marks what is distinguishable."
-        )
+        tested = "; * marks what is distinguishable" if rows["p_adjusted"].notna().any() else ""
+        sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}{tested}.")
     else:
         sentences.append("There are no intervals, since there is one sample each.")
     return " ".join(sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -24,12 +24,15 @@ from analysis.figures.curves import (
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
 from analysis.figures.style import Look
+from analysis.kinds import ORDER
 from analysis.labels import Labels
 
 PANEL_HEIGHT = 1.85
 ALL_PANELS = 4.6
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
+MOST_ROWS = 5
+"""Rows of panels of the overview that a page has room for."""
 
 
 def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
@@ -109,7 +112,8 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     Returns
     -------
     list of Drawing
-        One, or none where there is nothing but serial runs.
+        One, several where the rows of panels do not fit on a page, or none where there is nothing but serial
+        runs.
     """
     every = labels.sorted_cases(scaling["case"].unique())
     found = {case: panels_of(scaling[scaling["case"] == case], labels.declared) for case in every}
@@ -117,51 +121,122 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     if not panels:
         return []
     rows = pd.concat([panel.rows for own in panels.values() for panel in own])
-    cells = _overview_cells(panels)
-    columns = len(cells[0])
-    names = formats.listed([labels.case(case) for case in panels])
-    speedup = speedup_of(labels)
-    shown = f"{speedup.title} against the number of processes, by case."
+    pages = _pages(_overview_rows(panels, labels))
+    shown = f"{speedup_of(labels).title} against the number of processes, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
+    stems = ["overview"] if len(pages) == 1 else [f"overview-{page + 1}" for page in range(len(pages))]
+    return [
+        _overview_page(stem, page, caption, rows, labels, looks)
+        for stem, page in zip(stems, pages, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _OverviewRow:
+    """Panels side by side, None where a case has none, with their titles; and what the row is of."""
+
+    words: Sequence[str]
+    cells: Sequence[tuple[str, Panel] | None]
+    titles: Sequence[str]
+
+
+def _overview_page(
+    name: str,
+    page: Sequence[_OverviewRow],
+    caption: str,
+    rows: pd.DataFrame,
+    labels: Labels,
+    looks: Mapping[str, Look],
+) -> Drawing:
+    """Draw one page; `rows` are those of all pages, whose axes and looks are the same."""
+    speedup, columns = speedup_of(labels), len(page[0].cells)
+    cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
+    alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
     with mpl.rc_context(style.RC):
-        height = len(cells) * OVERVIEW_HEIGHT
-        figure = canvas(height)
-        alt = f"{speedup.title} of {names} against processes."
-        drawing = Drawing("overview", "overview", figure, caption, alt)
-        grid = figure.subplots(len(cells), columns, sharex=True, sharey=True, squeeze=False)
-        for axis_row, cell_row in zip(grid, cells, strict=True):
-            unders = {_panel_title(panel, panels[case]) for case, panel in filter(None, cell_row)}
-            beside = len(panels) > 1 and len(unders) == 1  # said once, beside the row
-            for axis, cell in zip(axis_row, cell_row, strict=True):
+        height = len(page) * OVERVIEW_HEIGHT
+        drawing = Drawing(name, "overview", canvas(height), caption, alt)
+        grid = drawing.figure.subplots(len(page), columns, sharex=True, sharey=True, squeeze=False)
+        for axis_row, row in zip(grid, page, strict=True):
+            first = next(place for place, cell in enumerate(row.cells) if cell)
+            axis_row[first].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
+            for axis, cell, title in zip(axis_row, row.cells, row.titles, strict=True):
                 if cell is None:
                     axis.set_axis_off()
                     continue
                 case, panel = cell
                 drawing.mark(axis, case=case)
                 draw_panel(axis, panel, curves_of(panel, labels), speedup, drawing, labels, looks)
-                first = len(panels) > 1 and panel is panels[case][0]
-                name = shortened(labels.case(case), width=24 if columns > 3 else 34) if first else ""
-                under = "" if beside else _panel_title(panel, panels[case])
-                axis.set_title("\n".join(filter(None, (name, under))))
+                axis.set_title(shortened(title, width=24 if columns > 3 else 34))
                 axis.tick_params(labelbottom=True, labelleft=True)
-                if cell is next(filter(None, cell_row)):
-                    axis.set_ylabel("\n".join([speedup.title, *(unders if beside else [])]).strip())
         finish_axis(grid[0][0], rows, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
-        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, rows["serial"].any())
-        figure.set_size_inches(style.WIDTH, height + legend + 0.2)
-    return [drawing]
+        entries = legend_entries(rows, labels)
+        legend = add_legend(drawing.figure, drawing, entries, looks, rows["serial"].any())
+        drawing.figure.set_size_inches(style.WIDTH, height + legend + 0.2)
+    return drawing
 
 
-def _overview_cells(panels: Mapping[str, Sequence[Panel]]) -> list[list[tuple[str, Panel] | None]]:
-    """Arrange cases side by side and the panels of each below one another; of a single case, side by side."""
-    columns = [[(case, panel) for panel in own] for case, own in panels.items()]
-    if len(columns) == 1:
-        return _rows_of(columns[0])
-    return [
-        list(row) for chunk in _rows_of(columns) for row in zip_longest(*(column or [] for column in chunk))
+def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> list[list[_OverviewRow]]:
+    """Arrange cases side by side, kinds and levels below one another; panels of a single case side by side.
+
+    Returns
+    -------
+    list of list of _OverviewRow
+        Rows that belong together, since they have the same cases.
+    """
+    if len(panels) == 1:
+        ((case, own),) = panels.items()
+        cells = _rows_of([(case, panel) for panel in own])
+        return [
+            [_OverviewRow([], row, ["" if one is None else _panel_title(one[1], own) for one in row])]
+            for row in cells
+        ]
+    every = [panel for own in panels.values() for panel in own]
+    together = []
+    for cases in _rows_of(list(panels)):
+        named: set[str] = set()
+        group = []
+        for kinds, level in _kinds_and_levels([panel for case in cases if case for panel in panels[case]]):
+            cells = [_cell(case, panels.get(case, ()), kinds, level) for case in cases]
+            titles = [
+                labels.case(case) if cell and case not in named else ""
+                for case, cell in zip(cases, cells, strict=True)
+            ]
+            named |= {case for case, cell in zip(cases, cells, strict=True) if cell}
+            group.append(_OverviewRow(_row_title(kinds, level, every), cells, titles))
+        together.append(group)
+    return together
+
+
+def _kinds_and_levels(panels: Sequence[Panel]) -> list[tuple[tuple[str, ...], int]]:
+    """Kinds and levels of panels, in order, without kinds that are among others at their level."""
+    keys = {(panel.kinds, panel.level) for panel in panels}
+    widest = [
+        (kinds, level)
+        for kinds, level in keys
+        if not any(set(kinds) < set(others) for others, other_level in keys if other_level == level)
     ]
+    return sorted(widest, key=lambda key: ([ORDER.index(kind) for kind in key[0]], key[1]))
+
+
+def _cell(
+    case: str | None, panels: Sequence[Panel], kinds: tuple[str, ...], level: int
+) -> tuple[str, Panel] | None:
+    fitting = (panel for panel in panels if panel.level == level and set(panel.kinds) <= set(kinds))
+    panel = next(fitting, None)
+    return None if case is None or panel is None else (case, panel)
+
+
+def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow]]:
+    """Put groups of rows on as few pages as hold `MOST_ROWS` each, a group on one page."""
+    pages: list[list[_OverviewRow]] = []
+    for group in together:
+        if pages and len(pages[-1]) + len(group) <= MOST_ROWS:
+            pages[-1] += group
+        else:
+            pages.append(list(group))
+    return pages
 
 
 def _rows_of(cells: Sequence[Any]) -> list[list[Any]]:
@@ -173,13 +248,21 @@ def _rows_of(cells: Sequence[Any]) -> list[list[Any]]:
 
 
 def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:
+    return _capital(", ".join(_row_title(panel.kinds, panel.level, panels)))
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> list[str]:
+    """Kinds and level, as far as they differ among some panels."""
     words = []
     if len({one.kinds for one in panels}) > 1:
-        words.append(formats.listed(panel.kinds))
+        words.append(formats.listed(kinds))
     if len({one.level for one in panels}) > 1:
-        words.append(f"oversubscription {panel.level}")
-    title = ", ".join(words)
-    return title[:1].upper() + title[1:]
+        words.append(f"oversubscription {level}")
+    return words
 
 
 def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, labels: Labels) -> str:

@@ -160,7 +160,7 @@ def _reading(rows: pd.DataFrame, sides: tuple[Side, Side], labels: Labels) -> li
     known = rows[f"{sides[1].column}_low"].notna()
     if known.any():
         priced = ", and across them the published range of the price" if sides[0].bars else ""
-        said.append(f"Bars of the set: {labels.level} intervals{priced}.")
+        said.append(f"Bars of the set: {labels.intervals(rows)}{priced}.")
     if not known.all():
         said.append("Hollow points have no interval.")
     return said

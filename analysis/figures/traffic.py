@@ -73,7 +73,7 @@ def _panels(
         grid = figure.subplots(lines, columns, sharex=True, sharey=share, squeeze=False)
         for axes, title in zip(grid.flat, titles, strict=False):
             draw(axes, rows[rows["title"] == title], drawing)
-            axes.set_title(shortened(title, TITLE_LETTERS))
+            axes.set_title(shortened(title, TITLE_LETTERS, lines=4))
         for axes in grid.flat[len(titles) :]:
             axes.set_axis_off()
         for place, axes in enumerate(grid.flat[: len(titles)]):

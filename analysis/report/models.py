@@ -74,7 +74,7 @@ def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
         column("Told to (processes)"),
     ]
     caption = (
-        f"The best model of each curve, with {labels.level} intervals in brackets; {MISSING} where it has no "
-        "such coefficient. All fitted models are in tables/models.csv."
+        f"The best model of each curve, with {labels.intervals(best)} in brackets; {MISSING} where it has "
+        "no such coefficient. All fitted models are in tables/models.csv."
     )
     return table(caption, columns, groups)

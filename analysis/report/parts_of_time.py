@@ -137,7 +137,7 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     columns = [
         column("Interconnect", "left"),
         column("Processes"),
-        *(column(f"{name.capitalize()} (s)") for name in (*_PREPARED, *RUN_PARTS)),
+        *(column(name.capitalize()) for name in (*_PREPARED, *RUN_PARTS)),
         column("Largest parts of the main loop", "left"),
     ]
     caption = (

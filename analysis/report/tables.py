@@ -64,7 +64,8 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         column("Runs/day"),
         *([] if shown.rate is None else [column(f"Rate ({_ten_to(shown.rate) or 1}/s)")]),
     ]
-    caption = f"{labels.case(case)}: {labels.times(scaling)}, with {labels.intervals(scaling)} in brackets."
+    told = labels.intervals(scaling, times=True)
+    caption = f"{labels.case(case)}: {labels.times(scaling)}, with {told} in brackets."
     if scaling["speedup_low"].isna().all():
         caption = f"{labels.case(case)}: one sample each, without intervals."
     if shown.rate is not None:
@@ -209,7 +210,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         "the common counts up to it"
     )
     if improvement["improvement_low"].notna().any():
-        caption += f", with {labels.level} intervals"
+        caption += f", with {labels.intervals(improvement)}"
     if improvement["p_adjusted"].notna().any():
         caption += "; p after Holm's correction"
     caption += "."

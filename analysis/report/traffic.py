@@ -180,8 +180,8 @@ def _published_table(content: Content) -> list[Block]:
 
 
 def _beside_cell(found: pd.Series) -> str:
-    error = found["error_percent"]
-    return number(found["found"]) if pd.isna(error) else f"{number(found['found'])} ({error:+.0f} %)"
+    told, error = number(found["found"]), found["error_percent"]
+    return told if pd.isna(error) else f"{told} ({formats.percent(error, signed=True, places=0)})"
 
 
 def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:

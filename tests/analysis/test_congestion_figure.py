@@ -5,10 +5,11 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.textpath import TextPath
 
 from analysis.congestion.loads import congestion_matrix, link_loads
 from analysis.congestion.topology import fat_tree, k_ary_n_tree
-from analysis.figures.congestion import MOST_COLUMNS, congestion_figure
+from analysis.figures.congestion import MOST_COLUMNS, STRIPS, congestion_figure
 from analysis.figures.drawing import SVG, save
 
 
@@ -41,13 +42,18 @@ def test_a_small_tree_has_its_numbers_and_a_frame_a_switch(tree):
     )
 
 
-def test_numbers_stay_inside_their_cells():
+def test_numbers_are_legible_and_their_ink_stays_inside_their_cells():
     drawing = drawn(k_ary_n_tree(4, 3), 16)
-    renderer = drawing.figure.canvas.get_renderer()
     panel = drawing.figure.axes[0]
-    cell = panel.get_window_extent(renderer).width / 64
+    inches = panel.get_window_extent().transformed(drawing.figure.dpi_scale_trans.inverted())
+    height_of_unit = 72 * inches.height / abs(panel.get_ylim()[0])
     for text in panel.texts:
-        assert text.get_window_extent(renderer).width <= cell * (4 if text.get_rotation() == 0 else 1)
+        assert text.get_fontsize() >= 7
+        ink = TextPath((0, 0), text.get_text(), size=text.get_fontsize()).get_extents()
+        sideways = text.get_rotation() == 90
+        width, height = (ink.height, ink.width) if sideways else (ink.width, ink.height)
+        assert width < 72 * inches.width / 64 * (1 if sideways else 4)
+        assert height < height_of_unit * STRIPS["above" if sideways else "switch"]
 
 
 def test_it_says_that_it_is_route_load_and_no_measurement():

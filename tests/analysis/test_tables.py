@@ -213,6 +213,16 @@ def test_kinds_are_compared_only_where_declared():
     assert other_way["kind"].tolist() == ["emulated", "emulated/measured"]
 
 
+def test_a_published_interconnect_is_compared_unpaired_where_declared():
+    """Of the same name as a measured one, too: the two were not run side by side."""
+    runs = rows("duct", "ib", {1: 12, 2: 8}) + rows("duct", "ib", {1: 12, 2: 6}, kind="published")
+    declared = table("improvement", runs, compare_kinds=(("published", "measured"),))
+    assert declared[["kind", "baseline_interconnect", "interconnect"]].to_numpy().tolist() == [
+        ["published/measured", "ib", "ib"]
+    ]
+    assert declared["improvement_percent"].iloc[0] == pytest.approx(-25) and not declared["paired"].any()
+
+
 def test_a_serial_run_that_nothing_beats_is_said():
     runs = rows("duct", None, {1: 2}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {2: 6})
     row = table("improvement", runs).iloc[0]

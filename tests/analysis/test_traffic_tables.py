@@ -1,8 +1,13 @@
 """What traffic patterns came to, from the records of runs: medians over runs, processes, titles."""
 
+from itertools import product
+
 import pandas as pd
 import pytest
 
+from analysis.figures import style
+from analysis.figures.traffic import traffic_figures
+from analysis.labels import Labels
 from analysis.traffic import PROCESSES, TRAFFIC, make_traffic_tables, with_titles
 
 RUNS = pd.DataFrame(
@@ -67,13 +72,29 @@ def test_titles_name_the_choices_that_vary():
             write_ratio=0.5,
             sizes="uniform",
         )
-        for mapping in ("clustered", "distributed")
+        for mapping in ("clustered_io", "distributed")
     ]
     told = with_titles(
         make_traffic_tables(RUNS.head(1), [{"rows": [*rows, row(1.0, 0.5, [1, 1])]}])["traffic"]
     )
     assert set(told["title"]) == {
-        "multiple hot spots, clustered",
+        "multiple hot spots, clustered under the I/O job",
         "multiple hot spots, distributed",
         "uniform",
     }
+
+
+def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
+    choices = list(
+        product(("clustered", "distributed"), ("shared", "dedicated"), ("random", "deterministic"))
+    )
+    names = ("io_mapping", "application_mapping", "destinations")
+    rows = [
+        row(load, 0.5, [1, 1], pattern="multiple_hot_spots", **dict(zip(names, chosen, strict=True)))
+        for chosen in choices
+        for load in (0.1, 0.5)
+    ]
+    tables = make_traffic_tables(RUNS.head(1), [{"rows": rows}])
+    drawing, *_ = traffic_figures(tables, Labels({}), style.looks([], ["shared_memory"]))
+    titles = {axes.get_title(loc="left") for axes in drawing.figure.axes}
+    assert len(titles) == len(choices) and not any("…" in title for title in titles)

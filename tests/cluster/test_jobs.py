@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from workflows.domain import InputError
-from workflows.jobs import GROUPED, parts, preparing_group, request_of
+from workflows.jobs import GROUPED, parts, preparing_group, request_of, whole_node
 from workflows.plan import ROOT, make_plan
 
 STUDY = f"""
@@ -102,6 +102,24 @@ def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
     assert there.inputs(point) != here.inputs(point)
     assert there.inputs(point) != plan_of("launcher: mpirun\n").inputs(point)
     assert there.inputs(point) == plan_of("minutes: 9\naccount: mine\n").inputs(point)
+
+
+def test_other_modules_are_measured_again(plan_of):
+    point = plan_of().points[0]
+    one, other = (plan_of(f"modules: [openmpi/{version}]\n").inputs(point) for version in "45")
+    assert one != other
+
+
+def test_the_simulated_part_has_nodes_for_itself(plan_of):
+    """Of 4000 MB, 0.9 are asked for."""
+    assert whole_node(plan_of("minutes: 9\naccount: mine\n")) == {
+        "nodes": 1, "tasks": 2, "mem_mb": 3600, "runtime": 9, "mpi": "srun",
+        "slurm_account": "mine", "slurm_extra": "--ntasks-per-node=2 --exclusive",
+    }  # fmt: skip
+    assert whole_node(plan_of("scheduler: pbs\nlauncher: mpirun\n")) == {
+        "nodes": "1", "tasks": "2", "tasks_per_node": "2", "mem_mb": 3600, "runtime": 60
+    }  # fmt: skip
+    assert whole_node(plan_of("exclusive: false\n"))["slurm_extra"] == "--ntasks-per-node=2"
 
 
 def test_many_process_counts_are_not_prepared_in_one_job(plan_of):

@@ -126,6 +126,19 @@ def test_a_spread_job_does_not_fit_a_machine_of_as_many_cores_as_it_has_processe
     assert packing["nodes"].tolist() == [1, 8]
 
 
+@pytest.mark.parametrize(("declared", "cores"), [((), 2), ((("measured", "simulated"),), 32)])
+def test_a_machine_is_as_large_as_what_ran_on_its_kind_unless_kinds_are_compared(declared, cores):
+    """Traces have 32 processes; nobody can run 32 jobs at once on the two cores that measured."""
+    runs = runs_table(
+        rows("duct", None, {1: 4.0}, nodes=None),
+        rows("duct", "loopback", {2: 2.5}, nodes=None),
+        rows("duct", "gigabit", {2: 11.0, 32: 2.0}, kind="simulated", nodes=None),
+    )
+    found = made(runs, Queue(), Settings(draws=100, compare_kinds=declared))
+    of_kind = found["packing"].groupby("kind")["available_cores"].unique()
+    assert {kind: list(cores) for kind, cores in of_kind.items()} == {"measured": [cores], "simulated": [32]}
+
+
 def test_counts_of_other_placements_are_named():
     noisy = (0.5, 0.8, 1.0, 1.0, 1.2, 1.5)
     runs = runs_table(
@@ -193,7 +206,7 @@ def test_an_impossible_queue(wrong):
 def test_never_more_cores_than_there_are(times, cores, jobs):
     runs = runs_table(rows("duct", "gigabit", times, (1, 1)))
     queue, chosen = Queue(jobs=jobs, cores=cores), Settings(draws=100)
-    found = list(ways_of(curves(runs, chosen), queue))
+    found = list(ways_of(curves(runs, chosen), queue, chosen))
     assert len(found) == (min(times) <= cores)
     for ways in found:
         packing = packing_columns(ways, queue, chosen)

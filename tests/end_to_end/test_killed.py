@@ -9,6 +9,8 @@ import psutil
 import pytest
 from machine_state import left_behind
 
+from workflows.machine import only_study_on_this_machine
+
 pytestmark = pytest.mark.slow
 
 STUDY = """
@@ -97,6 +99,25 @@ def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
     assert "Traceback" not in output, output
     assert snapshot(records)
     assert left_behind() <= before
+
+
+def test_sigterm_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path):
+    study = tmp_path / "killed.yaml"
+    study.write_text(STUDY)
+    said = tmp_path / "said"
+    with only_study_on_this_machine(print), said.open("w") as out:
+        process = subprocess.Popen(study_folder.command(study), stdout=out, stderr=out)
+        try:
+            deadline = time.monotonic() + 120
+            while "waiting for another study" not in said.read_text() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            process.terminate()
+            assert process.wait(timeout=60) != 0
+        finally:
+            process.kill()
+    told = said.read_text()
+    assert "waiting for another study" in told and "stopped; what is recorded is kept" in told, told
+    assert "Traceback" not in told, told
 
 
 def same_group(process: psutil.Process, group: int) -> bool:

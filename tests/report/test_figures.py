@@ -160,19 +160,26 @@ class TestDrawings:
             for name, facts in study[2]["interconnects"].items():
                 facts["title"] = f"{name}_without_any_space_" * 6
         for drawing in draw_figures(*study):
-            FigureCanvasAgg(drawing.figure)
-            drawing.figure.draw_without_rendering()
-            beyond = set(ticks_beyond(drawing.figure))
-            boxes = [
-                (text.get_text(), text.get_window_extent())
-                for text in drawing.figure.findobj(Text)
-                if text.get_text().strip() and text.get_visible() and text not in beyond
-            ]
-            for (one, box), (other, second) in itertools.combinations(boxes, 2):
-                shared = box.intersection(box, second)
-                assert shared is None or min(shared.width, shared.height) < 1, (
-                    f"{drawing.name}: {one!r}, {other!r}"
-                )
+            assert_nothing_overlaps(drawing)
+
+    def test_an_overview_of_many_cases_kinds_and_levels_fits_on_pages_without_overlap(self):
+        some = make_runs(2, cases=("elbow",))
+        names = ["a", "b", "c", "d", "e", "f", "of_one_level"]
+        runs = pd.concat([some.assign(case=name) for name in names])
+        runs = runs[(runs["case"] != "of_one_level") | (runs["oversubscription"] == 1)]
+        pages = [
+            drawing
+            for drawing in draw_figures(*make_study(runs, compare_kinds=[]))
+            if drawing.topic == "overview"
+        ]
+        assert len(pages) == 2
+        rows_of_page = {"speedup\nemulated\noversubscription 1", "speedup\nmeasured\noversubscription 2"}
+        for drawing in pages:
+            assert drawing.entry()["height_inches"] < 8.5
+            assert rows_of_page < {axes.get_ylabel().lower() for axes in drawing.figure.axes}
+            assert_nothing_overlaps(drawing)
+        titles = [axes.get_title(loc="left") for drawing in pages for axes in drawing.figure.axes]
+        assert sorted(filter(None, titles)) == names
 
     def test_legends_say_the_kind(self, drawings):
         for drawing in drawings:
@@ -235,10 +242,31 @@ class TestDrawings:
         assert topics == {"overview", "scaling"}
 
 
+def assert_nothing_overlaps(drawing):
+    """No two texts share room, and none is cut off at the figure's edge."""
+    FigureCanvasAgg(drawing.figure)
+    drawing.figure.draw_without_rendering()
+    beyond = set(ticks_beyond(drawing.figure))
+    boxes = [
+        (text.get_text(), text.get_window_extent())
+        for text in drawing.figure.findobj(Text)
+        if text.get_text().strip() and text.get_visible() and text not in beyond
+    ]
+    for (one, box), (other, second) in itertools.combinations(boxes, 2):
+        shared = box.intersection(box, second)
+        assert shared is None or min(shared.width, shared.height) < 1, f"{drawing.name}: {one!r}, {other!r}"
+    page = drawing.figure.bbox
+    for text, box in boxes:
+        inside = min(box.x0 - page.x0, page.x1 - box.x1, box.y0 - page.y0, page.y1 - box.y1)
+        assert inside > -1, f"{drawing.name}: {text!r} is cut off"
+
+
 def ticks_beyond(figure):
-    """Tick labels that Matplotlib keeps and does not draw: outside of the view, or of axes turned off."""
+    """Texts that Matplotlib keeps and does not draw: ticks outside of the view, labels of axes turned off."""
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
+            if not axes.axison:
+                yield axis.label
             low, high = sorted(axis.get_view_interval())
             for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
                 if not (low <= tick.get_loc() <= high and axes.axison):
@@ -319,6 +347,11 @@ class TestOrder:
         ordered = ordered_runs(runs)
         assert list(ordered["seconds"]) == [10.0, 9.0, 11.0]
         assert list(ordered["deviation_percent"]) == pytest.approx([0, -10, 10])
+
+    def test_what_is_simulated_was_not_executed(self, study):
+        runs = study[0]
+        replayed = runs[runs["interconnect"] == "shared_memory"].assign(kind="simulated")
+        assert len(ordered_runs(pd.concat([runs, replayed], ignore_index=True))) == len(ordered_runs(runs))
 
     def test_invalid_repetitions_do_not_move_the_median(self, study):
         ordered = ordered_runs(study[0])

@@ -213,7 +213,7 @@ class TestImprovement:
         row = comparison("swift", 23.0, note="no test: within one block only")
         (said,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
         assert said.endswith(
-            "the improvement over it, untested, is that of InfiniBand (+23 %, within one block only)."
+            "the improvement over it is untested: InfiniBand (+23 %, within one block only)."
         )
 
     def test_unpaired_is_said(self):

@@ -31,6 +31,7 @@ def point(name, processes, seconds):
         where
         | time
         | {"nodes": processes, "cores": processes, "block": 1, "repetition": 1, "application": "openfoam"}
+        | {"started": "2026-01-02T00:00:00+00:00"}
     )
 
 
@@ -48,6 +49,24 @@ def test_a_band_is_no_interval_that_more_blocks_would_narrow(study, report):
     assert (tables["improvement"]["kind"] == "simulated").any()
     assert not (tables["precision"]["kind"] == "simulated").any()
     assert part(report, "quality")
+
+
+def test_captions_call_a_band_what_it_is(study):
+    captions = {}
+    for drawing in draw_figures(*study):
+        captions.setdefault(drawing.topic, []).append(drawing.caption)
+    assert (
+        "bars their 95\u202f% intervals (the band of the simulation where simulated)."
+        in captions["overview"][0]
+    )
+    (of_band,) = (caption for caption in captions["improvement"] if "band" in caption)
+    assert of_band.endswith("Whiskers are the band of the simulation.")
+
+
+def test_a_replay_has_no_place_in_the_order_of_execution(study):
+    order = next(drawing for drawing in draw_figures(*study) if drawing.topic == "order")
+    told = [text.get_text() for legend in order.figure.legends for text in legend.get_texts()]
+    assert told and not any("simulated" in text for text in told)
 
 
 def test_simulated_points_are_no_repetitions(report):

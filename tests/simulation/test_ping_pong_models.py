@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from analysis.importers import read_foreign
+from analysis.network_headlines import loses_from
 from workflows.domain import InputError, Interconnect
 from workflows.interconnects import load_interconnect
 from workflows.plan import ROOT
 from workflows.simulation.curve import read_curve
-from workflows.simulation.fit import fit_summary, fit_table, sendrecv, simulated_times
+from workflows.simulation.fit import LEFT_OUT_FROM_BYTES, fit_summary, fit_table, sendrecv, simulated_times
 from workflows.simulation.model import Knot, check_section, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import build
@@ -23,8 +24,8 @@ READY = [
 ]
 """Models that need nothing measured here before."""
 
-BENT = {"efa_hpc6a", "ethernet_100_tcp", "ethernet_cloud_tcp", "infiniband_200"}
-"""Models whose curve bends between the powers of two that it has; see docs/simulation.md."""
+LEFT_OUT_PERCENT = dict.fromkeys(READY, 1.0) | {"ethernet_cloud_tcp": 3.0}
+"""Limit of the mean error at points that are left out. One run in a cloud misses 1 %: see docs/simulation.md."""
 
 HEAD = "benchmark,interconnect,bytes,quantity,value\n"
 POINTS = {0: 5.0, 1000: 6.0, 2000: 7.0, 4000: 16.0, 8000: 20.0}
@@ -172,17 +173,32 @@ def test_keys_that_do_not_go_together(simulate, said):
     assert said in check_section(simulate)
 
 
-@pytest.mark.parametrize("name", READY)
-def test_every_jump_of_a_ready_curve_is_marked_as_a_change_of_protocol(name):
-    """From 2 KiB up: twice, or half, the time a byte of both sides."""
-    curve = make_model(load_interconnect(name, ROOT / "config/interconnects"), ROOT).curve
-    sizes = np.array(curve.bytes)
-    slopes = np.diff(curve.microseconds) / np.diff(sizes)
+def breaks(curve):
+    """Places of the last points before a jump, and before a bandwidth that is lost for good, from 2 KiB up.
+
+    A jump is where a byte between two sizes takes more than twice, or less than half, of what it takes on both sides.
+    """
+    sizes, times = np.array(curve.bytes), np.array(curve.microseconds)
+    slopes = np.diff(times) / np.diff(sizes)
     around = np.array([slopes[:-2], slopes[2:]])
     jumps = (slopes[1:-1] > 2 * around.max(axis=0)) | (slopes[1:-1] < around.min(axis=0) / 2)
-    region = np.searchsorted(curve.switches, sizes)
-    marked = np.diff(region)[1:-1] > 0
-    assert not (jumps & ~marked & (sizes[1:-2] >= 2048)).any()
+    lost = sizes[1:] == loses_from(sizes[1:], sizes[1:] / times[1:])
+    found = {*(1 + np.flatnonzero(jumps)), *np.flatnonzero(lost)}
+    return {int(place) for place in found if sizes[place] >= LEFT_OUT_FROM_BYTES}
+
+
+@pytest.mark.parametrize("name", READY)
+def test_changes_of_protocol_are_the_breaks_of_a_ready_curve_and_limits_that_its_source_names(name):
+    """No other point is spared from being left out, apart from those at the eager limit."""
+    simulate = load_interconnect(name, ROOT / "config/interconnects").simulate
+    if "two_points" in simulate:
+        return
+    curve = read_curve(simulate, ROOT, name)
+    marked = {int(np.searchsorted(curve.bytes, switch, "right")) - 1: switch for switch in curve.switches}
+    assert breaks(curve) <= set(marked)
+    for place, switch in marked.items():
+        if switch >= LEFT_OUT_FROM_BYTES and switch != simulate["eager_limit_bytes"]:
+            assert place in breaks(curve) or str(switch) in simulate["source"], switch
 
 
 @pytest.mark.parametrize("name", READY)
@@ -192,8 +208,8 @@ def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, na
     fit = fit_summary(fit_table(replayer, model))
     assert fit["mean_percent"] < 0.01 and fit["largest_percent"] < 0.05
     if not model.curve.two_points:
-        assert fit["left_out_points"] >= 5
-        assert fit["left_out_mean_percent"] < (1.6 if name in BENT else 1)
+        assert fit["left_out_points"] >= 4
+        assert fit["left_out_mean_percent"] < LEFT_OUT_PERCENT[name]
 
 
 def test_a_bus_of_one_direction_at_a_time_shows_in_sendrecv(replayer):

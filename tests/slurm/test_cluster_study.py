@@ -1,9 +1,13 @@
 """A study on a Slurm of two nodes: one job a block, or all in one allocation; the table is the same."""
 
+import json
+import shutil
+
 import pandas as pd
 import pytest
 from cluster_folders import ClusterFolder
 from disturbed import disturbed, sound_runs
+from small_slurm import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -16,6 +20,13 @@ oversubscription: [1, 2]
 exclude: [{processes: 2, oversubscription: 2}, {case: water_scf-smoke, oversubscription: 2}]
 blocks: 1
 limits: {run_seconds: 60, idle_seconds: 0}
+"""
+SIMULATED = """
+name: simulated_cluster
+cases: [cavity-smoke]
+interconnects: [gigabit_ethernet]
+processes: [1, 2]
+blocks: 1
 """
 POINTS = {
     ("cavity-smoke", 1, 1), ("cavity-smoke", 2, 1), ("cavity-smoke", 4, 2),
@@ -99,6 +110,46 @@ def test_the_launcher_of_open_mpi(slurm, tmp_path):
     assert {record["command"][0] for record in records.values()} == {"mpirun"}
     assert all(record["valid"] or disturbed(record["reason"]) for record in records.values())
     assert len({rank["host"] for rank in next(iter(records.values()))["placement"]}) == 2
+
+
+def test_modules_that_the_cluster_file_names(slurm, tmp_path, monkeypatch):
+    """The program of the case is on nobody's PATH but that of a module."""
+    case = tmp_path / "cases/command/faulty"
+    shutil.copytree(ROOT / "tests/cases/command/faulty", case)
+    described = (case / "case.yaml").read_text()
+    (case / "case.yaml").write_text(described.replace("[python3,", "[python_of_site,"))
+    program = tmp_path / "bin/python_of_site"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nexec python3 "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "modulefiles/solver").mkdir(parents=True)
+    (tmp_path / "modulefiles/solver/1").write_text(f"#%Module\nprepend-path PATH {tmp_path}/bin\n")
+    monkeypatch.setenv("MODULESHOME", "/usr/share/modules")
+    monkeypatch.setenv("MODULEPATH", str(tmp_path / "modulefiles"))
+    folder = ClusterFolder(slurm, tmp_path).faulty("sound", processes=(1,))
+    folder.study.write_text(
+        folder.study.read_text().replace(str(ROOT / "tests/cases"), str(tmp_path / "cases"))
+    )
+    folder.site.write_text(folder.site.read_text() + "modules: [solver]\n")
+    said = folder.run()
+    assert said.endswith("exit status 0"), said
+    (record,) = folder.records().values()
+    assert record["reason"] is None and "python_of_site" in record["command"]
+    assert record["environment"]["LOADEDMODULES"] == "solver/1"
+
+
+def test_the_simulated_part_is_made_in_jobs(slurm, tmp_path):
+    folder = ClusterFolder(slurm, tmp_path)
+    folder.study.write_text(SIMULATED)
+    said = folder.run(target="results/simulated_cluster/runs.csv")
+    assert said.endswith("exit status 0"), said
+    runs = pd.read_csv(tmp_path / "results/simulated_cluster/runs.csv")
+    assert set(runs["processes"]) == {1, 2} and (runs["kind"] == "simulated").all()
+    assert (runs["seconds"] > 0).all()
+    for trace in tmp_path.glob("results/*/traces/*/*/trace.json"):
+        about = json.loads(trace.read_text())
+        assert about["machine"]["host"].startswith("emulated-node") and about["load"]["cores"] == 1, trace
+    assert len(list(tmp_path.glob("results/*/traces/*/*/trace.json"))) == 2
 
 
 def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):

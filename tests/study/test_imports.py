@@ -120,3 +120,30 @@ def test_a_site_that_there_is_not_is_told_before_anything_runs(tmp_path):
     file = study(tmp_path, text, a=f"{HEADER}\nduct,ib,2,5\n")
     line = told(check_imports, read_study(file))
     assert line == f"{file}: compare_sites: 'her' is no site of the runs; there are here, x"
+
+
+OWN = "cases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (
+            "baselines: [infinband]\n",
+            "baselines: no interconnect of the study 'infinband', did you mean 'infiniband'?",
+        ),
+        (
+            "compare_kinds: [[measured, simulated]]\n",
+            "compare_kinds[0]: no interconnect of the study is simulated",
+        ),
+    ],
+)
+def test_what_there_is_not_is_told_before_anything_runs(tmp_path, keys, line):
+    file = study(tmp_path, f"import: [a.csv]\n{OWN}{keys}", a=f"{HEADER}\nduct,infiniband,2,5\n")
+    assert told(check_imports, read_study(file), {"measured"}).startswith(f"{file}: {line}")
+
+
+def test_published_and_measured_may_be_compared(tmp_path):
+    keys = "baselines: [infiniband]\ncompare_kinds: [[measured, published]]\n"
+    file = study(tmp_path, f"import: [a.csv]\n{OWN}{keys}", a=f"{HEADER}\ncavity,infiniband,2,5\n")
+    check_imports(read_study(file), {"measured"})

@@ -1,5 +1,6 @@
 """Tracing real applications: what comes out, and that it changes none of their results."""
 
+import errno
 from collections import Counter
 
 import pytest
@@ -121,6 +122,20 @@ def test_a_run_that_does_not_end_leaves_nothing(prepared, tracers, tmp_path):
     ):
         traced("elbow_segregated-smoke", 1, prepared, tracers, tmp_path / "trace", limit=0.05)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_trace_that_cannot_be_written_leaves_the_one_before(prepared, tracers, tmp_path, monkeypatch):
+    folder = tmp_path / "trace"
+    before = traced("elbow_segregated-smoke", 1, prepared, tracers, folder)
+
+    def write_rank(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("workflows.tracing.capture.write_rank", write_rank)
+    with pytest.raises(OSError, match="No space left"):
+        traced("elbow_segregated-smoke", 1, prepared, tracers, folder)
+    assert list(tmp_path.iterdir()) == [folder]
+    assert read_trace(folder) == before
 
 
 def test_a_serial_trace_of_something_else_is_refused(prepared, tracers, tmp_path):

@@ -1,28 +1,35 @@
 """From what the tracer wrote to actions that can be replayed."""
 
-from collections import deque
+from collections import Counter, deque
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain import InputError
-from workflows.tracing.actions import replayable
+from workflows.tracing.actions import Actions, replayable
+from workflows.tracing.lines import pack
 from workflows.tracing.profile import profile
 from workflows.tracing.raw import Raw, read_raw, steps_window, whole
 from workflows.tracing.subsets import COLLECTIVES, TAG, messages
 
+HEADER = "# tracer 1 rank 0 of 1 clock thread_cpu cost 4 library X\n"
+
 
 def raws(*ranks: str) -> list[Raw]:
     return [
-        Raw(rank, len(ranks), "thread_cpu", 400, "Some MPI", 0, 0, [line.strip() for line in text.split(";")])
+        Raw(rank, len(ranks), "thread_cpu", 400, "Some MPI", 0, 0, pack(rank, text.split("; ")))
         for rank, text in enumerate(ranks)
     ]
 
 
+def by_rank(made: Actions) -> list[list[str]]:
+    return [list(made.lines(rank)) for rank in range(len(made.ranks))]
+
+
 def actions(*ranks: str) -> list[list[str]]:
     traced = raws(*ranks)
-    return replayable(traced, whole(traced)).lines
+    return by_rank(replayable(traced, whole(traced)))
 
 
 def test_a_receive_gets_the_size_that_was_sent():
@@ -46,7 +53,7 @@ def test_computing_between_two_actions_is_one_line():
 
 def test_instructions_become_the_time_that_they_took_in_the_serial_run():
     traced = raws("0 compute 1000; 0 barrier; 0 compute 30; 0 compute 71; 0 barrier")
-    lines = replayable(traced, whole(traced), ns_per_count=0.25).lines
+    lines = by_rank(replayable(traced, whole(traced), ns_per_count=0.25))
     assert lines == [["0 compute 250", "0 barrier", "0 compute 25", "0 barrier"]]
 
 
@@ -61,13 +68,13 @@ def test_steps_are_cut_at_the_same_call_on_ranks_that_print_nothing():
     window, steps = steps_window(traced, skipped=1)
     cut = replayable(traced, window)
     assert (steps, cut.cut_messages) == (2, 0)
-    assert cut.lines == [STEP[0].split("; ") * 2, STEP[1].split("; ") * 2]
+    assert by_rank(cut) == [STEP[0].split("; ") * 2, STEP[1].split("; ") * 2]
 
 
 def test_a_serial_run_is_cut_at_its_marks():
     traced = raws("# mark; 0 compute 5; # mark; 0 compute 6; # mark; 0 compute 7")
     window, steps = steps_window(traced, skipped=0)
-    assert (steps, replayable(traced, window).lines) == (2, [["0 compute 11"]])
+    assert (steps, by_rank(replayable(traced, window))) == (2, [["0 compute 11"]])
 
 
 def test_both_ends_of_a_message_that_the_window_cuts_go_with_their_wait():
@@ -79,7 +86,7 @@ def test_both_ends_of_a_message_that_the_window_cuts_go_with_their_wait():
     window, _ = steps_window(traced, skipped=0)
     cut = replayable(traced, window)
     assert cut.cut_messages == 2
-    assert not [line for rank in cut.lines for line in rank if line.endswith((" 3", " 4", " 3 8", " 4 8"))]
+    assert not [line for rank in by_rank(cut) for line in rank if line.endswith((" 3", " 4", " 3 8", " 4 8"))]
 
 
 def test_steps_that_overlap_are_refused():
@@ -92,6 +99,24 @@ def test_steps_that_overlap_are_refused():
 def test_requests_left_over_are_waited_for_at_the_end():
     lines = actions("0 isend 1 1 8", "1 recv 0 1 8")
     assert lines[0] == ["0 isend 1 1 8", "0 wait 0 1 1"]
+
+
+def test_what_waits_before_anything_was_begun_is_refused():
+    traced = raws("0 wait 0 1 5; 0 isend 1 5 8", "1 recv 0 5 8")
+    with pytest.raises(InputError, match="rank 0: 'wait 0 1 5' comes before what it waits for"):
+        replayable(traced, whole(traced))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=30), st.data())
+def test_messages_of_a_tag_are_received_in_the_order_in_which_they_were_sent(messages, data):
+    received = data.draw(st.permutations([tag for tag, _ in messages]))
+    sent, arriving = [], {}
+    for tag, size in messages:
+        sent.append(f"0 send 1 {tag} {size}")
+        arriving.setdefault(tag, deque()).append(size)
+    posted = [f"1 recv 0 {tag} 100" for tag in received]
+    lines = actions("; ".join(["0 barrier", *sent]), "; ".join(["1 barrier", *posted]))
+    assert lines[1][1:] == [f"1 recv 0 {tag} {arriving[tag].popleft()}" for tag in received]
 
 
 @pytest.mark.parametrize(
@@ -116,11 +141,16 @@ def test_steps_that_cannot_be_told_apart_are_refused(ranks, wrong):
     [
         (None, "no such file: rank 0 was not traced"),
         ("0 init\n", "does not begin as the tracer begins a file"),
-        ("# tracer 1 rank 0 of 1 clock thread_cpu cost 4 library X\n0 init\n", "was cut off after 2 lines"),
+        (f"{HEADER}0 init\n", "was cut off after 2 lines"),
         (
             "# tracer 1 rank 0 of 2 clock thread_cpu cost 4 library X\n# end 5 5\n",
             "is of rank 0 of 2, not 0 of 1",
         ),
+        (f"{HEADER}0 init\n# end 51 5", "was cut off after 2 lines"),  # or of 52
+        (f"{HEADER}0 init\n0 send 1\n# end 5 5\n", "line 3: send takes 3 whole numbers: '0 send 1'"),
+        (f"{HEADER}0 init\n0 compute 1.5\n# end 5 5\n", "line 3: compute takes 1 whole numbers"),
+        (f"{HEADER}0 init\n# any 0\n# end 5 5\n", "line 3: unknown action 'any' in '# any 0'"),
+        (f"{HEADER}1 init\n# end 5 5\n", "line 2: is not of rank 0"),
     ],
 )
 def test_what_a_traced_run_left_must_be_whole(tmp_path, text, wrong):
@@ -189,24 +219,51 @@ def test_an_allreduce_of_four_is_two_rounds():
     ]
 
 
+LINE = st.one_of(
+    st.integers(0, 3_000_000_000).map(lambda amount: f"2 compute {amount}"),
+    st.sampled_from(["2 barrier", "2 isend 1 5 8", "2 wait 2 1 5", "# mark", "# any 0 8", "2 compute x"]),
+)
+
+
+@given(st.lists(LINE))
+def test_lines_are_what_was_packed(lines):
+    packed = pack(2, lines)
+    assert list(packed) == lines
+    assert len(packed) == len(lines)
+    amounts = [int(line.split()[2]) for line in lines if line.startswith("2 compute ") and line[-1] != "x"]
+    assert packed.amounts.tolist() == amounts
+    counts = packed.counts()
+    assert counts.pop(f"2 compute {sum(amounts)}", 0) == (sum(amounts) > 0)
+    assert counts == Counter(packed.distinct[place] for place in packed.which if place >= 0)
+
+
+def test_a_line_takes_little_memory_however_often_it_is_repeated():
+    packed = pack(
+        0, [f"0 {call}" for number in range(5000) for call in ("allreduce 8 0", f"compute {number}")]
+    )
+    assert packed.distinct == ["0 allreduce 8 0"]
+    assert packed.which.nbytes + packed.amounts.nbytes == 4 * 10_000 + 8 * 5_000
+
+
 def test_profile_counts_calls_bytes_and_pairs():
     summed = profile(
         [
-            ["0 compute 2000000000", "0 isend 1 1 8", "0 wait 0 1 1", "0 isend 1 1 9", "0 put 1 100"],
-            ["1 recv 0 1 8", "1 recv 0 1 9", "1 get 0 3000000", "1 scatterv 5 6 6 0"],
+            Counter({"0 compute 1000000000": 2, "0 isend 1 1 8": 3, "0 wait 0 1 1": 4, "0 isend 1 1 9": 1})
+            + Counter(["0 put 1 100"]),
+            Counter(["1 recv 0 1 8"] * 3 + ["1 recv 0 1 9", "1 get 0 3000000", "1 scatterv 5 6 6 0"]),
         ]
     )
     assert summed.compute_seconds == [2.0, 0.0]
     assert {
         (row["operation"], row["largest_bytes"]): (row["calls"], row["bytes"]) for row in summed.operations()
     } == {
-        ("isend", 8): (1, 8),
+        ("isend", 8): (3, 24),
         ("isend", 64): (1, 9),
-        ("recv", 8): (1, 8),
+        ("recv", 8): (3, 24),
         ("recv", 64): (1, 9),
-        ("wait", 0): (1, 0),
+        ("wait", 0): (4, 0),
         ("put", 512): (1, 100),
         ("get", None): (1, 3000000),
         ("scatterv", 8): (1, 6),
     }
-    assert summed.pairs() == [{"source": 0, "target": 1, "messages": 4, "bytes": 3000117}]
+    assert summed.pairs() == [{"source": 0, "target": 1, "messages": 6, "bytes": 3000133}]

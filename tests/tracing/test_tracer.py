@@ -66,9 +66,10 @@ def recorded(built, library: str, group: str, folder: Path) -> list[list[str]]:
     assert done.returncode == 0, done.stderr
     raws = read_raw(folder, PROCESSES)
     assert all(raw.cpu_ns > 0 and raw.clock_cost > 0 for raw in raws)
-    for raw in raws:
-        assert (raw.lines[0], raw.lines[-1]) == (f"{raw.rank} init", f"{raw.rank} finalize")
-    return [[line for line in raw.lines[1:-1] if " compute " not in line] for raw in raws]
+    ranks = [list(raw.lines) for raw in raws]
+    for rank, lines in enumerate(ranks):
+        assert (lines[0], lines[-1]) == (f"{rank} init", f"{rank} finalize")
+    return [[line for line in lines[1:-1] if " compute " not in line] for lines in ranks]
 
 
 @pytest.mark.parametrize("library", BOTH)
@@ -138,7 +139,7 @@ def test_one_sided(built, library, tmp_path):
 def test_fortran(built, library, tmp_path):
     lines = recorded(built, library, "fortran", tmp_path)
     traced = read_raw(tmp_path, PROCESSES)
-    replayed = replayable(traced, whole(traced)).lines[1]
+    replayed = list(replayable(traced, whole(traced)).lines(1))
     assert lines[1][0] == "# any 0 16"
     posted = [line for line in replayed if " wait " not in line and " compute " not in line]
     pair = ["1 irecv 0 8 16", "1 isend 2 8 16"]
@@ -183,7 +184,7 @@ def test_a_counter_of_perf_event_is_read(built, tmp_path):
     assert done.returncode == 0, done.stderr
     for raw in read_raw(tmp_path, PROCESSES):
         assert raw.clock == "task_clock"
-        assert raw.count == pytest.approx(raw.cpu_ns, rel=0.3)
+        assert 0.5 < raw.count / raw.cpu_ns < 2, "the same nanoseconds by another clock, which others disturb"
         assert any(" compute " in line for line in raw.lines)
 
 

@@ -13,6 +13,8 @@ OUTPUTS:
     trace       = <results>/traces/{case}/processes-{processes}: rank-<r>.txt.gz, trace.json, profile.csv, pairs.csv
 """
 
+from workflows.jobs import site_modules, whole_node
+
 
 rule capture_serial:
     """Tracing {wildcards.case} on one process"""
@@ -24,7 +26,11 @@ rule capture_serial:
         "<results>/logs/traces/{case}-1.log",
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     threads: workflow.cores
+    resources:
+        **whole_node(plan),
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -44,7 +50,11 @@ rule capture:
         "<results>/logs/traces/{case}-{processes}.log",
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     threads: workflow.cores
+    resources:
+        **whole_node(plan),
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,

@@ -14,6 +14,8 @@ OUTPUTS:
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
 
+from workflows.jobs import site_modules, whole_node
+
 
 rule time_tasks:
     """Timing the tasks of {wildcards.case}"""
@@ -25,7 +27,11 @@ rule time_tasks:
         "<results>/logs/times/{case}.log",
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     threads: workflow.cores
+    resources:
+        **whole_node(plan),
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -44,7 +50,11 @@ rule replay:
         "<results>/logs/replay.log",
     conda:
         "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan),
     threads: workflow.cores
+    resources:
+        **whole_node(plan),
     params:
         study=str(plan.study.file),
         digest=plan.replay_digest,

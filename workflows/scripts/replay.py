@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+from workflows.emulation import usable_cores
 from workflows.plan import make_plan, one_line_errors
 from workflows.simulation.study import replay_study
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    replay_study(plan, snakemake.threads, Path(snakemake.output.simulated))
+    # On a cluster Snakemake counts the cores of the machine where it was started.
+    threads = len(usable_cores()) if plan.cluster else snakemake.threads
+    replay_study(plan, threads, Path(snakemake.output.simulated))

@@ -19,6 +19,7 @@ struct Core {
   Occupant* last    = nullptr; // had it before
   std::deque<Occupant*> queue;
   std::set<Occupant*> looking; // gave it up, and look from time to time while nobody has it
+  double first_turn = 0; // seconds that whoever has it first keeps it; 0: a turn
   double turn_ends = 0, settled = 0;
 };
 
@@ -126,7 +127,8 @@ private:
     core->running = next;
     if (!next)
       return;
-    core->turn_ends = now() + (next->turn_left > INSTANT ? next->turn_left : turn);
-    next->turn_left = 0;
+    double left     = std::max(core->first_turn, next->turn_left);
+    core->turn_ends = now() + (left > INSTANT ? left : turn);
+    core->first_turn = next->turn_left = 0;
   }
 };

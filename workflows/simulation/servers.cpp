@@ -3,8 +3,8 @@
 //
 //   servers PLATFORM.xml RANKS TASKS BLOCKS BLOCK_BYTES REQUEST_BYTES WAY TURN CHANGE NAP LOOK [SimGrid's]
 //
-// RANKS has a rank a line, NODE CORE COMPUTES(0 or 1), TASKS the two blocks of a task and what it computes,
-// in seconds, a line. WAY says how ranks wait:
+// RANKS has a rank a line, NODE CORE COMPUTES(0 or 1) FIRST_TURN(of the core, in seconds), TASKS the two blocks of a
+// task and what it computes, in seconds, a line. WAY says how ranks wait:
 // polling (they keep their core for a turn of TURN seconds), yielding (they give it to any other that could run),
 // sleeping (processes yield; servers leave their core for NAP and then keep it for LOOK). CHANGE is what a rank needs
 // that has its core after another. Prints the time of each operation on another rank (operation NAME SECONDS), that of
@@ -30,7 +30,7 @@ struct Message {
   Tag tag;
   double bytes;
   std::string operation;
-  bool arrived = false;
+  bool arrived = false, seen = false; // seen: its receiver was in MPI since it arrived
 };
 using Carried = std::shared_ptr<Message>;
 using Condition = std::function<bool()>;
@@ -38,7 +38,7 @@ using Condition = std::function<bool()>;
 struct Rank : Occupant {
   s4u::Host* host;
   bool computes;
-  std::list<Carried> arrived, announced = {};
+  std::list<Carried> arrived, announced = {}, cleared = {}; // cleared: its own, which the receiver lets come
   Rank* expected    = nullptr; // whose update it receives
   double busy_share = 0;
 
@@ -47,8 +47,13 @@ struct Rank : Occupant {
   std::list<Carried>::iterator find(Tag tag, const Rank* from = nullptr)
   {
     return std::find_if(arrived.begin(), arrived.end(), [tag, from](const Carried& one) {
-      return one->tag == tag && (!from || one->from == from);
+      return one->seen && one->tag == tag && (!from || one->from == from);
     });
+  }
+  void progress()
+  {
+    for (const Carried& one : arrived)
+      one->seen = true;
   }
   bool has(Tag tag) { return find(tag) != arrived.end(); }
 };
@@ -79,7 +84,8 @@ void carry(const Carried& message)
 }
 
 // Wait in MPI until something is so. Meanwhile, whenever the rank has its core, the large messages that it has
-// a receive for are let come.
+// a receive for are let come: from its own node it copies them itself, while the sender on another needs its core
+// again to send them. A probe, between two naps, looks first and takes afterwards what has arrived, for the next one.
 void wait(Rank& own, const Condition& over, bool naps = false)
 {
   for (;;) {
@@ -91,14 +97,24 @@ void wait(Rank& own, const Condition& over, bool naps = false)
         coming.splice(coming.end(), own.announced, one);
       one = next;
     }
-    std::for_each(coming.begin(), coming.end(), carry);
+    coming.splice(coming.end(), own.cleared);
+    for (const Carried& one : coming)
+      if (one->from == &own || one->from->host == own.host) {
+        carry(one);
+      } else {
+        one->from->cleared.push_back(one);
+        one->from->event->release();
+      }
     if (own.core->running != &own)
       continue; // another woke meanwhile
     if (over())
       return;
+    own.progress();
     if (naps) {
       own.sleep(nap);
       own.spend(look_seconds);
+    } else if (over()) {
+      return;
     } else if (way == "polling") {
       own.idle_until(own.core->turn_ends);
     } else {
@@ -244,8 +260,11 @@ int main(int argc, char** argv)
   std::ifstream listed(argv[2]), given(argv[3]);
   std::map<std::pair<int, int>, Core> cores;
   int node, core;
-  for (bool computes; listed >> node >> core >> computes;)
+  double first_turn;
+  for (bool computes; listed >> node >> core >> computes >> first_turn;) {
+    cores[{node, core}].first_turn = first_turn;
     ranks.emplace_back(engine.host_by_name("node-" + std::to_string(node)), &cores[{node, core}], computes);
+  }
   for (Task task; given >> task.first >> task.second >> task.seconds;)
     tasks.push_back(task);
   for (Rank& one : ranks)

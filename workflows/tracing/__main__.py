@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--interconnect", default=CARRIER, help="what carries the messages meanwhile")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped")
     parser.add_argument(
-        "--steps", type=int, default=5, help="iterations that are traced, after two that are not"
+        "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
     )
     given = parser.parse_args()
     if given.steps < 1:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workflows.domain import InputError
 from workflows.tracing import subsets
+from workflows.tracing.lines import COMPUTING, Lines
 from workflows.tracing.raw import Raw
 
 CUT_SHARE = 0.01
@@ -16,6 +20,8 @@ CUT_SHARE = 0.01
 Key = tuple[int, int, int]
 """Sender, receiver, tag: messages of one key are received in the order in which they were sent."""
 
+_NOWHERE = np.empty(0, np.intp)
+
 
 @dataclass(frozen=True)
 class Actions:
@@ -23,34 +29,86 @@ class Actions:
 
     Attributes
     ----------
-    lines : list of list of str
-        By rank, without ``init`` and ``finalize``.
+    ranks : sequence of _Rank
+        What is wanted of each rank.
+    ns_per_count : float
+        Nanoseconds that a count of the clock stands for.
     cut_messages : int
         Messages that were left out because only one end of them is in the window.
     """
 
-    lines: list[list[str]]
+    ranks: Sequence[_Rank]
+    ns_per_count: float
     cut_messages: int
+
+    def lines(self, rank: int) -> Lines:
+        """Lines of a rank, without ``init`` and ``finalize``; computing between two actions is one line."""
+        own = self.ranks[rank]
+        which, computing = own.lines.which, own.lines.which == COMPUTING
+        amounts = np.zeros(len(which) + 1, np.int64)
+        amounts[:-1][computing] = own.lines.amounts
+        amounts[: own.begin] = 0
+        calls = np.flatnonzero(own.wanted & ~computing)
+        # Computing before each call, and after the last one.
+        before = np.diff(np.cumsum(amounts)[np.append(calls, len(which))], prepend=0)
+        pairs = np.full((len(before), 2), COMPUTING, np.int32)
+        pairs[:-1, 1] = which[calls]
+        there = np.column_stack([before > 0, np.arange(len(before)) < len(calls)])
+        waits = len(own.lines.distinct) + np.arange(len(own.left), dtype=np.int32)
+        return Lines(
+            rank,
+            [*own.lines.distinct, *own.left],
+            np.append(pairs[there], waits),
+            np.rint(before[before > 0] * self.ns_per_count).astype(np.int64),
+        )
 
 
 @dataclass(frozen=True)
 class _Rank:
-    """Lines of a rank without notes, and the first and the line after the last one that are wanted."""
+    """Actions of a rank from the beginning of the run to the end of the window.
 
-    rank: int
-    lines: list[str]
+    Filled in place while messages are put together.
+
+    Attributes
+    ----------
+    lines : Lines
+        Without notes.
+    sizes : ndarray of int64
+        By text of the lines as they were recorded: size of a message, bytes; 0 for others.
+    begin : int
+        First line of the window.
+    wanted : ndarray of bool, shape (lines,)
+        What is in the window, halves of messages and what waits for them left out.
+    left : list of str
+        What waits at the end for requests that nothing waited for in the window.
+    """
+
+    lines: Lines
+    sizes: NDArray[np.int64]
     begin: int
-    end: int
+    wanted: NDArray[np.bool_]
+    left: list[str]
 
-    def messages(self) -> Iterator[tuple[int, str, Key, str]]:
-        """Line, way (``send`` or ``recv``), key and size of every end of a message."""
-        for place, line in enumerate(self.lines):
-            if found := _message(self.rank, line):
-                yield place, *found
 
-    def wants(self, place: int) -> bool:
-        """Whether a line is in the window."""
-        return self.begin <= place < self.end
+@dataclass(frozen=True)
+class _Ends:
+    """Ends of all messages of one key at one rank: their places among its lines, in order."""
+
+    rank: _Rank
+    places: NDArray[np.intp]
+
+    def wanted(self) -> NDArray[np.bool_]:
+        """By end: whether it is in the window."""
+        return self.rank.wanted[self.places]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """By end: size of the message as it was recorded there, bytes."""
+        return self.rank.sizes[self.rank.lines.which[self.places]]
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Leave out ends that are not to be kept, and those beyond."""
+        self.rank.wanted[self.places] = False
+        self.rank.wanted[self.places[: len(kept)]] = kept
 
 
 def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_count: float = 1.0) -> Actions:
@@ -72,102 +130,136 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_co
     Raises
     ------
     InputError
-        More than `CUT_SHARE` of the messages are cut in two: the window is no whole number of steps.
+        More than `CUT_SHARE` of the messages are cut in two: the window is no whole number of steps. A rank
+        waits for what it has not begun.
     """
     ranks = [_resolved(raw, *span) for raw, span in zip(raws, window, strict=True)]
-    ends: dict[str, dict[Key, list[tuple[bool, str]]]] = {
-        "send": defaultdict(list),
-        "recv": defaultdict(list),
-    }
-    for rank in ranks:
-        for place, way, key, size in rank.messages():
-            ends[way][key].append((rank.wants(place), size))
-    sizes: dict[Key, list[str | None]] = {}
-    counted: Counter[int] = Counter()
-    for key in ends["send"].keys() | ends["recv"].keys():
-        sent, received = ends["send"].get(key, []), ends["recv"].get(key, [])
-        pairs = list(zip(sent, received, strict=False))
-        sizes[key] = [size if begun and ended else None for (begun, size), (ended, _) in pairs]
-        alone = sent[len(pairs) :] + received[len(pairs) :]
-        counted.update(begun + ended for (begun, _), (ended, _) in pairs)
-        counted.update(int(wanted) for wanted, _ in alone)
-    cut, complete = counted[1], counted[2]
+    sent, received = (
+        {key: _Ends(rank, places) for rank in ranks for key, places in _grouped(rank.lines, key_of).items()}
+        for key_of in (_sent, _received)
+    )
+    nobody = _Ends(ranks[0], _NOWHERE)
+    cut = complete = 0
+    for key in sent.keys() | received.keys():
+        ends = sent.get(key, nobody), received.get(key, nobody)
+        (begun, ended), pairs = (one.wanted() for one in ends), min(len(one.places) for one in ends)
+        both = begun[:pairs] & ended[:pairs]
+        complete += np.count_nonzero(both)
+        cut += np.count_nonzero(begun) + np.count_nonzero(ended) - 2 * np.count_nonzero(both)
+        for one in ends:
+            one.keep(both)
+        _give_sizes(*ends, pairs)
     if cut > CUT_SHARE * (cut + complete):
         raise InputError(f"{cut} of {cut + complete} messages are cut in two by the first or last step")
-    return Actions([_kept(rank, sizes, ns_per_count) for rank in ranks], cut)
-
-
-def _message(rank: int, line: str) -> tuple[str, Key, str] | None:
-    """Way, key and size of a line that is an end of a message."""
-    words = line.split(" ")
-    if words[1] in ("send", "isend"):
-        return "send", (rank, int(words[2]), int(words[3])), words[4]
-    if words[1] in ("recv", "irecv"):
-        return "recv", (int(words[2]), rank, int(words[3])), words[4]
-    return None
+    for rank in ranks:
+        _match_waits(rank)
+    return Actions(ranks, ns_per_count, int(cut))
 
 
 def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
     """Replace the notes by actions."""
-    notes = (line.split() for line in raw.lines if line.startswith("# matched "))
+    notes = (line.split(" ") for line in raw.lines.distinct if line.startswith("# matched "))
     matched = {words[2]: f"{words[3]} {words[4]}" for words in notes}
-    lines: list[str] = []
-    places = []
-    for line in raw.lines:
-        places.append(len(lines))
-        if line[0] != "#":
-            lines.append(line)
-            continue
-        kind, *words = line[2:].split()
-        if kind == "any" and words[0] in matched:  # one that never got anything is not waited for either
-            lines.append(f"{raw.rank} irecv {matched[words[0]]} {words[1]}")
-        elif kind == "sub":
-            members = [int(rank) for rank in words[0].split(",")]
-            lines += subsets.messages(words[1], [int(word) for word in words[2:]], members, raw.rank)
-    places.append(len(lines))
-    return _Rank(raw.rank, lines, places[begin], places[end])
+    numbers: dict[str, int] = {}
+    made = [
+        [numbers.setdefault(action, len(numbers)) for action in _actions(line, raw.rank, matched)]
+        for line in raw.lines.distinct
+    ]
+    made.append([COMPUTING])  # which is -1, the last one
+    actions = np.fromiter(chain.from_iterable(made), np.int32)
+    counts = np.fromiter(map(len, made), np.intp)
+    which = raw.lines.which[:end]
+    each = counts[which]
+    first = (np.cumsum(counts) - counts)[which]  # of the actions that a line stands for
+    shift = np.repeat(first - (np.cumsum(each) - each), each)
+    resolved = actions[np.arange(len(shift)) + shift]
+    begin = int(each[:begin].sum())
+    amounts = raw.lines.amounts[: np.count_nonzero(which == COMPUTING)]
+    lines = Lines(raw.rank, list(numbers), resolved, amounts)
+    sizes = np.array([_size(line) for line in lines.distinct], np.int64)
+    return _Rank(lines, sizes, begin, np.arange(len(lines)) >= begin, [])
 
 
-def _kept(rank: _Rank, sizes: Mapping[Key, Sequence[str | None]], ns_per_count: float) -> list[str]:
-    """Lines in the window without halves of messages, computing between two actions in one line.
+def _actions(line: str, rank: int, matched: Mapping[str, str]) -> list[str]:
+    """Actions that a line of the tracer stands for.
 
     Parameters
     ----------
-    rank : _Rank
-    sizes : mapping
-        By key, size of every message in order, None for one that is left out.
-    ns_per_count : float
+    line : str
+    rank : int
+        Whose line it is.
+    matched : mapping of str to str
+        Sender and tag of what was received from anyone, by number of the receive.
     """
-    numbers: Counter[tuple[str, Key]] = Counter()
-    waiting: dict[Key, deque[bool]] = defaultdict(deque)
-    kept: list[str] = []
-    computed = 0
-    for place, line in enumerate(rank.lines[: rank.end]):
-        wanted = rank.wants(place)
-        _, name, *words = line.split(" ")
-        if name == "compute":
-            computed += int(words[0]) if wanted else 0
-            continue
-        if message := _message(rank.rank, line):
-            way, key, _ = message
-            known = sizes[key]
-            size = known[numbers[way, key]] if numbers[way, key] < len(known) else None
-            numbers[way, key] += 1
-            wanted = wanted and size is not None
-            line = f"{rank.rank} {name} {words[0]} {words[1]} {size}"
-            if name.startswith("i"):
-                waiting[key].append(wanted)
-        elif name == "wait":
-            posted = waiting[int(words[0]), int(words[1]), int(words[2])]
-            wanted = bool(posted) and posted.popleft() and wanted
-        elif name in ("init", "finalize"):
-            wanted = False
-        if wanted:
-            if computed:
-                kept.append(f"{rank.rank} compute {round(computed * ns_per_count)}")
-                computed = 0
-            kept.append(line)
-    if computed:
-        kept.append(f"{rank.rank} compute {round(computed * ns_per_count)}")
-    left = [key for key, posted in waiting.items() for begun in posted if begun]
-    return [*kept, *(f"{rank.rank} wait {sender} {receiver} {tag}" for sender, receiver, tag in left)]
+    kind, name, *words = line.split(" ")
+    if kind != "#":
+        return [] if name in ("init", "finalize") else [line]
+    if name == "any" and words[0] in matched:  # one that never got anything is not waited for either
+        return [f"{rank} irecv {matched[words[0]]} {words[1]}"]
+    if name == "sub":
+        members = [int(member) for member in words[0].split(",")]
+        return subsets.messages(words[1], [int(word) for word in words[2:]], members, rank)
+    return []
+
+
+def _sent(line: str) -> Key | None:
+    rank, name, *words = line.split(" ")
+    return (int(rank), int(words[0]), int(words[1])) if name in ("send", "isend") else None
+
+
+def _received(line: str) -> Key | None:
+    rank, name, *words = line.split(" ")
+    return (int(words[0]), int(rank), int(words[1])) if name in ("recv", "irecv") else None
+
+
+def _size(line: str) -> int:
+    return int(line.split(" ")[4]) if _sent(line) or _received(line) else 0
+
+
+def _begun(line: str) -> Key | None:
+    """Key of a message that is waited for later."""
+    return (_sent(line) or _received(line)) if line.split(" ")[1] in ("isend", "irecv") else None
+
+
+def _waited(line: str) -> Key | None:
+    _, name, *words = line.split(" ")
+    return (int(words[0]), int(words[1]), int(words[2])) if name == "wait" else None
+
+
+def _grouped(lines: Lines, key_of: Callable[[str], Key | None]) -> dict[Key, NDArray[np.intp]]:
+    """Places of the lines of each key, in order; keys in the order of their first lines."""
+    keys = [key_of(line) for line in lines.distinct]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key))}
+    none = len(numbers)
+    of_distinct = [*(numbers.get(key, none) for key in keys), none]  # the last one is COMPUTING
+    of_lines = np.array(of_distinct, np.min_scalar_type(none))[lines.which]  # short numbers are sorted faster
+    there = np.flatnonzero(of_lines != none)
+    places = there[np.argsort(of_lines[there], kind="stable")]
+    counts = np.bincount(of_lines[there], minlength=none)
+    return dict(zip(numbers, np.split(places, np.cumsum(counts)[:-1]), strict=False))
+
+
+def _give_sizes(sends: _Ends, receives: _Ends, pairs: int) -> None:
+    """Let the first receives have the sizes that were sent."""
+    sizes = sends.sizes()[:pairs]
+    other = np.flatnonzero(receives.sizes()[:pairs] != sizes)
+    if not len(other):
+        return
+    lines, places = receives.rank.lines, receives.places[other]
+    kinds, kind = np.unique(np.stack([lines.which[places], sizes[other]]), axis=1, return_inverse=True)
+    lines.which[places] = len(lines.distinct) + kind.ravel()
+    begun = [lines.distinct[which].rpartition(" ")[0] for which in kinds[0].tolist()]
+    lines.distinct.extend(f"{words} {size}" for words, size in zip(begun, kinds[1].tolist(), strict=True))
+
+
+def _match_waits(rank: _Rank) -> None:
+    """Leave out what waits for a message that is left out; find the messages that nothing waits for."""
+    begun, waited = _grouped(rank.lines, _begun), _grouped(rank.lines, _waited)
+    for key in dict.fromkeys([*begun, *waited]):
+        begins, waits = begun.get(key, _NOWHERE), waited.get(key, _NOWHERE)
+        message = "{} {} {}".format(*key)
+        if len(waits) > len(begins) or np.any(waits < begins[: len(waits)]):
+            raise InputError(f"rank {rank.lines.rank}: 'wait {message}' comes before what it waits for")
+        rank.wanted[waits] &= rank.wanted[begins[: len(waits)]]
+        unfinished = np.count_nonzero(rank.wanted[begins[len(waits) :]])
+        rank.left.extend([f"{rank.lines.rank} wait {message}"] * unfinished)

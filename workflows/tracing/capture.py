@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import json
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from workflows.plan import ROOT
 from workflows.running import Run, run, scratch_folder
 from workflows.tracing.actions import replayable
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.profile import Profile, profile
+from workflows.tracing.lines import Lines
+from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
 from workflows.tracing.raw import Raw, read_raw, steps_window, whole
 from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
 
@@ -125,32 +128,35 @@ def capture(
         actions = replayable(raws, window, rate)
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
-    summed = profile(actions.lines)
-    serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
-    polluted = processes > cores and raws[0].clock != "instructions"
-    about = {
-        "format": FORMAT,
-        "case": case.name,
-        "application": case.application,
-        "size": case.size,
-        "processes": processes,
-        "program": application(case.application).command(short, processes),
-        "mpi_library": raws[0].library,
-        "steps": held,
-        "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
-        "skipped_steps": skipped,
-        "mark": list(steps.mark) if steps else [],
-        "clock": raws[0].clock,
-        "clock_cost": [raw.clock_cost for raw in raws],
-        "ns_per_count": rate,
-        **correction(summed.compute_seconds, serial_seconds, polluted),
-        "load": load,
-        "cut_messages": actions.cut_messages,
-        "operations": summed.operations(),
-        "made": done.execution.started,
-        "machine": provenance.machine(),
-    }
-    _write(folder, about, actions.lines, summed)
+    with _complete(folder) as begun:
+        summed = profile([_write_actions(begun, actions.lines(rank)) for rank in range(processes)])
+        serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
+        polluted = processes > cores and raws[0].clock != "instructions"
+        about = {
+            "format": FORMAT,
+            "case": case.name,
+            "application": case.application,
+            "size": case.size,
+            "processes": processes,
+            "program": application(case.application).command(short, processes),
+            "mpi_library": raws[0].library,
+            "steps": held,
+            "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
+            "skipped_steps": skipped,
+            "mark": list(steps.mark) if steps else [],
+            "clock": raws[0].clock,
+            "clock_cost": [raw.clock_cost for raw in raws],
+            "ns_per_count": rate,
+            **correction(summed.compute_seconds, serial_seconds, polluted),
+            "load": load,
+            "cut_messages": actions.cut_messages,
+            "operations": summed.operations(),
+            "made": done.execution.started,
+            "machine": provenance.machine(),
+        }
+        _write_table(begun / "profile.csv", OPERATION_COLUMNS, summed.operations())
+        _write_table(begun / "pairs.csv", PAIR_COLUMNS, summed.pairs())
+        (begun / "trace.json").write_text(json.dumps(about, indent=1) + "\n")
     return read_trace(folder)
 
 
@@ -299,19 +305,25 @@ def _ns_per_count(raw: Raw) -> float:
     return raw.cpu_ns / raw.count if raw.clock == "instructions" else 1.0
 
 
-def _write(folder: Path, about: Mapping[str, Any], ranks: Sequence[Sequence[str]], summed: Profile) -> None:
-    """Write a trace beside its folder and give it its name when it is complete."""
+@contextlib.contextmanager
+def _complete(folder: Path) -> Iterator[Path]:
+    """Give a folder to fill beside one that gets its name, and replaces what is there, when all went well."""
     begun = folder.with_name(f".{folder.name}.begun")
     shutil.rmtree(begun, ignore_errors=True)
     begun.mkdir(parents=True)
-    for rank, lines in enumerate(ranks):
-        write_rank(begun, rank, lines)
-    _write_table(begun / "profile.csv", ["operation", "largest_bytes", "calls", "bytes"], summed.operations())
-    _write_table(begun / "pairs.csv", ["source", "target", "messages", "bytes"], summed.pairs())
-    (begun / "trace.json").write_text(json.dumps(about, indent=1) + "\n")
-    if folder.exists():
-        shutil.rmtree(folder)
-    begun.rename(folder)
+    try:
+        yield begun
+        if folder.exists():
+            shutil.rmtree(folder)
+        begun.rename(folder)
+    finally:
+        shutil.rmtree(begun, ignore_errors=True)
+
+
+def _write_actions(folder: Path, lines: Lines) -> Counter[str]:
+    """Write the file of a rank; give how often there is each line."""
+    write_rank(folder, lines.rank, lines)
+    return lines.counts()
 
 
 def _write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workflows.tracing.subsets import COLLECTIVES
@@ -11,6 +11,9 @@ from workflows.tracing.trace import ONE_SIDED
 
 SIZE_CLASSES = (0, 8, 64, 512, 4096, 32768, 262144, 2097152)
 """Largest size of each class, bytes; what is larger is in a class without a largest size."""
+
+OPERATION_COLUMNS = ("operation", "largest_bytes", "calls", "bytes")
+PAIR_COLUMNS = ("source", "target", "messages", "bytes")
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Profile:
     volume: Counter[tuple[int, int]]
 
     def operations(self) -> list[dict[str, int | str | None]]:
-        """Rows of ``profile.csv``: ``operation, largest_bytes, calls, bytes``, in order."""
+        """Rows of ``profile.csv``, `OPERATION_COLUMNS`, in order."""
         order = sorted(self.calls, key=lambda key: (key[0], key[1] is None, key[1] or 0))
         return [
             {"operation": name, "largest_bytes": largest, "calls": self.calls[name, largest]}
@@ -45,36 +48,36 @@ class Profile:
         ]
 
     def pairs(self) -> list[dict[str, int]]:
-        """Rows of ``pairs.csv``: ``source, target, messages, bytes``, in order."""
+        """Rows of ``pairs.csv``, `PAIR_COLUMNS`, in order."""
         return [
             {"source": source, "target": target, "messages": count, "bytes": self.volume[source, target]}
             for (source, target), count in sorted(self.messages.items())
         ]
 
 
-def profile(ranks: Sequence[Sequence[str]]) -> Profile:
+def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
     """Sum up the lines of all ranks.
 
     Parameters
     ----------
-    ranks : sequence of sequence of str
-        Lines by rank, with or without ``init`` and ``finalize``.
+    ranks : sequence of mapping of str to int
+        By rank: how often there is each line; with or without ``init`` and ``finalize``.
     """
     computed = [0] * len(ranks)
     sizes: Counter[tuple[str, int]] = Counter()
     sent: Counter[tuple[int, int, int]] = Counter()
     for rank, lines in enumerate(ranks):
-        for line in lines:
+        for line, count in lines.items():
             _, name, *words = line.split(" ")
             if name == "compute":
-                computed[rank] += int(words[0])
+                computed[rank] += int(words[0]) * count
             elif name not in ("init", "finalize"):
                 size = _size(name, words, len(ranks))
-                sizes[name, size] += 1
+                sizes[name, size] += count
                 if name in ("send", "isend", "put", "accumulate"):
-                    sent[rank, int(words[0]), size] += 1
+                    sent[rank, int(words[0]), size] += count
                 elif name in ("get", "fetch"):
-                    sent[int(words[0]), rank, size] += 1
+                    sent[int(words[0]), rank, size] += count
     calls, volumes = Counter(), Counter()
     for (name, size), count in sizes.items():
         largest = next((largest for largest in SIZE_CLASSES if size <= largest), None)

@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workflows.domain import InputError
+from workflows.tracing.lines import Lines, pack
 from workflows.tracing.subsets import COLLECTIVES
+from workflows.tracing.trace import what_is_wrong
 
 _HEADER = re.compile(r"# tracer 1 rank (\d+) of (\d+) clock (\w+) cost (\d+) library (.*)")
 _END = re.compile(r"# end (\d+) (\d+)")
+_NOTE = re.compile(r"# (?:mark|sub \d+(?:,\d+)* \w+(?: \d+)*|any \d+ \d+|matched(?: \d+){3})")
+_MARK = "# mark"
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Raw:
         The MPI library's own name.
     cpu_ns, count : int
         All of the run by CPU time, and by the clock.
-    lines : list of str
+    lines : Lines
         All but the first and the last one; see tracer.c.
     """
 
@@ -40,7 +47,7 @@ class Raw:
     library: str
     cpu_ns: int
     count: int
-    lines: list[str]
+    lines: Lines
 
 
 def read_raw(folder: Path, processes: int) -> list[Raw]:
@@ -49,26 +56,32 @@ def read_raw(folder: Path, processes: int) -> list[Raw]:
     Raises
     ------
     InputError
-        A rank has no file, or one without beginning or end: one line.
+        A rank has no file, or one without beginning or end, or with a line that the tracer does not write:
+        one line.
     """
-    raws = []
-    for rank in range(processes):
-        path = folder / f"rank-{rank}.txt"
-        try:
-            lines = path.read_text().splitlines()
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file: rank {rank} was not traced") from None
-        header = _HEADER.fullmatch(lines[0]) if lines else None
-        if not header:
-            raise InputError(f"{path}: does not begin as the tracer begins a file")
-        ended = _END.fullmatch(lines[-1])
-        if not ended:
-            raise InputError(f"{path}: was cut off after {len(lines)} lines: the program did not end well")
-        if (int(header[1]), int(header[2])) != (rank, processes):
-            raise InputError(f"{path}: is of rank {header[1]} of {header[2]}, not {rank} of {processes}")
-        clock, cost, library = header[3], int(header[4]), header[5]
-        raws.append(Raw(rank, processes, clock, cost, library, int(ended[1]), int(ended[2]), lines[1:-1]))
-    return raws
+    return [_read_rank(folder / f"rank-{rank}.txt", rank, processes) for rank in range(processes)]
+
+
+def _read_rank(path: Path, rank: int, processes: int) -> Raw:
+    try:
+        *lines, rest = path.read_text(errors="replace").split("\n")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file: rank {rank} was not traced") from None
+    header = _HEADER.fullmatch(lines[0]) if lines else None
+    if not header:
+        raise InputError(f"{path}: does not begin as the tracer begins a file")
+    ended = _END.fullmatch(lines[-1])
+    if rest or not ended:
+        raise InputError(f"{path}: was cut off after {len(lines)} lines: the program did not end well")
+    if (int(header[1]), int(header[2])) != (rank, processes):
+        raise InputError(f"{path}: is of rank {header[1]} of {header[2]}, not {rank} of {processes}")
+    packed = pack(rank, lines[1:-1])
+    for place, line in enumerate(packed.distinct):
+        if not _NOTE.fullmatch(line) and (wrong := what_is_wrong(line, rank)):
+            number = int(np.argmax(packed.which == place)) + 2
+            raise InputError(f"{path}, line {number}: {wrong}")
+    clock, cost, library = header[3], int(header[4]), header[5]
+    return Raw(rank, processes, clock, cost, library, int(ended[1]), int(ended[2]), packed)
 
 
 def steps_window(raws: Sequence[Raw], skipped: int) -> tuple[list[tuple[int, int]], int]:
@@ -89,18 +102,18 @@ def steps_window(raws: Sequence[Raw], skipped: int) -> tuple[list[tuple[int, int
     InputError
         Fewer marks than that, or no collective call between the steps.
     """
-    marks = [place for place, line in enumerate(raws[0].lines) if line == "# mark"]
+    marks = _places(raws[0].lines, [line == _MARK for line in raws[0].lines.distinct]).tolist()
     steps = len(marks) - 1 - skipped
     if steps < 1:
         raise InputError(f"{len(marks)} steps are marked; {skipped + 2} are needed, {skipped} being skipped")
     if len(raws) == 1:
         return [(marks[skipped] + 1, marks[-1])], steps
-    calls = [_collective_lines(raw) for raw in raws]
+    calls = [_collective_lines(raw.lines) for raw in raws]
     _check_same_calls(raws, calls)
-    first, last = (sum(place < mark for place in calls[0]) for mark in (marks[skipped], marks[-1]))
+    first, last = np.searchsorted(calls[0], (marks[skipped], marks[-1])).tolist()
     if first < 1 or last <= first:
         raise InputError("there is no collective call of all ranks in every step, so that they cannot be cut")
-    return [(places[first - 1] + 1, places[last - 1] + 1) for places in calls], steps
+    return [(int(places[first - 1]) + 1, int(places[last - 1]) + 1) for places in calls], steps
 
 
 def whole(raws: Sequence[Raw]) -> list[tuple[int, int]]:
@@ -108,23 +121,31 @@ def whole(raws: Sequence[Raw]) -> list[tuple[int, int]]:
     return [(0, len(raw.lines)) for raw in raws]
 
 
-def _collective_lines(raw: Raw) -> list[int]:
-    return [place for place, line in enumerate(raw.lines) if _action(line) in COLLECTIVES]
+def _places(lines: Lines, wanted: Sequence[bool]) -> NDArray[np.intp]:
+    """Places of the lines that are wanted; `wanted` is by distinct line."""
+    return np.flatnonzero(np.array([*wanted, False])[lines.which])  # the last one is COMPUTING
+
+
+def _collective_lines(lines: Lines) -> NDArray[np.intp]:
+    return _places(lines, [_action(line) in COLLECTIVES for line in lines.distinct])
 
 
 def _action(line: str) -> str:
     return "" if line[0] == "#" else line.split(" ", 2)[1]
 
 
-def _check_same_calls(raws: Sequence[Raw], calls: Sequence[Sequence[int]]) -> None:
+def _check_same_calls(raws: Sequence[Raw], calls: Sequence[NDArray[np.intp]]) -> None:
     """Make sure that all ranks made the same collective calls."""
-    named = [[_action(raw.lines[place]) for place in places] for raw, places in zip(raws, calls, strict=True)]
+    named = [
+        np.array([_action(line) for line in raw.lines.distinct], dtype=str)[raw.lines.which[places]]
+        for raw, places in zip(raws, calls, strict=True)
+    ]
     for rank, names in enumerate(named):
-        if names == named[0]:
-            continue
-        place = next((at for at, (a, b) in enumerate(zip(names, named[0], strict=False)) if a != b), None)
-        if place is None:
+        both = min(len(names), len(named[0]))
+        if len(other := np.flatnonzero(names[:both] != named[0][:both])):
+            place = other[0]
+            raise InputError(
+                f"collective call {place + 1} is {names[place]} on rank {rank}, {named[0][place]} on rank 0"
+            )
+        if len(names) != len(named[0]):
             raise InputError(f"rank {rank} made {len(names)} collective calls, rank 0 {len(named[0])}")
-        raise InputError(
-            f"collective call {place + 1} is {names[place]} on rank {rank}, {named[0][place]} on rank 0"
-        )

@@ -10,7 +10,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ ACTIONS = {
 }
 """Actions of a trace, and how many numbers each has; of collective calls, SimGrid checks that."""
 
-_LINE = re.compile(rb"\d+ \w+(?: \d+)*$")
+_LINE = re.compile(r"\d+ \w+(?: \d+)*", re.ASCII)
 _SHAPES = {b" %b%b" % (name.encode(), b" " * count) for name, count in ACTIONS.items() if count is not None}
 """Lines without their digits, of actions whose number of numbers is known."""
 _COLLECTIVE = "|".join(sorted(COLLECTIVES)).encode()
@@ -139,7 +139,7 @@ def rank_file(rank: int) -> str:
     return f"rank-{rank}.txt.gz"
 
 
-def write_rank(folder: Path, rank: int, lines: Sequence[str]) -> None:
+def write_rank(folder: Path, rank: int, lines: Iterable[str]) -> None:
     """Write the file of a rank, its beginning and end added; the same lines make the same bytes."""
     content = "\n".join([f"{rank} init", *lines, f"{rank} finalize", ""])
     (folder / rank_file(rank)).write_bytes(gzip.compress(content.encode(), compresslevel=1, mtime=0))
@@ -169,7 +169,7 @@ def _check_rank(folder: Path, rank: int, processes: int) -> None:
     if shapes <= _SHAPES | _many(shapes) and own_lines == lines and not re.search(rb"  | \n", content):
         return
     for number, line in enumerate(content.splitlines(), 1):
-        if wrong := _what_is_wrong(line, rank):
+        if wrong := what_is_wrong(line.decode(errors="replace"), rank):
             raise InputError(f"{path}, line {number}: {wrong}")
 
 
@@ -178,13 +178,14 @@ def _many(shapes: Iterable[bytes]) -> set[bytes]:
     return {shape for shape in shapes if re.fullmatch(rb" (%b) *" % _COLLECTIVE, shape)}
 
 
-def _what_is_wrong(line: bytes, rank: int) -> str | None:
-    words, said = line.decode(errors="replace").split(" "), line.decode(errors="replace")[:60]
+def what_is_wrong(line: str, rank: int) -> str | None:
+    """Why a line is none of a rank's file; None for one that is."""
+    words, said = line.split(" "), line[:60]
     name = words[1] if len(words) > 1 else ""
     if name not in ACTIONS:
         return f"unknown action {name!r} in {said!r}; known: {', '.join(sorted(ACTIONS))}"
     count = ACTIONS[name]
-    if not _LINE.match(line) or count not in (None, len(words) - 2):
+    if not _LINE.fullmatch(line) or count not in (None, len(words) - 2):
         return (
             f"{name} takes {'whole numbers alone' if count is None else f'{count} whole numbers'}: {said!r}"
         )
