@@ -73,11 +73,11 @@ def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tm
 
 def test_our_own_runs_and_theirs_in_one_table(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text(
-        "case,interconnect,processes,seconds\ncavity-smoke,gigabit_switch,2,0.5\ncavity-smoke,gigabit_switch,4,0.4\n"
+        "case,interconnect,processes,seconds\ncavity-4k,gigabit_switch,2,0.5\ncavity-4k,gigabit_switch,4,0.4\n"
     )
     study = tmp_path / "both.yaml"
     study.write_text(
-        "name: both\ncases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\n"
+        "name: both\ncases: [cavity-4k]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\n"
         "import: [theirs.csv]\nlimits: {idle_seconds: 0.1}\n"
     )
     done = study_folder.run(study, "--", "results/both/tables")

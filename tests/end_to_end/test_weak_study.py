@@ -12,7 +12,7 @@ STUDY = """
 name: weak
 scaling: weak
 cases: [cavity]
-sizes: {cavity: [smoke, 4k]}
+sizes: {cavity: [4k, 8k]}
 interconnects: [emulated_gigabit, shared_memory]
 processes: [1, 2]
 blocks: 2
@@ -29,10 +29,10 @@ def test_sizes_grow_with_the_processes(study_folder, tmp_path):
     runs = pd.read_csv(results / "runs.csv")
     sound_runs(runs)
     assert set(runs["case"]) == {"cavity"}
-    assert set(zip(runs["processes"], runs["size"], strict=True)) == {(1, "smoke"), (2, "4k")}
+    assert set(zip(runs["processes"], runs["size"], strict=True)) == {(1, "4k"), (2, "8k")}
     facts = json.loads((results / "facts.json").read_text())
     assert facts["study"]["scaling"] == "weak"
-    assert facts["cases"]["cavity"]["answer"]["references"] == {"smoke": 0.0226349779, "4k": 0.03775329}
+    assert facts["cases"]["cavity"]["answer"]["references"] == {"4k": 0.03775329, "8k": 0.0377661845}
 
     scaling = pd.read_csv(results / "tables/scaling.csv")
     two = scaling[scaling["processes"] == 2]
@@ -44,7 +44,7 @@ def test_sizes_grow_with_the_processes(study_folder, tmp_path):
 
 def test_a_wrong_size_is_one_line(study_folder, tmp_path):
     study = tmp_path / "weak.yaml"
-    study.write_text(STUDY.replace("[smoke, 4k]", "[smoke, 5k]"))
+    study.write_text(STUDY.replace("[4k, 8k]", "[4k, 5k]"))
     done = study_folder.run(study)
     assert done.returncode != 0
     line = next(line for line in done.stderr.splitlines() if line.startswith("nodeworth:"))

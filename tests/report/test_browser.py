@@ -57,8 +57,8 @@ def reader(browser, printed):
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
     page = (printed / "report.html").as_uri()
-    # The browser's own first tab asks for parts of itself.
-    others = [one for one in requests if not one["documentURL"].startswith("chrome://")]
+    # The browser's own first tab asks for parts of itself, by chrome:// and chrome-untrusted://.
+    others = [one for one in requests if not one["documentURL"].startswith("chrome")]
     assert {one["request"]["url"] for one in others} == {page}
     assert browser.execute_script("return navigator.onLine") is False
 

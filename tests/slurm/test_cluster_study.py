@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 STUDY = """
 name: smoke_cluster
-cases: [cavity-smoke, water_scf-smoke]
+cases: [cavity-4k, water_scf-smoke]
 interconnects: [emulated_gigabit, shared_memory]
 processes: [1, 2, 4]
 oversubscription: [1, 2]
@@ -23,13 +23,13 @@ limits: {run_seconds: 60, idle_seconds: 0}
 """
 SIMULATED = """
 name: simulated_cluster
-cases: [cavity-smoke]
+cases: [cavity-4k]
 interconnects: [gigabit_ethernet]
 processes: [1, 2]
 blocks: 1
 """
 POINTS = {
-    ("cavity-smoke", 1, 1), ("cavity-smoke", 2, 1), ("cavity-smoke", 4, 2),
+    ("cavity-4k", 1, 1), ("cavity-4k", 2, 1), ("cavity-4k", 4, 2),
     ("water_scf-smoke", 1, 1), ("water_scf-smoke", 2, 1),
 }  # fmt: skip
 TARGET = "results/smoke_cluster/runs.csv"
