@@ -14,7 +14,8 @@ from workflows.domain import InputError
 from workflows.plan import ROOT, make_plan, one_line_errors
 from workflows.study import read_study
 
-DEFAULT = Path("config/studies/laptop.yaml")
+STUDIES = Path("config/studies")
+DEFAULT = STUDIES / "laptop.yaml"
 
 
 def main(arguments: list[str]) -> None:
@@ -59,10 +60,8 @@ def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
     """The study file, the default one if none is named, and what else was typed."""
     if "--anonymise" in rest:
         raise InputError("--anonymise: belongs to --archive, which comes first: --archive --anonymise")
-    if rest and not rest[0].startswith("-") and rest[0].endswith((".yaml", ".yml")):
+    if rest and not rest[0].startswith("-"):
         return _study_file(rest[0], here), rest[1:]
-    if rest and not rest[0].startswith("-") and _found(rest[0], here).exists():
-        raise InputError(f"{rest[0]}: is no study file; those end in .yaml")
     return DEFAULT, rest
 
 
@@ -101,13 +100,14 @@ def _found(given: str, here: Path) -> Path:
 
 
 def _study_file(given: str, here: Path) -> Path:
-    for file in (here / given, ROOT / given):
-        if file.exists():
+    """The file of a path as the user typed it, or of the name of a study of this project."""
+    for file in (here / given, ROOT / given, ROOT / STUDIES / f"{given}.yaml"):
+        if file.suffix in (".yaml", ".yml") and file.exists():
             return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
-    known = ", ".join(
-        sorted(str(file.relative_to(ROOT)) for file in (ROOT / "config/studies").glob("*.yaml"))
-    )
-    raise InputError(f"{given}: no such study file; there are {known}")
+    if _found(given, here).exists():
+        raise InputError(f"{given}: is no study file; those end in .yaml")
+    known = ", ".join(sorted(file.stem for file in (ROOT / STUDIES).glob("*.yaml")))
+    raise InputError(f"{given}: no such study file, nor one of {known}")
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str
 
 
 def check_imported_names(study: Study, imported: Imported) -> None:
-    """Check the names in a study's keys against those that it, and what it imports, has.
+    """Check the names in a study's keys against its own and those of what it imports.
 
     Raises
     ------

@@ -247,9 +247,9 @@ def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]
 def whole_node(plan: Plan) -> dict[str, int | str]:
     """Give the resources of a job that has a node for itself: what the simulated part of a study takes.
 
-    Nothing without a cluster, and in an allocation.
+    Nothing without a cluster, in an allocation, and where nothing is simulated.
     """
-    if plan.cluster is None or plan.study.allocation:
+    if plan.cluster is None or plan.study.allocation or not plan.simulated:
         return {}
     node = plan.cluster.nodes_of(None)
     asked = Request(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), plan.cluster.minutes)
@@ -263,10 +263,11 @@ def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str,
     Returns
     -------
     dict
-        ``nodes, tasks, mem_mb, runtime`` (minutes). For Slurm also ``slurm_extra``, ``mpi`` (None for one
-        task, with which the executor refuses it), and ``slurm_partition`` where interconnects are in
-        several. For Flux ``cpus_per_task``, and ``runtime`` in seconds, as its executor hands it on. For
-        others ``tasks_per_node``, and as text what Snakemake would else add up over the jobs of a group.
+        ``nodes, tasks, mem_mb, runtime`` (minutes). For Slurm also ``slurm_extra``, ``cpus_per_task`` (else a
+        rule's threads), ``mpi`` (None for one task, with which the executor refuses it), and
+        ``slurm_partition`` where interconnects are in several. For Flux ``cpus_per_task``, and ``runtime`` in
+        seconds, as its executor hands it on. For others ``tasks_per_node``, and as text what Snakemake would
+        else add up over the jobs of a group.
     """
     cluster = plan.cluster
     tasks = asked.nodes * asked.tasks_per_node
@@ -278,6 +279,7 @@ def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str,
         return common | {name: str(value) for name, value in shape.items()}
     extra = [f"--ntasks-per-node={asked.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
     return common | {
+        "cpus_per_task": 1,
         "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),
         "mpi": cluster.launcher if tasks > 1 else None,
         **({"slurm_partition": partition} if cluster.partitions else {}),

@@ -22,6 +22,7 @@ ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.one
 _MCA = "OMPI_MCA_"  # an environment variable's name that begins so is that of a parameter of Open MPI
 # By these mpirun would find the job that this process is in, and look for its nodes and its daemons there.
 _OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "PMI_", "PMIX_", "FLUX_")
+_KEPT = "PMIX_MCA_"  # parameters
 
 # Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
 _FOLDER_PARAMETERS = (
@@ -113,8 +114,13 @@ def mpirun(
         *(word for name in exported for word in ("-x", name)),
         *rank.argv,
     ]
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_OF_JOB) or name.startswith(_KEPT)
+    }
     env = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(_OF_JOB)},
+        **inherited,
         "TMPDIR": str(scratch),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

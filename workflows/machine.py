@@ -135,8 +135,9 @@ def end_scripts_at_sigterm() -> None:
     def end(number: int, frame: FrameType | None) -> None:
         snakemakes(number, frame)
         for process in psutil.Process().children(recursive=True):
-            if _is_script(process):
-                process.terminate()
+            with contextlib.suppress(psutil.NoSuchProcess):  # gone meanwhile
+                if _is_script(process):
+                    process.terminate()
 
     signal.signal(signal.SIGTERM, end)
 

@@ -1,10 +1,13 @@
 """A study cut into jobs, and what they ask for."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
 from workflows.domain import InputError
 from workflows.jobs import GROUPED, parts, preparing_group, request_of, whole_node
@@ -110,16 +113,50 @@ def test_other_modules_are_measured_again(plan_of):
     assert one != other
 
 
+SIMULATED = STUDY.replace("emulated_gigabit]", "emulated_gigabit, gigabit_ethernet]")
+
+
 def test_the_simulated_part_has_nodes_for_itself(plan_of):
     """Of 4000 MB, 0.9 are asked for."""
-    assert whole_node(plan_of("minutes: 9\naccount: mine\n")) == {
-        "nodes": 1, "tasks": 2, "mem_mb": 3600, "runtime": 9, "mpi": "srun",
+    assert whole_node(plan_of("minutes: 9\naccount: mine\n", SIMULATED)) == {
+        "nodes": 1, "tasks": 2, "cpus_per_task": 1, "mem_mb": 3600, "runtime": 9, "mpi": "srun",
         "slurm_account": "mine", "slurm_extra": "--ntasks-per-node=2 --exclusive",
     }  # fmt: skip
-    assert whole_node(plan_of("scheduler: pbs\nlauncher: mpirun\n")) == {
+    assert whole_node(plan_of("scheduler: pbs\nlauncher: mpirun\n", SIMULATED)) == {
         "nodes": "1", "tasks": "2", "tasks_per_node": "2", "mem_mb": 3600, "runtime": 60
     }  # fmt: skip
-    assert whole_node(plan_of("exclusive: false\n"))["slurm_extra"] == "--ntasks-per-node=2"
+    assert whole_node(plan_of("exclusive: false\n", SIMULATED))["slurm_extra"] == "--ntasks-per-node=2"
+    assert whole_node(plan_of()) == {}
+
+
+def test_a_job_asks_for_a_core_a_task_however_many_cores_the_machine_has_that_submits(plan_of):
+    """Its rule has as many threads as that machine has cores."""
+
+    class Resources(dict):
+        __getattr__ = dict.__getitem__
+
+    job = SimpleNamespace(threads=64, resources=Resources(whole_node(plan_of("", SIMULATED))))
+    told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "x")
+    assert " --ntasks=2 --cpus-per-task=1 --ntasks-per-node=2 " in get_submit_command(job, told)
+
+
+def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
+    """It is asked for them when the rules of the simulated part are read."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sinfo").write_text("#!/bin/sh\necho 'batch|2|2|1:2:1|4000'\n")
+    (tmp_path / "bin/sinfo").chmod(0o755)
+    (tmp_path / "site.yaml").write_text("launcher: mpirun\n")
+    (tmp_path / "simulated.yaml").write_text(
+        "name: simulated\ncases: [cavity-4k]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2]\nblocks: 1\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "-n", "--directory", str(tmp_path)]
+    command += ["--configfile", str(tmp_path / "simulated.yaml"), "--config", f"cluster={tmp_path}/site.yaml"]
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300
+    )
+    told = f"nodeworth: {tmp_path}/site.yaml: partition: no default: Slurm has batch"
+    assert done.stderr.splitlines()[-1] == told and "Traceback" not in done.stderr
 
 
 def test_many_process_counts_are_not_prepared_in_one_job(plan_of):

@@ -72,6 +72,12 @@ def test_nothing_is_loaded_unless_snakemake_uses_modules(site, methods):
     assert load(site, *methods).startswith("None None None")
 
 
+def test_what_is_loaded_stays_where_the_cluster_file_names_no_modules(site):
+    site.write_text("minutes: 9\n")
+    said = load(site, "ENV_MODULES", env=environment_with(["login"], "here"))
+    assert said.startswith("None yes login\n"), said
+
+
 def test_a_module_that_is_not_there(site):
     with pytest.raises(InputError, match=r"^here: solver, fluent cannot be loaded: .*'fluent'$") as raised:
         environment_with(["solver", "fluent"], "here")
@@ -112,7 +118,7 @@ def test_programs_of_an_image_are_those_on_its_path(image):
     assert programs_in("solvers.sif", "here") == {"first_of_image", "second_of_image", "sh", "ls"}
 
 
-def test_what_jobs_have_is_in_the_image_and_not_here(image, monkeypatch):
+def test_what_jobs_have_is_in_the_image_and_not_here(image):
     asked = DeploymentSettings({DeploymentMethod.APPTAINER})
     has_program = software_of_jobs({"cluster": str(image)}, asked)
     assert has_program("second_of_image") and not has_program("python3")

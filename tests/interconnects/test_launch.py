@@ -85,6 +85,14 @@ def test_a_run_on_emulated_nodes_starts_on_the_first_and_enters_the_others(tmp_p
     assert (words(launch.argv, "-x"), launch.env["UCX_TLS"]) == (["UCX_TLS"], "tcp")
 
 
+def test_mpirun_on_one_machine_does_not_see_the_job_that_it_is_in(tmp_path, monkeypatch):
+    for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_JOBID", "PMIX_RANK", "PMI_RANK", "PMIX_MCA_gds"):
+        monkeypatch.setenv(name, "hash")
+    launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
+    told = [name for name in launch.env if name.startswith(("SLURM", "PBS", "LSB", "PMI"))]
+    assert told == ["PMIX_MCA_gds"], "a parameter, which says nothing of a job"
+
+
 def test_files_of_open_mpi_go_to_the_scratch_folder(tmp_path):
     launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
     places = {

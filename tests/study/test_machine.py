@@ -1,15 +1,17 @@
 """One study at a time on a machine, noise as the kernel counts it, and no job without its Snakemake."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from workflows.domain import InputError
-from workflows.machine import hold_study, only_study_on_this_machine
+from workflows.machine import end_scripts_at_sigterm, hold_study, only_study_on_this_machine
 from workflows.noise import Counters, noise_between, read_counters, wait_until_idle
 from workflows.plan import ROOT
 
@@ -76,6 +78,22 @@ def test_the_lock_of_a_killed_study_is_free(tmp_path):
         process.kill()
     with only_study_on_this_machine(print, limit_seconds=5, lock=lock):
         pass
+
+
+def test_a_script_that_ends_by_itself_at_sigterm_is_no_error(monkeypatch):
+    def gone():
+        raise psutil.NoSuchProcess(1)
+
+    script = SimpleNamespace(cmdline=lambda: [PYTHON, "/x/.snakemake/scripts/measure.py"], terminate=gone)
+    monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [script])
+    told = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    try:
+        end_scripts_at_sigterm()
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert told == [signal.SIGTERM], "Snakemake's own handler is called, too"
 
 
 def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):

@@ -1,5 +1,7 @@
 """What a user types after ``./run-study``, where it is wrong."""
 
+import os
+
 import pytest
 
 from workflows.command import main
@@ -12,7 +14,8 @@ from workflows.domain import InputError
         (["."], ".: is no study file; those end in .yaml"),
         (["runs.csv"], "runs.csv: is no study file; those end in .yaml"),
         (["--again", "failed", "runs.csv"], "runs.csv: is no study file; those end in .yaml"),
-        (["none.yaml"], "none.yaml: no such study file; there are "),
+        (["none.yaml"], "none.yaml: no such study file, nor one of chemistry, "),
+        (["none", "--dry-run"], "none: no such study file, nor one of chemistry, "),
         (["--anonymise"], "--anonymise: belongs to --archive"),
         (["mine.yaml", "--anonymise"], "--anonymise: belongs to --archive"),
         (["--frobnicate"], "run-study: unrecognized arguments: --frobnicate"),
@@ -25,3 +28,11 @@ def test_one_line_for_what_is_no_study(tmp_path, typed, line):
     with pytest.raises(InputError) as error:
         main([str(tmp_path), *typed])
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("typed", ["smoke", "config/studies/smoke.yaml"])
+def test_a_study_by_its_name_or_its_file(tmp_path, monkeypatch, typed):
+    started = []
+    monkeypatch.setattr(os, "execv", lambda program, words: started.extend(words[1:]))
+    main([str(tmp_path), typed, "--dry-run"])
+    assert started == ["--configfile", "config/studies/smoke.yaml", "--dry-run"]

@@ -15,6 +15,9 @@ OUTPUTS:
 
 from workflows.jobs import site_modules, whole_node
 
+with one_line_errors():
+    own_node = whole_node(plan)
+
 
 rule capture_serial:
     """Tracing {wildcards.case} on one process"""
@@ -30,7 +33,7 @@ rule capture_serial:
         *site_modules(plan),
     threads: workflow.cores
     resources:
-        **whole_node(plan),
+        **own_node,
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -54,7 +57,7 @@ rule capture:
         *site_modules(plan),
     threads: workflow.cores
     resources:
-        **whole_node(plan),
+        **own_node,
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,

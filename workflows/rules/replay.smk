@@ -14,7 +14,7 @@ OUTPUTS:
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
 
-from workflows.jobs import site_modules, whole_node
+from workflows.jobs import site_modules
 
 
 rule time_tasks:
@@ -31,7 +31,7 @@ rule time_tasks:
         *site_modules(plan),
     threads: workflow.cores
     resources:
-        **whole_node(plan),
+        **own_node,
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
@@ -54,7 +54,7 @@ rule replay:
         *site_modules(plan),
     threads: workflow.cores
     resources:
-        **whole_node(plan),
+        **own_node,
     params:
         study=str(plan.study.file),
         digest=plan.replay_digest,
