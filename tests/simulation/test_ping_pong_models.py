@@ -27,6 +27,9 @@ READY = [
 LEFT_OUT_PERCENT = dict.fromkeys(READY, 1.0) | {"ethernet_cloud_tcp": 3.0}
 """Limit of the mean error at points that are left out. One run in a cloud misses 1 %: see docs/simulation.md."""
 
+LEFT_OUT_POINTS = dict.fromkeys(READY, 5) | {"ethernet_cloud_tcp": 4, "infiniband_200": 4}
+"""How many of them there are at least: the limits of protocols leave these two fewer."""
+
 HEAD = "benchmark,interconnect,bytes,quantity,value\n"
 POINTS = {0: 5.0, 1000: 6.0, 2000: 7.0, 4000: 16.0, 8000: 20.0}
 """Microseconds: 1 ns a byte up to 2000, then another protocol."""
@@ -208,7 +211,7 @@ def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, na
     fit = fit_summary(fit_table(replayer, model))
     assert fit["mean_percent"] < 0.01 and fit["largest_percent"] < 0.05
     if not model.curve.two_points:
-        assert fit["left_out_points"] >= 4
+        assert fit["left_out_points"] >= LEFT_OUT_POINTS[name]
         assert fit["left_out_mean_percent"] < LEFT_OUT_PERCENT[name]
 
 
