@@ -5,12 +5,12 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from workflows.allocation import tell_stopped
-from workflows.announce import announce, tell_done
-from workflows.jobs import check_requests
-from workflows.machine import end_scripts_at_sigterm, hold_study
-from workflows.plan import make_plan, one_line_errors, source_digest
-from workflows.software import software_of_jobs
+from workflows.measure.allocation import tell_stopped
+from workflows.plan.ending import begin, end, start
+from workflows.plan.jobs import check_requests
+from workflows.errors import one_line_errors
+from workflows.plan.plan import make_plan, source_digest
+from workflows.plan.software import software_of_jobs
 
 min_version("9.12")
 
@@ -24,7 +24,7 @@ with one_line_errors():
     has_program = software_of_jobs(config, workflow.deployment_settings)
     plan = make_plan(Path(workflow.configfiles[-1]), config, has_program)
     if workflow.is_main_process:
-        announce(plan)
+        begin(plan, workflow)
 
 
 pathvars:
@@ -48,13 +48,12 @@ include: "workflows/rules/report.smk"
 
 onstart:
     with one_line_errors():
-        held = hold_study(plan.results)
-        end_scripts_at_sigterm()
+        held = start(plan)
         check_requests(plan)
 
 
 onsuccess:
-    tell_done(plan)
+    end(plan)
 
 
 onerror:

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.changes import CHANGES
-from analysis.congestion.tables import CONGESTION_TABLES
-from analysis.decision_schemas import DECISION_TABLES
-from analysis.frames import Piece, stacked
-from analysis.model_tables import MODEL_TABLES
-from analysis.network_tables import NETWORK_TABLES
-from analysis.precision import PRECISION
-from analysis.quality import QUALITY
-from analysis.schemas import TABLES, validated
-from analysis.simulated_tables import SIMULATED_TABLES
-from analysis.time_parts import PARTS
-from analysis.traffic import TRAFFIC_TABLES
-from analysis.validation import VALIDATION
+from analysis.estimates.changes import CHANGES
+from analysis.estimates.model_tables import MODEL_TABLES
+from analysis.estimates.precision import PRECISION
+from analysis.estimates.quality import QUALITY
+from analysis.estimates.time_parts import PARTS
+from analysis.estimates.validation import VALIDATION
+from analysis.networks.congestion.tables import CONGESTION_TABLES
+from analysis.networks.replays import SIMULATED_TABLES
+from analysis.networks.tables import NETWORK_TABLES
+from analysis.networks.traffic import TRAFFIC_TABLES
+from analysis.tables.contract import TABLES, validated
+from analysis.tables.decision_schemas import DECISION_TABLES
+from analysis.tables.frames import Piece, stacked
 
 REQUIRED = tuple(TABLES)
 """Tables that every study has; each of the others is there if it applies."""

@@ -9,4 +9,4 @@
 #SBATCH --open-mode=append
 set -euo pipefail
 cd "${SLURM_SUBMIT_DIR:?is started by sbatch}"
-exec .venv/bin/python -m workflows.in_allocation "$@"
+exec .venv/bin/python -m workflows.measure.in_allocation "$@"

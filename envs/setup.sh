@@ -1,12 +1,26 @@
-# Sourced by run-study and run-tests: makes sure that what they need is there.
-#   need_programs [LIST...]   programs named in envs/programs.txt and these, from the Debian packages beside them
-#   need_python               .venv with the locked Python environment
+# Sourced by run-study and run-tests at the project's root: makes sure that what they need is there.
+#   set_up [LIST...]   .venv with the locked Python environment, and what envs/programs.txt and these lists name
 # Says what it is about to do with root's rights before it does it. Does nothing the second time.
 
 # Debian keeps tc and ip out of a normal user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 
 say() { printf '%s\n' "$*" >&2; }
+
+# Snakemake hands the interpreter's path to a shell without quotes, and a PATH is split at colons.
+case $PWD in
+*[[:space:]\"\'\`\$\&\;\(\)\<\>\|\*\?\[\]\{\}\#\!\\:]*)
+    say "Nodeworth cannot run in $PWD: move it to a path without blanks, colons, quotes and other signs of the shell."
+    return 1
+    ;;
+esac
+
+# Where HOME cannot be written, as that of a service, caches are kept in the project.
+cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+if [ -n "$cache" ] && ! { mkdir -p "$cache" && [ -w "$cache" ]; } 2>/dev/null; then
+    export XDG_CACHE_HOME=$PWD/.cache MPLCONFIGDIR=$PWD/.cache/matplotlib
+fi
+mkdir -p .cache
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
@@ -18,33 +32,95 @@ may_be_root() {
     sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }
 }
 
-# install_debian PURPOSE PACKAGE...: false where that is not possible, having said what to install.
-install_debian() {
-    local purpose=$1
-    shift
-    if ! command -v apt-get >/dev/null; then
-        say "Missing $purpose. This is not Debian: install the equivalent of: $*"
-        return 1
-    fi
-    if ! may_be_root; then
-        say "Missing $purpose. Without root, ask for: sudo apt-get install --no-install-recommends $*"
-        return 1
-    fi
-    say "Installing $purpose as root: apt-get install --no-install-recommends $*"
-    as_root apt-get -o DPkg::Lock::Timeout=120 update -qq >&2 &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "$@" \
-            </dev/null >&2
+is_debian() { command -v apt-get >/dev/null; }
+
+apt_get() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 "$@" </dev/null >.cache/apt.last 2>&1
+    local status=$?
+    cat .cache/apt.last >>.cache/apt.log
+    return $status
 }
 
-# A program that cannot be had is no failure here: the study leaves out what needs it and says so.
-need_programs() {
-    local program package rest missing=()
+apt_error() { grep -m1 '^E: ' .cache/apt.last || tail -n 1 .cache/apt.last; }
+
+# install_debian PACKAGE...: what cannot be had is named, and the others are installed.
+install_debian() {
+    local package told=no
+    if ! is_debian; then
+        say "This is not Debian. Missing is the equivalent of its packages $*"
+        return
+    fi
+    if ! may_be_root; then
+        say "Without root, ask for: sudo apt-get install --no-install-recommends $*"
+        return
+    fi
+    say "Installing as root: apt-get install --no-install-recommends $*"
+    : >.cache/apt.log
+    apt_get update || { say "apt-get update: $(apt_error)" && told=yes; }
+    if ! apt_get install -y --no-install-recommends "$@"; then
+        for package; do
+            apt_get install -y --no-install-recommends "$package" && continue
+            say "$package cannot be installed: $(apt_error)"
+            told=yes
+        done
+    fi
+    [ $told = no ] || say "All that apt-get said is in .cache/apt.log."
+}
+
+# Debian tells programs of MPI libraries apart by a suffix; elsewhere there is mostly one library.
+if is_debian; then suffix=; else suffix=.openmpi; fi
+
+# compiles COMPILER: whether it makes an MPI program, seen once for each state of it and of Debian's packages.
+compiles() {
+    local compiler seen=.cache/compiles-$1
+    compiler=$(command -v "$1") || return
+    [ "$seen" -nt "$compiler" ] && [ "$seen" -nt /var/lib/dpkg/status ] && return
+    printf '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n' |
+        "$compiler" -x c - -o "$seen.new" 2>"$seen.log" && mv "$seen.new" "$seen"
+}
+
+# missing_packages LIST...: Debian packages of what these lists name and is not there.
+missing_packages() {
+    local program package rest
+    [ -x .venv/bin/python ] || missing_python
     while read -r program package rest; do
-        case $program in '' | '#'*) continue ;; esac
-        command -v "$program" >/dev/null || missing+=("$package")
-    done < <(cat envs/programs.txt "$@")
-    [ ${#missing[@]} = 0 ] || install_debian "the applications and tools" $(printf '%s\n' "${missing[@]}" | sort -u) ||
-        say "Going on with what is there; whatever needs the rest is left out and named in the report."
+        case $program in
+        '' | '#'*) continue ;;
+        *:mpi.h) program=${program%:*} && compiles "${program%"$suffix"}" ;;
+        *) command -v "${program%"$suffix"}" >/dev/null ;;
+        esac || printf '%s\n' "$package"
+    done < <(cat "$@")
+}
+
+find_python() {
+    local python
+    for python in python3.11 python3.12 python3.13 python3; do
+        command -v $python && return
+    done
+}
+
+missing_python() {
+    local python
+    python=$(find_python) || printf '%s\n' python3
+    "${python:-false}" -c 'import ensurepip' 2>/dev/null || printf '%s\n' python3-venv
+}
+
+# What cannot be had of the programs is no failure: the study leaves out what needs it and says so.
+set_up() {
+    local missing compiler
+    missing=$(missing_packages envs/programs.txt "$@" | sort -u)
+    if [ -n "$missing" ]; then
+        install_debian $missing
+        [ -x .venv/bin/python ] || [ -z "$(missing_python)" ] || return
+        for compiler in $(cat envs/programs.txt "$@" | sed -n 's/:mpi\.h .*//p'); do
+            compiler=${compiler%"$suffix"}
+            command -v "$compiler" >/dev/null || continue
+            compiles "$compiler" || say "$compiler makes no MPI program: $(grep -m1 -i error ".cache/compiles-$compiler.log")"
+        done
+        [ -z "$(missing_packages envs/programs.txt "$@")" ] ||
+            say "Going on with what is there; whatever needs the rest is left out and named in the report."
+    fi
+    need_python
 }
 
 need_python() {
@@ -52,14 +128,11 @@ need_python() {
     wanted=$(cat uv.lock pyproject.toml | sha256sum)
     [ "$(cat .venv/locked 2>/dev/null)" = "$wanted" ] && return
     if [ ! -x .venv/bin/python ]; then
-        for python in python3.11 python3.12 python3.13 python3; do
-            command -v $python >/dev/null && break
-        done
-        "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || {
+        python=$(find_python)
+        "${python:-false}" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || {
             say "Nodeworth needs Python 3.11, 3.12 or 3.13; install one of them."
             return 1
         }
-        "$python" -c 'import ensurepip' 2>/dev/null || install_debian "Python's venv" python3-venv || return 1
         say "Making the Python environment in .venv"
         rm -rf .venv && "$python" -m venv .venv || return 1
     fi

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from workflows.running import Run, run
+from workflows.measure.running import Run, run
 
 _OF_THE_MACHINE = re.compile("main loop too short to be timed|time unsure: |the probe (of|between) ")
 
@@ -24,6 +24,6 @@ def sound_runs(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def undisturbed_run(*arguments: Any, tries: int = 3) -> Run:
-    """Run a point (see `workflows.running.run`) until nothing disturbs it, a few times at most."""
+    """Run a point (see `workflows.measure.running.run`) until nothing disturbs it, a few times at most."""
     done = run(*arguments)
     return undisturbed_run(*arguments, tries=tries - 1) if tries > 1 and disturbed(done.problem) else done

@@ -7,15 +7,12 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from workflows.again import WHAT, ask_again
-from workflows.archive import archive_study
-from workflows.comparing import write_comparison
-from workflows.domain import InputError
-from workflows.plan import ROOT, make_plan, one_line_errors
-from workflows.study import read_study
+from workflows.errors import InputError, one_line_errors
+from workflows.paths import ROOT, STUDIES
+from workflows.plan.finished import answer
 
-STUDIES = Path("config/studies")
-DEFAULT = STUDIES / "laptop.yaml"
+# Whatever else is imported, is imported where it is needed: most of it takes longer than all that this does.
+DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 
 
 def main(arguments: list[str]) -> None:
@@ -34,13 +31,23 @@ def main(arguments: list[str]) -> None:
     if rest[:1] == ["--compare"]:
         if len(rest) < 3:
             raise InputError("--compare: name two folders of results: before, then after")
+        from workflows.study.comparing import write_comparison
+
         file, rest = write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:]
         _run(file, rest)
     if rest[:1] == ["--again"]:
+        from workflows.plan.again import WHAT, ask_again
+        from workflows.plan.plan import make_plan
+
         if len(rest) < 2:
             raise InputError(f"--again: say what: {WHAT}")
         again, rest = rest[1], rest[2:]
     file, rest = _chosen(rest, here)
+    if not (again or rest) and (told := answer(file)):
+        print("\n".join(told), file=sys.stderr)
+        return
+    from workflows.study.study import read_study
+
     read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
     if again:
         ask_again(make_plan(file), again)
@@ -48,6 +55,9 @@ def main(arguments: list[str]) -> None:
 
 
 def _archive(rest: list[str], here: Path) -> None:
+    from workflows.plan.plan import make_plan
+    from workflows.results.archive import archive_study
+
     anonymise = "--anonymise" in rest
     file, rest = _chosen([one for one in rest if one != "--anonymise"], here)
     if rest:
@@ -61,7 +71,7 @@ def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
     if "--anonymise" in rest:
         raise InputError("--anonymise: belongs to --archive, which comes first: --archive --anonymise")
     if rest and not rest[0].startswith("-"):
-        return _study_file(rest[0], here), rest[1:]
+        return study_file(rest[0], here), rest[1:]
     return DEFAULT, rest
 
 
@@ -99,14 +109,14 @@ def _found(given: str, here: Path) -> Path:
     return here / given if (here / given).exists() else ROOT / given
 
 
-def _study_file(given: str, here: Path) -> Path:
+def study_file(given: str, here: Path) -> Path:
     """The file of a path as the user typed it, or of the name of a study of this project."""
-    for file in (here / given, ROOT / given, ROOT / STUDIES / f"{given}.yaml"):
+    for file in (here / given, ROOT / given, STUDIES / f"{given}.yaml"):
         if file.suffix in (".yaml", ".yml") and file.exists():
             return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
     if _found(given, here).exists():
         raise InputError(f"{given}: is no study file; those end in .yaml")
-    known = ", ".join(sorted(file.stem for file in (ROOT / STUDIES).glob("*.yaml")))
+    known = ", ".join(sorted(file.stem for file in STUDIES.glob("*.yaml")))
     raise InputError(f"{given}: no such study file, nor one of {known}")
 
 

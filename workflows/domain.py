@@ -305,3 +305,11 @@ class Application(Protocol):
 
     def version(self, lines: list[Line]) -> str | None:
         """Version of the application as it prints it."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something the study asks for that is not run, and why."""
+
+    what: str
+    reason: str

@@ -1,5 +1,33 @@
-"""The error of bad input, apart from all else: benchmarks that are copied beside their runs raise it too."""
+"""Errors that are told in one line, apart from all else.
+
+Benchmarks that are copied beside their runs raise them too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
 
 
 class InputError(Exception):
     """Bad input, told in one line: the file, the key, the value, what is allowed."""
+
+
+class EmulationError(RuntimeError):
+    """Why nodes cannot be emulated here, in one line."""
+
+
+@contextlib.contextmanager
+def one_line_errors() -> Iterator[None]:
+    """End the program with one line, without a traceback, for what a user or a machine did.
+
+    That is bad input, a machine that cannot emulate an interconnect, what the operating system
+    refuses (a full disk, a read-only folder), and Ctrl-C. Errors of ours keep their traceback.
+    """
+    try:
+        yield
+    except (InputError, EmulationError, OSError) as error:
+        sys.exit(f"nodeworth: {error}")
+    except KeyboardInterrupt:
+        sys.exit("nodeworth: interrupted; what is recorded is kept, and the same command goes on from there")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.estimates.sites import told_apart
 from analysis.figures.changes import changes_figures
 from analysis.figures.congestion import matrix_figures
 from analysis.figures.drawing import Drawing, drawable, save
@@ -26,9 +27,8 @@ from analysis.figures.simulated import simulated_figures
 from analysis.figures.style import looks
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.figures.traffic import traffic_figures
-from analysis.labels import Labels
-from analysis.network_curves import interconnects_of, without_benchmarks
-from analysis.sites import told_apart
+from analysis.networks.curves import interconnects_of, without_benchmarks
+from analysis.text.labels import Labels
 
 __all__ = ["Drawing", "draw_figures", "save"]
 
@@ -41,9 +41,9 @@ def draw_figures(
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.records.read_runs` gives it.
+        As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
-        As `analysis.tables.make_tables` gives it.
+        As `analysis.estimates.scaling.make_tables` gives it.
     facts : mapping
         What is known of the study besides: its cases, its interconnects in their order, its settings.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from analysis.formats import fixed
+from analysis.text.formats import fixed
 
 POINTS_PER_INCH = 72
 DIGIT_POINTS = 4.7

@@ -9,11 +9,12 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.style import Look
-from analysis.labels import Labels
+from analysis.tables.missing import as_float, is_missing
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 COLUMNS = 3
 ROW_HEIGHT = 0.16
@@ -32,7 +33,7 @@ def changes_figures(changes: pd.DataFrame | None, labels: Labels, looks: Mapping
     Parameters
     ----------
     changes : DataFrame or None
-        As `analysis.changes.make_changes` gives it; None where nothing is compared.
+        As `analysis.estimates.changes.make_changes` gives it; None where nothing is compared.
     labels : Labels
     looks : mapping of str to Look
 
@@ -67,8 +68,8 @@ def _points(rows: pd.DataFrame, labels: Labels) -> list[Point]:
 
 def _point(row: Mapping[Hashable, Any]) -> Point:
     name, kind, level, processes, placement = (row[key] for key in POINT)
-    placement = 0.0 if formats.is_missing(placement) else float(placement)
-    return "" if formats.is_missing(name) else name, kind, int(level), int(processes), placement
+    placement = 0.0 if is_missing(placement) else float(placement)
+    return "" if is_missing(name) else name, kind, int(level), int(processes), placement
 
 
 def _figure(
@@ -134,9 +135,9 @@ def _dot(
     drawing: Drawing,
     labels: Labels,
 ) -> None:
-    name = "" if formats.is_missing(row["interconnect"]) else row["interconnect"]
-    value, low, high = (formats.as_float(row[f"change_{end}"]) for end in ("percent", "low", "high"))
-    hollow = formats.is_missing(low)
+    name = "" if is_missing(row["interconnect"]) else row["interconnect"]
+    value, low, high = (as_float(row[f"change_{end}"]) for end in ("percent", "low", "high"))
+    hollow = is_missing(low)
     if not hollow:
         (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
         drawing.mark(line, name)

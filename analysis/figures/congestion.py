@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
-from analysis.congestion.tables import topology_of
-from analysis.congestion.topology import Tree
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem
+from analysis.networks.congestion.tables import topology_of
+from analysis.networks.congestion.topology import Tree
 
 SHADES = LinearSegmentedColormap.from_list("load", [style.PAPER, style.COLOURS[0]])
 DARK = 0.55
@@ -42,7 +42,7 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
     ----------
     tree : Tree
     matrices : mapping of str to DataFrame
-        By the title of the panel, as `analysis.congestion.loads.congestion_matrix` gives them.
+        By the title of the panel, as `analysis.networks.congestion.loads.congestion_matrix` gives them.
     about : str
         The tree and the routing in a few words, for the caption and the file's name.
 

@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.drawing import Drawing, point_text
 from analysis.figures.style import Look
-from analysis.kinds import comparable_sets
-from analysis.labels import SERIAL, Labels
+from analysis.runs.kinds import comparable_sets
+from analysis.tables.missing import as_float
+from analysis.text import formats
+from analysis.text.labels import SERIAL, Labels
 
 PERCENT = 100.0
 NEAR = 1.6
@@ -168,7 +169,7 @@ def _draw_points(
     labels: Labels,
 ) -> None:
     values = [
-        [formats.as_float(row[f"{quantity.column}{end}"]) * quantity.factor for end in ("", "_low", "_high")]
+        [as_float(row[f"{quantity.column}{end}"]) * quantity.factor for end in ("", "_low", "_high")]
         for row in rows
     ]
     x = [row["processes"] * shift for row in rows]

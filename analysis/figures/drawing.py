@@ -18,8 +18,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis.figures import style
-from analysis.formats import counted, is_missing
-from analysis.labels import Labels, one_line
+from analysis.runs.errors import one_line
+from analysis.tables.missing import is_missing
+from analysis.text.formats import counted
+from analysis.text.labels import Labels
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"

@@ -10,13 +10,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis import formats
+from analysis.estimates.outcomes import is_shared
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
-from analysis.kinds import side
-from analysis.labels import Labels
-from analysis.outcomes import is_shared
+from analysis.runs.kinds import side
+from analysis.tables.missing import as_float, is_missing
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 COLUMNS = 4
 ROW_HEIGHT = 0.27
@@ -124,7 +125,7 @@ def _draw_panel(
         point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
         text = point_text(labels, point, name, _headline(row))
         _dot(axes, row, "improvement", place - AVERAGE_BELOW / 2, look, look.marker, drawing, text)
-        if not formats.is_missing(row["average_percent"]):
+        if not is_missing(row["average_percent"]):
             average = formats.bracketed_percent(
                 *(row[f"average_{end}"] for end in ("percent", "low", "high"))
             )
@@ -143,8 +144,8 @@ def _dot(
     drawing: Drawing,
     text: str,
 ) -> None:
-    value, low, high = (formats.as_float(row[f"{quantity}_{end}"]) for end in ("percent", "low", "high"))
-    hollow = formats.is_missing(low) or formats.is_missing(high)
+    value, low, high = (as_float(row[f"{quantity}_{end}"]) for end in ("percent", "low", "high"))
+    hollow = is_missing(low) or is_missing(high)
     if not hollow:
         (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
         drawing.mark(line, row["interconnect"])
@@ -189,7 +190,7 @@ def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
 def _headline(row: Mapping[Hashable, Any]) -> str:
     value = formats.bracketed_percent(*(row[f"improvement_{end}"] for end in ("percent", "low", "high")))
     words = [f"improvement {value}{formats.THIN}%"]
-    if not formats.is_missing(row["p_adjusted"]):
+    if not is_missing(row["p_adjusted"]):
         words.append(formats.p_value(row["p_adjusted"]))
         words.append("distinguishable" if row["distinguishable"] else "not distinguishable")
     return ", ".join(words)

@@ -9,11 +9,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, shortened
 from analysis.figures.style import Look
-from analysis.labels import SERIAL, Labels
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.labels import SERIAL, Labels
 
 LETTER_POINTS = 3.75
 """Mean width of a letter at the size of the legend."""
@@ -45,7 +46,7 @@ def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[Entry]:
         Entry(
             row["interconnect"],
             row["kind"],
-            None if formats.is_missing(row["processes_per_node"]) else float(row["processes_per_node"]),
+            None if is_missing(row["processes_per_node"]) else float(row["processes_per_node"]),
             labels.curve(row),
         )
         for row in curves.to_dict("records")

@@ -12,15 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.curves import ideal_of, speedup_of
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
-from analysis.labels import Labels
-from analysis.model_sentences import compared_models, model_title
-from analysis.selection import CURVE, alike
+from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import CURVE, alike
+from analysis.text import formats
+from analysis.text.labels import Labels
+from analysis.text.models import compared_models, model_title
 
 COLUMNS = 4
 MOST_PANELS = 16
@@ -143,8 +144,8 @@ def _draw_panel(
         last = part.iloc[-1]
         drawing.mark(drawn, owner, point_text(labels, last, name, _told(last, line, labels)))
     for point in points.to_dict("records"):
-        value, low, high = (formats.as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high"))
-        hollow = formats.is_missing(low)
+        value, low, high = (as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high"))
+        hollow = is_missing(low)
         if not hollow:
             bar = axes.vlines(point["processes"], low, high, color=style.INK, linewidth=0.8, zorder=2.5)
             drawing.mark(bar, owner)
@@ -164,7 +165,7 @@ def _draw_panel(
 
 
 def _told(point: Mapping[Hashable, Any], line: Mapping[Hashable, Any], labels: Labels) -> str:
-    value = formats.bracketed(*(formats.as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high")))
+    value = formats.bracketed(*(as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high")))
     error = formats.percent(line["held_out_percent"])
     return f"{labels.speedup} {value} by {model_title(line['model'])}, held-out error {error}"
 

@@ -10,7 +10,7 @@ from analysis.figures.drawing import Drawing
 from analysis.figures.network_curves import collective_figures, curve_figures, variability_figures
 from analysis.figures.network_pairs import availability_figures, matrix_figures, pairs_figures
 from analysis.figures.style import Look
-from analysis.labels import Labels
+from analysis.text.labels import Labels
 
 
 def network_figures(
@@ -21,7 +21,7 @@ def network_figures(
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Those of `analysis.network_tables.NETWORK_TABLES` that the study has.
+        Those of `analysis.networks.tables.NETWORK_TABLES` that the study has.
     labels : Labels
     looks : mapping of str to Look
 

@@ -9,16 +9,16 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, canvas, file_stem
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.sizes import draw_curve, places, size_axis
 from analysis.figures.style import Look
-from analysis.labels import Labels
-from analysis.network_curves import network_parts, sized, spreads
-from analysis.network_words import COLLECTIVES, QUANTITIES, benchmark, ordered
+from analysis.networks.curves import network_parts, sized, spreads
+from analysis.text import formats
+from analysis.text.labels import Labels
+from analysis.text.network_words import COLLECTIVES, QUANTITIES, benchmark, ordered
 
 PANEL_HEIGHT = 2.3
 SMALL_PANEL = 1.35
@@ -81,7 +81,7 @@ def curve_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Loo
     Parameters
     ----------
     network : DataFrame
-        As `analysis.network_curves.NETWORK`.
+        As `analysis.networks.curves.NETWORK`.
     labels : Labels
     looks : mapping of str to Look
     """

@@ -8,8 +8,8 @@ import pandas as pd
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, canvas
-from analysis.formats import exact
-from analysis.network_links import link_name
+from analysis.text.formats import exact
+from analysis.text.links import link_name
 
 BAR_INCHES = 0.24
 FIELDS = {

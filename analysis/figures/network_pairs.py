@@ -17,10 +17,10 @@ from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.sizes import places, size_axis
 from analysis.figures.style import Look
-from analysis.formats import counted, number
-from analysis.labels import Labels
-from analysis.network_curves import POINT, pair_matrix
-from analysis.network_words import QUANTITIES, size_text
+from analysis.networks.curves import POINT, pair_matrix
+from analysis.text.formats import counted, number
+from analysis.text.labels import Labels
+from analysis.text.network_words import QUANTITIES, size_text
 
 NUMBERED_RANKS = 16
 """Processes at most whose pairs have their numbers written in."""
@@ -47,7 +47,7 @@ def matrix_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Lo
     Parameters
     ----------
     network : DataFrame
-        As `analysis.network_curves.NETWORK`.
+        As `analysis.networks.curves.NETWORK`.
     labels : Labels
     looks : mapping of str to Look
         Not used: the colours are those of times.

@@ -10,13 +10,14 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import formats
+from analysis.estimates.quality import OUTLIER_RULE, flag_outliers
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.style import Look
-from analysis.labels import Labels, one_line
-from analysis.quality import OUTLIER_RULE, flag_outliers
+from analysis.runs.errors import one_line
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 PANEL_HEIGHT = 0.95
 ALL_PANELS = 6.4
@@ -49,7 +50,7 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         `runs` with ``order`` (from 1) and ``deviation_percent``: the time over the median of the valid
         repetitions of its point, less 1, in percent; empty where it or the median is; and ``outlier``, see
-        `analysis.quality.flag_outliers`.
+        `analysis.estimates.quality.flag_outliers`.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
     executed = runs.assign(moment=started.where(runs["kind"] != "simulated")).dropna(subset="moment")

@@ -11,12 +11,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
-from analysis.kinds import comparable_sets
-from analysis.labels import Labels
+from analysis.runs.kinds import comparable_sets
+from analysis.tables.missing import as_float, is_missing
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 COLUMNS = 3
 BAR_HEIGHT = 0.135
@@ -128,7 +129,7 @@ def _hatch(levels: Sequence[int], level: int) -> str:
 def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
     """Name what is compared: at equal cores, levels share the nodes and differ in the processes per node."""
     name = labels.interconnect(row["interconnect"], row["kind"])
-    if formats.is_missing(row["processes_per_node"]):
+    if is_missing(row["processes_per_node"]):
         return name
     cores = row["processes_per_node"] / row["oversubscription"]
     return f"{name} with {formats.plain(cores)} {'core' if cores == 1 else 'cores'} per node"
@@ -174,8 +175,8 @@ def _draw_bars(
 ) -> None:
     for bar in bars:
         height, interconnect = first + levels.index(bar.level), bar.row["interconnect"]
-        value, low, high = (formats.as_float(bar.row[f"seconds{end}"]) for end in ("", "_low", "_high"))
-        hollow = formats.is_missing(low)
+        value, low, high = (as_float(bar.row[f"seconds{end}"]) for end in ("", "_low", "_high"))
+        hollow = is_missing(low)
         (patch,) = axes.barh(
             height,
             value,

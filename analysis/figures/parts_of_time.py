@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import matplotlib as mpl
 import pandas as pd
 
-from analysis import formats
+from analysis.estimates.time_parts import MAIN_LOOP, at_extremes
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
-from analysis.labels import Labels
-from analysis.time_parts import MAIN_LOOP, at_extremes
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 ROW_HEIGHT = 0.24
 MOST = 6
@@ -26,7 +27,7 @@ def parts_figures(parts: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
     Parameters
     ----------
     parts : DataFrame
-        As `analysis.time_parts.make_part_tables` gives it.
+        As `analysis.estimates.time_parts.make_part_tables` gives it.
     labels : Labels
     looks : mapping of str to Look
         The interconnects that are drawn.
@@ -75,7 +76,7 @@ def _bars(own: pd.DataFrame, order: Sequence[str]) -> list[pd.DataFrame]:
 
     def place(bar: pd.DataFrame) -> tuple[int, int]:
         first = bar.iloc[0]
-        alone = formats.is_missing(first["interconnect"])
+        alone = is_missing(first["interconnect"])
         return first["processes"], -1 if alone else order.index(first["interconnect"])
 
     return sorted((bar for _, bar in own.groupby(keys, dropna=False)), key=place)
@@ -114,7 +115,7 @@ def _draw_bar(
 
 def _title(bar: pd.DataFrame, labels: Labels) -> str:
     first = bar.iloc[0]
-    if formats.is_missing(first["interconnect"]):
+    if is_missing(first["interconnect"]):
         return labels.interconnect(first["interconnect"], first["kind"])
     name = shortened(labels.interconnect(first["interconnect"], first["kind"]), 34, lines=1)
     return f"{name}, {first['processes']}"

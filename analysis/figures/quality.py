@@ -10,11 +10,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.style import Look
-from analysis.labels import Labels
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 COLUMNS = 4
 ROW_HEIGHT = 0.22
@@ -30,7 +31,7 @@ def spread_figure(variability: pd.DataFrame, labels: Labels, looks: Mapping[str,
     Parameters
     ----------
     variability : DataFrame
-        As `analysis.quality.make_quality_tables` gives it.
+        As `analysis.estimates.quality.make_quality_tables` gives it.
     labels : Labels
     looks : mapping of str to Look
 
@@ -86,7 +87,7 @@ def _names(known: pd.DataFrame, labels: Labels) -> list[str]:
     """Names in the study's order, the serial run first."""
     order = labels.sorted_interconnects(known["interconnect"].dropna())
     places = {
-        row["name"]: -1 if formats.is_missing(row["interconnect"]) else order.index(row["interconnect"])
+        row["name"]: -1 if is_missing(row["interconnect"]) else order.index(row["interconnect"])
         for row in known.to_dict("records")
     }
     return sorted(places, key=lambda name: (places[name], name))
@@ -127,7 +128,7 @@ def _told(point: Mapping[Hashable, Any]) -> str:
         f"spread {formats.percent(point['spread_percent'], places=1)}, slowest block "
         f"{formats.percent(point['worst_percent'], signed=True)}"
     )
-    if formats.is_missing(point["p_adjusted"]):
+    if is_missing(point["p_adjusted"]):
         return text
     return f"{text}, against the baseline {formats.p_value(point['p_adjusted'])}"
 

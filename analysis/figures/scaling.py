@@ -9,7 +9,6 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 
-from analysis import formats
 from analysis.figures import style
 from analysis.figures.curves import (
     EFFICIENCY,
@@ -24,8 +23,9 @@ from analysis.figures.curves import (
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
 from analysis.figures.style import Look
-from analysis.kinds import ORDER
-from analysis.labels import Labels
+from analysis.runs.kinds import ORDER
+from analysis.text import formats
+from analysis.text.labels import Labels
 
 PANEL_HEIGHT = 1.85
 ALL_PANELS = 4.6

@@ -16,9 +16,9 @@ from analysis.figures import style
 from analysis.figures.axes import rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
-from analysis.formats import counted, listed, number, percent, seconds
-from analysis.labels import Labels
-from analysis.simulated_tables import PARTS
+from analysis.networks.replays import PARTS
+from analysis.text.formats import counted, listed, number, percent, seconds
+from analysis.text.labels import Labels
 
 COLOURS = dict(zip(PARTS, (style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]), strict=True))
 TITLES = {"compute": "Computing", "waiting": "Waiting for others", "transfer": "Added by the interconnect"}
@@ -42,7 +42,7 @@ def simulated_figures(
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Those of `analysis.simulated_tables.SIMULATED_TABLES` that the study has.
+        Those of `analysis.networks.replays.SIMULATED_TABLES` that the study has.
     labels : Labels
     looks : mapping of str to Look
         Not used: colours are those of parts of time and of amounts.

@@ -13,9 +13,9 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from analysis.figures import style
 from analysis.figures.drawing import Drawing
 from analysis.figures.style import Look
-from analysis.formats import counted, number
-from analysis.labels import Labels
-from analysis.network_words import QUANTITIES, size_text
+from analysis.text.formats import counted, number
+from analysis.text.labels import Labels
+from analysis.text.network_words import QUANTITIES, size_text
 
 ZERO = 0.125
 """Where a message of 0 bytes stands on a logarithmic axis of sizes: far enough from 1 byte for its label."""
@@ -63,7 +63,7 @@ def draw_curve(
     ----------
     axes : Axes
     rows : DataFrame
-        Of one point of `analysis.network_curves.NETWORK`, sizes rising.
+        Of one point of `analysis.networks.curves.NETWORK`, sizes rising.
     quantity : str
         ``latency_us`` or ``bandwidth_MBps``.
     drawing : Drawing

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.formats import is_missing
+from analysis.tables.missing import is_missing
 
 INK = "#1c1c1c"
 PAPER = "#ffffff"

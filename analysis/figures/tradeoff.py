@@ -10,15 +10,16 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import formats
+from analysis.decisions.pareto import nondominated
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.style import Look
-from analysis.kinds import comparable_sets
-from analysis.labels import SERIAL, Labels
-from analysis.pareto import nondominated
+from analysis.runs.kinds import comparable_sets
+from analysis.tables.missing import as_float, is_missing
+from analysis.text import formats
+from analysis.text.labels import SERIAL, Labels
 
 COLUMNS = 3
 MOST_PANELS = 12
@@ -39,7 +40,7 @@ class Side:
 
     def told(self, row: Mapping[Hashable, Any]) -> str:
         """Value with its interval."""
-        value, low, high = (formats.as_float(row[f"{self.column}{end}"]) for end in ("", "_low", "_high"))
+        value, low, high = (as_float(row[f"{self.column}{end}"]) for end in ("", "_low", "_high"))
         name = self.title.split(" (")[0]
         return f"{name} {formats.bracketed(value, low, high)}{formats.THIN if self.unit else ''}{self.unit}"
 
@@ -256,9 +257,9 @@ def _draw_point(
         look = style.placed(looks[row["interconnect"]], row["processes_per_node"])
     owner = None if serial else row["interconnect"]
     (x, x_low, x_high), (y, y_low, y_high) = (
-        [formats.as_float(row[f"{side.column}{end}"]) for end in ("", "_low", "_high")] for side in sides
+        [as_float(row[f"{side.column}{end}"]) for end in ("", "_low", "_high")] for side in sides
     )
-    hollow = formats.is_missing(y_low)
+    hollow = is_missing(y_low)
     of_set = row["pareto"]
     bars = {"color": look.colour, "linewidth": 1.0, "zorder": 2}
     if of_set and sides[0].bars:

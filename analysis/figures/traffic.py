@@ -13,9 +13,9 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, shortened
 from analysis.figures.legend import add_legend, legend_entries
 from analysis.figures.style import Look
-from analysis.formats import counted, number
-from analysis.labels import Labels
-from analysis.traffic import in_order, with_titles
+from analysis.text.formats import counted, number
+from analysis.text.labels import Labels
+from analysis.text.traffic import in_order, with_titles
 
 COLUMNS = 4
 ROW_HEIGHT = 1.35
@@ -32,7 +32,7 @@ def traffic_figures(
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Those of `analysis.traffic.TRAFFIC_TABLES` that the study has.
+        Those of `analysis.networks.traffic.TRAFFIC_TABLES` that the study has.
     labels : Labels
     looks : mapping of str to Look
 

@@ -24,7 +24,7 @@ from analysis.importers.tables import (
     write_derived,
 )
 from analysis.importers.variables import Recorded, make_runs
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 __all__ = [
     "COLUMNS",
@@ -129,8 +129,8 @@ def read_published(folder: str | Path) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict of str to DataFrame
-        Typed tables by name (``peaks``, ``improvement``, …; docs/import.md lists them); column `source`
-        is the file. Of no table here anything is estimated: they stand beside our own.
+        Typed tables by name (``peaks``, ``improvement``, …; docs/reference/imports.md lists them); column
+        `source` is the file. Of no table here anything is estimated: they stand beside our own.
 
     Raises
     ------

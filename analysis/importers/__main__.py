@@ -17,7 +17,7 @@ from analysis.importers import (
     write_table,
 )
 from analysis.importers.mapping import COUNTS
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:

@@ -9,7 +9,7 @@ import re
 
 from analysis.importers.lines import whole_lines
 from analysis.importers.variables import Recorded
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]+)\]$")
 _RULE = re.compile(r"^\|[-|: ]+\|$")

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from analysis.importers.lines import whole_lines
 from analysis.importers.variables import Recorded, Value
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 VERSIONS = ("3", "4")
 """Major versions of the report's format (``data_version``) that are read: ReFrame 4.0 and later."""

@@ -10,8 +10,8 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaError
 
-from analysis.prices import NAME
-from analysis.records import KINDS, RUNS, TableError
+from analysis.runs.runs import KINDS, RUNS, TableError
+from analysis.tables.listing import NAME
 
 _POSITIVE = pa.Check(lambda value: (value > 0) & (value < float("inf")), error="must be above 0")
 _COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
@@ -43,7 +43,7 @@ CURVES = pa.DataFrameSchema(
     ordered=True,
     coerce=True,
 )
-"""Columns of a table of network curves, one row a message size; docs/import.md says what they mean."""
+"""Columns of a table of network curves, one row a message size."""
 
 
 def _empty(schema: pa.DataFrameSchema) -> pd.DataFrame:

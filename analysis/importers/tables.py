@@ -11,8 +11,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
-from analysis.prices import NAME, read_listing
-from analysis.records import REQUIRED, TableError, read_runs
+from analysis.runs.runs import REQUIRED, TableError, read_runs
+from analysis.tables.listing import NAME, read_listing
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
 _COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
@@ -123,7 +123,7 @@ _KEYS = {
 """What tells apart the rows of the tables that a report shows."""
 
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
-_LONG_CURVES = _schema(
+LONG_CURVES = _schema(
     "network curves in one column",
     benchmark=_name(),
     interconnect=_name(),
@@ -145,7 +145,7 @@ def table_of(text: str) -> str:
     heading = _heading(text)
     if heading.issuperset(REQUIRED):
         return "runs"
-    if heading in (set(CURVES.columns), set(_LONG_CURVES.columns)):
+    if heading in (set(CURVES.columns), set(LONG_CURVES.columns)):
         return "curves"
     return "derived" if _derived_schema(heading) else ""
 
@@ -156,7 +156,7 @@ def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
 
 
 def read_run_table(path: Path) -> Import:
-    """Read a runs table: see `analysis.records.read_runs`."""
+    """Read a runs table: see `analysis.runs.runs.read_runs`."""
     return Import(runs=read_runs(path))
 
 
@@ -172,7 +172,7 @@ def read_curve_table(path: Path, text: str) -> Import:
         return Import(curves=read_listing(path, CURVES, []))
     key = ["benchmark", "interconnect", "bytes"]
     rule = ("quantity", lambda rows: rows.duplicated([*key, "quantity"]), "is there twice for a message size")
-    rows = read_listing(path, _LONG_CURVES, [rule])
+    rows = read_listing(path, LONG_CURVES, [rule])
     wide = rows.pivot(index=key, columns="quantity", values="value").reset_index()
     wide = wide.rename_axis(columns=None).assign(kind="published", record=path.name)
     wide = wide.reindex(columns=list(CURVES.columns))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.importers.mapping import COLUMNS, SECONDS, Field, Mapping
 from analysis.importers.results import Import
-from analysis.records import REQUIRED, TableError, complete_runs
+from analysis.runs.runs import REQUIRED, TableError, complete_runs
 
 GUESSES = {
     "case": ("case", "test", "jube_benchmark_name"),

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import counted, is_missing
 from analysis.report.blocks import Block, Row, column, paragraph, row, table
 from analysis.report.content import Content
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import counted
 
 AGREES, DISAGREES, NONE = "the same", "another", "no difference here"
 SMALLEST = 0.5

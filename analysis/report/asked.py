@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analysis import formats, sentences
-from analysis.formats import counted, listed
-from analysis.labels import Labels
 from analysis.report.blocks import Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.report.factors import factor_blocks
+from analysis.text import formats
+from analysis.text import scaling as sentences
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
 
 
 def asked(content: Content) -> Section | None:

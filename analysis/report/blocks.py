@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any, Literal, TypedDict
 
-from analysis.formats import MISSING
-from analysis.labels import one_line
+from analysis.runs.errors import one_line
+from analysis.text.formats import MISSING
 
 HEAD_WIDTH = 13
 """Letters on a line of the head of a column of numbers."""

@@ -7,14 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import formats
-from analysis.changes import ONLY, VERDICTS
-from analysis.formats import MISSING, counted, is_missing, listed
-from analysis.labels import Labels
+from analysis.estimates.changes import ONLY, VERDICTS
 from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.report.record import MACHINE_KEYS
-from analysis.sentences import blocks_sentences
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, counted, listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import blocks_sentences
 
 MOST_ROWS = 120
 _PAIR = ["site_before", "site_after"]

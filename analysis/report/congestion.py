@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, counted, exact, is_missing, listed, number
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, counted, exact, listed, number
 
 HOW = (
     "Route load is arithmetic: the bytes that the routes of a topology bring to each link and switch, where "

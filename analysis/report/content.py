@@ -11,15 +11,15 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaError, SchemaErrors
 
-from analysis.labels import Labels
-from analysis.records import TableError
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report.blocks import Block, figure
-from analysis.schemas import TEXT
+from analysis.runs.runs import TableError
+from analysis.tables.contract import TEXT
+from analysis.text.labels import Labels
 
 
 def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Read the tables that `analysis.tables.write_tables` wrote.
+    """Read the tables that `analysis.estimates.scaling.write_tables` wrote.
 
     Parameters
     ----------

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from analysis import formats
-from analysis.formats import MISSING, listed
-from analysis.labels import Labels
 from analysis.report.blocks import Block, bullets, column, row, table
 from analysis.report.content import Content
+from analysis.text import formats
+from analysis.text.formats import MISSING, listed
+from analysis.text.labels import Labels
 
 TITLES = {
     "mpi": ("MPI library", ""),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING
-from analysis.labels import Labels
-from analysis.model_sentences import (
+from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.content import Content
+from analysis.text import formats
+from analysis.text.formats import MISSING
+from analysis.text.labels import Labels
+from analysis.text.models import (
     bracketed,
     compared_models,
     model_sentences,
@@ -15,8 +17,6 @@ from analysis.model_sentences import (
     peak_text,
     too_few_sentence,
 )
-from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
-from analysis.report.content import Content
 
 READING = (
     "A model is fitted to the median times of a curve and judged by its held-out error: the mean relative "

@@ -7,15 +7,17 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import formats, money_sentences
-from analysis.formats import MISSING, is_missing
-from analysis.kinds import side
-from analysis.labels import Labels
-from analysis.money_sentences import amount, at_highest_target, money
-from analysis.prices import INTERPOLATED
+from analysis.decisions.prices import INTERPOLATED
 from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.sentences import in_order
+from analysis.runs.kinds import side
+from analysis.tables.missing import as_float, is_missing
+from analysis.text import formats
+from analysis.text import money as money_sentences
+from analysis.text.formats import MISSING
+from analysis.text.labels import Labels
+from analysis.text.money import amount, at_highest_target, money
+from analysis.text.scaling import in_order
 
 MOST_SIZES = 6
 MOST_ROWS = 120
@@ -138,7 +140,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
                 amount(line, "cluster_price"),
                 formats.bracketed(*(line[f"speedup{end}"] for end in ("", "_low", "_high"))),
                 amount(line, "price_per_speedup"),
-                *([formats.percent(100 * formats.as_float(line["pareto_share"]), places=0)] * sampled),
+                *([formats.percent(100 * as_float(line["pareto_share"]), places=0)] * sampled),
             ]
             owner = None if line["serial"] else line["interconnect"]
             kinds = str(line["compared_kinds"]).replace("/", " and ")

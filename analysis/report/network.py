@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis import formats, network_sentences
-from analysis.formats import MISSING, fixed, is_missing, number
-from analysis.network_tables import PAIRS
-from analysis.network_words import COLLECTIVES, benchmark, ordered, size_text
+from analysis.networks.tables import PAIRS
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text import networks as network_sentences
+from analysis.text.formats import MISSING, fixed, number
+from analysis.text.network_words import COLLECTIVES, benchmark, ordered, size_text
 
 HOW = (
     "Latency is half a round trip of a ping-pong, the time of an exchange in both directions, or that of a "

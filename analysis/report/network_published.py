@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from analysis import formats, network_links
-from analysis.formats import MISSING, is_missing
 from analysis.report.blocks import Block, Section, bullets, column, row, section, table
 from analysis.report.content import Content
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING
+from analysis.text.links import link_sentences
 
 
 def published_networks(content: Content) -> Section | None:
     """Published figures of networks that are no curve: summaries, peaks and statements."""
     blocks: list[Block] = []
     if "network_links" in content.tables:
-        said = network_links.link_sentences(content.tables["network_links"])
+        said = link_sentences(content.tables["network_links"])
         blocks += [bullets(said), *content.figures("network_links")]
     for name, make in _PUBLISHED.items():
         if name in content.published:

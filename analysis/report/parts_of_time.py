@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, listed
-from analysis.labels import Labels
+from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
 from analysis.report.blocks import Block, Row, Section, bullets, column, row, section, table
 from analysis.report.content import Content
-from analysis.sentences import processes
-from analysis.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import processes
 
 CHANGED = 0.05
 """Relative change of a number of iterations, and change of a share, from which on it is told."""
@@ -48,7 +49,7 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
     Parameters
     ----------
     solver : DataFrame
-        As `analysis.time_parts.make_part_tables` gives it.
+        As `analysis.estimates.time_parts.make_part_tables` gives it.
     labels : Labels
     """
     said = []
@@ -129,9 +130,7 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     groups: dict[str, list[Row]] = {}
     for case in labels.sorted_cases(ends["case"]):
         points = ends[ends["case"] == case].groupby([*_POINT, "nodes"], dropna=False)
-        places = {
-            key: (key[3], -1 if formats.is_missing(key[1]) else order.index(key[1])) for key, _ in points
-        }
+        places = {key: (key[3], -1 if is_missing(key[1]) else order.index(key[1])) for key, _ in points}
         found = sorted(points, key=lambda point, where=places: where[point[0]])
         groups[labels.case(case)] = [_parts_row(case, key[1], key[2], own, labels) for key, own in found]
     columns = [
@@ -208,4 +207,4 @@ def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _megabytes(amount: float) -> str:
-    return MISSING if formats.is_missing(amount) else formats.number(amount / 1e6)
+    return MISSING if is_missing(amount) else formats.number(amount / 1e6)

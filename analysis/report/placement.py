@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from analysis import formats
-from analysis.formats import MISSING, counted, is_missing, listed
-from analysis.outcomes import OUTCOMES, outcome
+from analysis.estimates.outcomes import OUTCOMES, outcome
 from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.sentences import blocks_sentences
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, counted, listed
+from analysis.text.scaling import blocks_sentences
 
 MOST_ROWS = 120
 

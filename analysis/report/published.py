@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from analysis import formats, published_sentences
-from analysis.formats import is_missing, listed
-from analysis.kinds import side
 from analysis.report.agreement import agreement_blocks
 from analysis.report.blocks import (
     Block,
@@ -24,9 +21,14 @@ from analysis.report.blocks import (
 )
 from analysis.report.content import Content
 from analysis.report.tables import equivalent_count
+from analysis.runs.kinds import side
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text import published as published_sentences
+from analysis.text.formats import listed
 
 CASE_TABLES = ("cases", "peaks", "improvement", "node_equivalent")
-"""Published tables by case; docs/import.md lists their columns."""
+"""Published tables by case; docs/reference/imports.md lists their columns."""
 OURS = "published_case"
 
 Lines = Iterator[Row]

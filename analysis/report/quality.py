@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.kinds import side
-from analysis.labels import Labels
-from analysis.quality_sentences import (
+from analysis.report.blocks import Block, Row, Section, bullets, column, row, section, table
+from analysis.report.content import Content
+from analysis.runs.kinds import side
+from analysis.text import formats
+from analysis.text.labels import Labels
+from analysis.text.quality import (
     disturbed_sentences,
     drift_sentences,
     outlier_sentences,
@@ -15,8 +17,6 @@ from analysis.quality_sentences import (
     spread_sentences,
     told_precision,
 )
-from analysis.report.blocks import Block, Row, Section, bullets, column, row, section, table
-from analysis.report.content import Content
 
 MOST_ROWS = 30
 

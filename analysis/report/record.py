@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import counted, is_missing, listed
-from analysis.labels import Labels
 from analysis.report.blocks import Block, bullets, column, paragraph, row, table
 from analysis.report.content import Content
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
 
 STRONG_WORDS = (
     "Scaling is strong: the size stays the same. Speedup is the reference's time over the point's; "

@@ -7,11 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import formats, sentences
+from analysis.estimates.sites import told_apart
 from analysis.figures.style import looks
-from analysis.formats import listed
-from analysis.labels import Labels, one_line
-from analysis.network_curves import benchmarks, interconnects_of, without_benchmarks
+from analysis.networks.curves import benchmarks, interconnects_of, without_benchmarks
 from analysis.report import record, tables
 from analysis.report.asked import asked
 from analysis.report.blocks import Block, Section, bullets, paragraph, section
@@ -32,7 +30,11 @@ from analysis.report.traffic import traffic
 from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
 from analysis.report.winners import fastest, network_answer
-from analysis.sites import told_apart
+from analysis.runs.errors import one_line
+from analysis.text import formats
+from analysis.text import scaling as sentences
+from analysis.text.formats import listed
+from analysis.text.labels import Labels
 
 TEXT_WIDTH = 110
 TEXT_INCHES = 0.18
@@ -275,9 +277,9 @@ def make_report(
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.records.read_runs` gives it.
+        As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
-        As `analysis.tables.make_tables` gives it.
+        As `analysis.estimates.scaling.make_tables` gives it.
     facts : mapping
         What is known of the study besides.
     entries : sequence of mapping

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, THIN, listed
-from analysis.labels import Labels
-from analysis.network_words import size_text
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.text import formats
+from analysis.text.formats import MISSING, THIN, listed
+from analysis.text.labels import Labels
+from analysis.text.network_words import size_text
 
 TRAFFIC = "mpi4py"
 """Application of the cases whose schedules are carried out; others are replayed."""

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, is_missing
-from analysis.kinds import side
-from analysis.labels import Labels
-from analysis.outcomes import is_shared, outcome
+from analysis.estimates.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, column, row, table
-from analysis.selection import alike
+from analysis.runs.kinds import side
+from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import alike
+from analysis.text import formats
+from analysis.text.formats import MISSING
+from analysis.text.labels import Labels
 
 CASES_ACROSS = 6
 MOST_ROWS = 120
@@ -95,7 +96,7 @@ def _ten_to(power: int) -> str:
 
 def _numbers(case: str, line: Mapping[Hashable, Any], shown: Shown, owner: object) -> Row:
     def interval(name: str, factor: float = 1) -> str:
-        values = (formats.as_float(line[f"{name}{end}"]) * factor for end in ("", "_low", "_high"))
+        values = (as_float(line[f"{name}{end}"]) * factor for end in ("", "_low", "_high"))
         return formats.bracketed(*values)
 
     serial = bool(line["serial"])
@@ -107,10 +108,10 @@ def _numbers(case: str, line: Mapping[Hashable, Any], shown: Shown, owner: objec
         interval("seconds"),
         "1" if serial else interval("speedup"),
         "100" if serial else interval("efficiency", PERCENT),
-        MISSING if serial else formats.number(formats.as_float(line["incremental_efficiency"]) * PERCENT),
+        MISSING if serial else formats.number(as_float(line["incremental_efficiency"]) * PERCENT),
         *[MISSING if serial else formats.number(line["serial_fraction"])] * shown.serial_fraction,
         formats.number(line["runs_per_day"]),
-        *([] if shown.rate is None else [formats.number(formats.as_float(line["rate"]) / 10**shown.rate)]),
+        *([] if shown.rate is None else [formats.number(as_float(line["rate"]) / 10**shown.rate)]),
     ]
     return row(cells, case, owner)
 

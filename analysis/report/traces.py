@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, listed, number
-from analysis.labels import Labels, by_case
-from analysis.network_words import size_text
+from analysis.networks.replays import FACTORS
 from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.simulated_tables import FACTORS
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, listed, number
+from analysis.text.labels import Labels, by_case
+from analysis.text.network_words import size_text
 
 HOW = (
     "A trace holds what every rank computes and communicates in a few steps. Where ranks shared a core, "
@@ -85,7 +86,7 @@ def _trace_row(case: str, line: dict) -> Row:
         [
             *(formats.whole(line[name]) for name in ("processes", "cores", "steps")),
             *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
-            MISSING if formats.is_missing(noise) else formats.fixed(100 * noise, 0),
+            MISSING if is_missing(noise) else formats.fixed(100 * noise, 0),
             {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),
             "the serial CPU time" if line["correction"] == "serial_sum" else "nothing",
         ],
@@ -131,7 +132,7 @@ def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _size_class(largest: object) -> str:
-    if formats.is_missing(largest):
+    if is_missing(largest):
         return "larger"
     return f"≤ {size_text(largest)}" if largest else size_text(0)
 

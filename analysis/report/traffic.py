@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, counted, number
-from analysis.labels import Labels
+from analysis.networks.traffic_published import beside_published
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.traffic import in_order, with_titles
-from analysis.traffic_published import beside_published
+from analysis.text import formats
+from analysis.text.formats import MISSING, counted, number
+from analysis.text.labels import Labels
+from analysis.text.traffic import in_order, with_titles
 
 HOW = (
     "Every process sends messages at random times; their sizes, times and targets are those of a seeded "

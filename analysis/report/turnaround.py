@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, is_missing, listed
-from analysis.labels import Labels
-from analysis.outcomes import Row
+from analysis.estimates.outcomes import Row
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.sentences import in_order, processes
-from analysis.turnaround_words import per_node, with_notes
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import in_order, processes
+from analysis.text.turnaround_words import per_node, with_notes
 
 GOALS = {
     "one user": "One user, who wants a job done soonest",

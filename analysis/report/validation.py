@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import MISSING, THIN, counted
-from analysis.labels import Labels, by_case
 from analysis.report.blocks import Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import MISSING, THIN, counted
+from analysis.text.labels import Labels, by_case
 
 HOW = (
     "Each of these points was run, and predicted from a trace on a model of the same interconnect. Errors "
@@ -69,7 +70,7 @@ def _table(rows: pd.DataFrame, labels: Labels) -> dict:
                     *(_time(line, whose) for whose in ("predicted", "measured")),
                     formats.fixed(line["error_percent"], 1, signed=True),
                     formats.whole(line["n"]),
-                    MISSING if formats.is_missing(line["noise"]) else formats.fixed(100 * line["noise"], 1),
+                    MISSING if is_missing(line["noise"]) else formats.fixed(100 * line["noise"], 1),
                 ],
                 case,
                 line["interconnect"],

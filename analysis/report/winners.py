@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis import formats
-from analysis.formats import is_missing
-from analysis.labels import Labels
-from analysis.networks import QUANTITIES, network_figures, network_sentences, span
 from analysis.report.blocks import Block, Section, bullets, column, row, section, table
 from analysis.report.content import Content
-from analysis.winners import inside_sentences, spread_sentences, winners
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.best_network import QUANTITIES, network_figures, network_sentences, span
+from analysis.text.labels import Labels
+from analysis.text.winners import inside_sentences, spread_sentences, winners
 
 MOST_ROWS = 120
 

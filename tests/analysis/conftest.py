@@ -1,15 +1,11 @@
 """Small runs tables that the tests of the analysis share."""
 
-import hypothesis
 import pandas as pd
 import pytest
 from synthetic_runs import rows
 
-from analysis.records import complete_runs
-from analysis.settings import Settings
-
-hypothesis.settings.register_profile("steady", deadline=None)  # no time of a busy machine fails a test
-hypothesis.settings.load_profile("steady")
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 
 @pytest.fixture

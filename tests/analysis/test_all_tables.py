@@ -6,26 +6,26 @@ import pandas as pd
 import pytest
 from synthetic_runs import rows
 
-from analysis.all_tables import make_all_tables
-from analysis.changes import CHANGES
-from analysis.congestion.tables import CONGESTION_TABLES
-from analysis.decisions import MONEY, Market
-from analysis.economics import Node
-from analysis.network_tables import NETWORK_TABLES
-from analysis.prices import read_book
-from analysis.purchase import Mix
-from analysis.quality import QUALITY
-from analysis.records import complete_runs
+from analysis.decisions.economics import Node
+from analysis.decisions.money import MONEY, Market
+from analysis.decisions.prices import read_book
+from analysis.decisions.purchase import Mix
+from analysis.decisions.request import Request
+from analysis.decisions.rules import Limit, Rule
+from analysis.estimates.changes import CHANGES
+from analysis.estimates.quality import QUALITY
+from analysis.estimates.scaling import make_tables, write_tables
+from analysis.estimates.time_parts import PARTS
+from analysis.estimates.validation import VALIDATION
+from analysis.networks.congestion.tables import CONGESTION_TABLES
+from analysis.networks.replays import SIMULATED_TABLES
+from analysis.networks.tables import NETWORK_TABLES
+from analysis.networks.traffic import TRAFFIC_TABLES
+from analysis.pipeline import make_all_tables
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report import read_tables
-from analysis.request import Request
-from analysis.rules import Limit, Rule
-from analysis.settings import Queue, Settings
-from analysis.simulated_tables import SIMULATED_TABLES
-from analysis.tables import make_tables, write_tables
-from analysis.time_parts import PARTS
-from analysis.traffic import TRAFFIC_TABLES
-from analysis.validation import VALIDATION
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Queue, Settings
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
 MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}

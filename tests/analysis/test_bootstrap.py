@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from analysis.bootstrap import median_draws, median_interval, percentile_interval, resampled_medians
+from analysis.estimates.bootstrap import median_draws, median_interval, percentile_interval, resampled_medians
 
 NAN = np.nan
 
@@ -86,7 +86,7 @@ def test_the_seed_decides():
 
 
 def test_large_draws_are_made_in_parts(monkeypatch):
-    monkeypatch.setattr("analysis.bootstrap.LARGEST", 30)
+    monkeypatch.setattr("analysis.estimates.bootstrap.LARGEST", 30)
     medians = draw([[1.0, 2, 3], [2.0, 4, 6]], 95)
     assert not np.isnan(medians).any()
     assert np.array_equal(medians[1], 2 * medians[0])

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from synthetic_runs import rows
 
-from analysis.changes import make_changes
-from analysis.labels import Labels
-from analysis.records import TableError, complete_runs
-from analysis.settings import Settings
-from analysis.sites import told_apart
-from analysis.tables import make_tables
+from analysis.estimates.changes import make_changes
+from analysis.estimates.scaling import make_tables
+from analysis.estimates.sites import told_apart
+from analysis.runs.runs import TableError, complete_runs
+from analysis.runs.settings import Settings
+from analysis.text.labels import Labels
 
 SETTINGS = Settings(draws=500, compare_sites=(("before", "after"),))
 

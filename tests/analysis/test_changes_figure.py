@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 from synthetic_runs import rows
 
-from analysis.changes import make_changes
+from analysis.estimates.changes import make_changes
 from analysis.figures import style
 from analysis.figures.changes import changes_figures
-from analysis.labels import Labels
-from analysis.records import complete_runs
-from analysis.settings import Settings
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
+from analysis.text.labels import Labels
 
 LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
 

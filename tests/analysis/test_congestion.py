@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.congestion.loads import (
+from analysis.networks.congestion.loads import (
     BOUNDS,
     accepted_bound,
     congestion_matrix,
@@ -18,8 +18,8 @@ from analysis.congestion.loads import (
     pattern_bounds,
     switch_loads,
 )
-from analysis.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
-from analysis.errors import TableError
+from analysis.networks.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
+from analysis.runs.errors import TableError
 from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, jobs_of
 from workflows.traffic.schedule import Demand

@@ -7,10 +7,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.textpath import TextPath
 
-from analysis.congestion.loads import congestion_matrix, link_loads
-from analysis.congestion.topology import fat_tree, k_ary_n_tree
 from analysis.figures.congestion import MOST_COLUMNS, STRIPS, congestion_figure
 from analysis.figures.drawing import SVG, save
+from analysis.networks.congestion.loads import congestion_matrix, link_loads
+from analysis.networks.congestion.topology import fat_tree, k_ary_n_tree
 
 
 def matrix_of(tree, shift, routing="deterministic"):
@@ -47,6 +47,7 @@ def test_numbers_are_legible_and_their_ink_stays_inside_their_cells():
     panel = drawing.figure.axes[0]
     inches = panel.get_window_extent().transformed(drawing.figure.dpi_scale_trans.inverted())
     height_of_unit = 72 * inches.height / abs(panel.get_ylim()[0])
+    assert panel.texts
     for text in panel.texts:
         assert text.get_fontsize() >= 7
         ink = TextPath((0, 0), text.get_text(), size=text.get_fontsize()).get_extents()

@@ -2,9 +2,15 @@
 
 import pytest
 
-from analysis.congestion.tables import CONGESTION, MATRIX, is_permutation, make_congestion_tables, topology_of
-from workflows.congestion import check_congestion, pattern_of, requested_flows, requested_topologies
+from analysis.networks.congestion.tables import (
+    CONGESTION,
+    MATRIX,
+    is_permutation,
+    make_congestion_tables,
+    topology_of,
+)
 from workflows.domain import InputError
+from workflows.study.congestion import check_congestion, pattern_of, requested_flows, requested_topologies
 
 ASKED = {
     "topologies": {"4-ary 3-tree": {"k_ary_n_tree": [4, 3]}, "Ring": {"ring": 64}},

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.equivalence import equivalent_processes
+from analysis.estimates.equivalence import equivalent_processes
 
 
 def equivalent(processes, speedup, *targets):

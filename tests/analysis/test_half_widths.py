@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.precision import half_widths
-from analysis.records import complete_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.estimates.precision import half_widths
+from analysis.estimates.scaling import make_tables
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 SETTINGS = Settings(draws=500, baselines=("slow",))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import metrics
+from analysis.estimates import metrics
 
 times = st.floats(1e-3, 1e6)
 

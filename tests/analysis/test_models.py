@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from synthetic_runs import rows
 
-from analysis.curves import all_curves
-from analysis.extrap import extrap_texts, write_extrap
-from analysis.model_tables import model_pieces
-from analysis.models import MODELS, cost_terms, least_seconds, nonnegative_fit, turning_point
-from analysis.records import complete_runs
+from analysis.estimates.curves import all_curves
+from analysis.estimates.extrap import extrap_texts, write_extrap
+from analysis.estimates.model_tables import model_pieces
+from analysis.estimates.models import MODELS, cost_terms, least_seconds, nonnegative_fit, turning_point
 from analysis.registry import finished
-from analysis.settings import Settings
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 

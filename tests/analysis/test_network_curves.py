@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.network_curves import (
+from analysis.networks.curves import (
     NETWORK,
     availability,
     network_table,
@@ -15,8 +15,8 @@ from analysis.network_curves import (
     spreads,
     without_benchmarks,
 )
-from analysis.network_tables import link_rates, make_network_tables
-from analysis.records import TableError
+from analysis.networks.tables import link_rates, make_network_tables
+from analysis.runs.runs import TableError
 
 TIMES = {"seconds_p5": 0.9, "seconds_p25": 0.95, "seconds_p50": 1.0, "seconds_p75": 1.1, "seconds_p95": 2.0,
          "seconds_lowest_rank": 1.0, "seconds_highest_rank": 1.0}  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.network_headlines import faster_from, half_peak, headlines, loses_from, protocol_switches
+from analysis.networks.headlines import faster_from, half_peak, headlines, loses_from, protocol_switches
 
 SIZES = np.array([0.0, *(2.0**place for place in range(25))])
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.estimates.scaling import write_tables
 from analysis.importers import read_foreign
 from analysis.importers.results import CURVES
-from analysis.network_curves import NETWORK
-from analysis.network_imports import imported_network, read_imported
-from analysis.network_tables import make_network_tables
-from analysis.tables import write_tables
+from analysis.networks.curves import NETWORK
+from analysis.networks.imports import imported_network, read_imported
+from analysis.networks.tables import make_network_tables
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published/pmb.csv"
 

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.figures.network_links import link_figures
 from analysis.importers import read_published
-from analysis.network_links import link_name, link_sentences, make_links
+from analysis.networks.links import make_links
+from analysis.text.links import link_name, link_sentences
 
 
 @pytest.fixture(scope="module")

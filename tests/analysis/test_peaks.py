@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.bootstrap import percentile_interval
-from analysis.peaks import find_peak, may_lead
+from analysis.estimates.bootstrap import percentile_interval
+from analysis.estimates.peaks import find_peak, may_lead
 
 
 def spread(speedup, share, draws=500):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.records import complete_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.estimates.scaling import make_tables
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 SETTINGS = Settings(draws=1_000)
 PACKED = [4.0, 4.2, 4.1, 4.0, 4.4, 4.3, 4.1]

@@ -6,12 +6,12 @@ import pytest
 from scipy.stats import kendalltau, theilslopes
 from synthetic_runs import rows
 
-from analysis.precision import make_precision
-from analysis.quality import OUTLIER_RULE, make_quality_tables
-from analysis.records import TableError, complete_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables
-from analysis.trend import trend
+from analysis.estimates.precision import make_precision
+from analysis.estimates.quality import OUTLIER_RULE, make_quality_tables
+from analysis.estimates.scaling import make_tables
+from analysis.estimates.trend import trend
+from analysis.runs.runs import TableError, complete_runs
+from analysis.runs.settings import Settings
 
 
 def quality(name, runs, **changes):

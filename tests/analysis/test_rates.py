@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from synthetic_runs import rows
 
-from analysis.rates import add_rates
-from analysis.records import TableError, complete_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.estimates.rates import add_rates
+from analysis.estimates.scaling import make_tables
+from analysis.runs.runs import TableError, complete_runs
+from analysis.runs.settings import Settings
 
 
 def scaling(frame):

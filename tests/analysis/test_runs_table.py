@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.records import COLUMNS, TableError, complete_runs, read_runs
+from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_runs
 
 HEADER = "case,interconnect,processes,seconds"
 NAME_RULE = "it may hold letters, digits and _ . + - only, and starts with a letter or a digit"

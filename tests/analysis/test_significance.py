@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from analysis.significance import blocks_needed, holm, permutation_p, sign_flip_p
+from analysis.estimates.significance import blocks_needed, holm, permutation_p, sign_flip_p
 
 
 def test_five_paired_blocks_cannot_reach_five_percent_and_six_can():

@@ -9,10 +9,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from synthetic_runs import FACTORS, rows
 
-from analysis.records import TableError, complete_runs, read_runs
-from analysis.schemas import TABLES
-from analysis.settings import Settings
-from analysis.tables import make_tables, write_tables
+from analysis.estimates.scaling import make_tables, write_tables
+from analysis.runs.runs import TableError, complete_runs, read_runs
+from analysis.runs.settings import Settings
+from analysis.tables.contract import TABLES
 
 
 def table(name, runs, **changes):

@@ -7,8 +7,9 @@ import pytest
 
 from analysis.figures import style
 from analysis.figures.traffic import traffic_figures
-from analysis.labels import Labels
-from analysis.traffic import PROCESSES, TRAFFIC, make_traffic_tables, with_titles
+from analysis.networks.traffic import PROCESSES, TRAFFIC, make_traffic_tables
+from analysis.text.labels import Labels
+from analysis.text.traffic import with_titles
 
 RUNS = pd.DataFrame(
     {"site": None, "case": "uniform", "interconnect": "shared_memory", "kind": "measured", "oversubscription": 1,

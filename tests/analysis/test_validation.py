@@ -3,13 +3,13 @@
 import pandas as pd
 import pytest
 
-from analysis.labels import Labels
-from analysis.records import complete_runs
+from analysis.estimates.scaling import make_tables
+from analysis.estimates.validation import make_validation
 from analysis.report.content import Content
 from analysis.report.validation import validation
-from analysis.settings import Settings
-from analysis.tables import make_tables
-from analysis.validation import make_validation
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
+from analysis.text.labels import Labels
 
 FACTS = {
     "interconnects": {

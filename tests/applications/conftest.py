@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workflows import logs
-from workflows.cases import load_case
+from workflows.measure import logs
+from workflows.study.cases import load_case
 
 TESTS = Path(__file__).parents[1]
 

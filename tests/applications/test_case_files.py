@@ -7,8 +7,8 @@ import pytest
 
 from workflows import inputs
 from workflows.applications import application, names, nwchem
-from workflows.cases import case_files, digest, load_case, read_case_file
 from workflows.domain import InputError, Option
+from workflows.study.cases import case_files, digest, load_case, read_case_file
 
 TOO_LARGE_SECONDS = (
     400  # serially, for a golden answer to be asked for: beyond, the serial run is the reference
@@ -270,8 +270,11 @@ def test_a_missing_case_file_is_one_line(tmp_path):
         read_case_file(tmp_path / "case.yaml")
 
 
-def test_the_example_of_the_documentation_is_right(cases):
+def test_the_examples_of_the_documentation_are_right(cases):
     text = (ROOT / "docs/add-a-case.md").read_text()
-    example = re.search("```yaml\n(# yaml-language-server.+?)```", text, re.S)[1]
-    pipe = load_case("pipe", cases(example, name="pipe", application="openfoam"))
+    command, openfoam = re.findall("```yaml\n(?:# yaml-language-server.+?\n)?(application.+?)```", text, re.S)
+    pipe = load_case("pipe", cases(openfoam, name="pipe", application="openfoam"))
     assert (pipe.size, pipe.settings["solver"]) == ("50k", "simpleFoam")
+    mine = load_case("mine", cases(command, name="mine", application="command"))
+    assert mine.parameters == {"cells": 100}
+    assert mine.answer.quantity == "total_mass"

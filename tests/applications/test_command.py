@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from workflows.applications import command
-from workflows.cases import load_case
 from workflows.domain import InputError, Line
+from workflows.study.cases import load_case
 
 CASES = Path(__file__).parents[1] / "cases"
 PRINTED = ["2 ranks", "sum = 1.6439345666815615", "took 0.25 s", "done"]

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.applications import mpi4py
-from workflows.attestation import probe
 from workflows.benchmarks.data_servers import blocks_of_task, density, expected_sum
-from workflows.cases import digest, load_case
 from workflows.domain import Option, Point
-from workflows.interconnects import load_interconnect
-from workflows.running import placed_ranks, run
+from workflows.measure.attestation import probe
+from workflows.measure.running import placed_ranks, run
+from workflows.study.cases import digest, load_case
+from workflows.study.interconnects import load_interconnect
 
 ROOT = Path(__file__).parents[2]
 

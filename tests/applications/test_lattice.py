@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from workflows.applications import openfoam
 from workflows.applications.lattice import Lattice, Mesh, between, block_mesh_dict, cell_count, spread
-from workflows.cases import case_files, load_case
 from workflows.domain import InputError
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
+from workflows.study.cases import case_files, load_case
 
 WALLS = {"walls": "wall"}
 LATTICE_CASES = [

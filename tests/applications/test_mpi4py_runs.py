@@ -6,12 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.network_curves import availability, network_table, pair_matrix
+from analysis.networks.curves import availability, network_table, pair_matrix
 from workflows.applications import mpi4py
-from workflows.cases import load_case
 from workflows.domain import Point
-from workflows.interconnects import load_interconnect
-from workflows.running import run
+from workflows.measure.running import run
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow

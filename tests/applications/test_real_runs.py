@@ -6,9 +6,9 @@ import pytest
 from disturbed import undisturbed_run
 
 from workflows.applications import application
-from workflows.cases import case_files, load_case
 from workflows.domain import Point
-from workflows.interconnects import load_interconnect
+from workflows.study.cases import case_files, load_case
+from workflows.study.interconnects import load_interconnect
 
 ROOT = Path(__file__).parents[2]
 SMOKE = [(f"{name}-smoke", ROOT / "cases") for name in case_files(ROOT / "cases")]

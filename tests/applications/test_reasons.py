@@ -3,9 +3,9 @@
 import pytest
 
 from workflows.applications import application
-from workflows.execution import Execution
-from workflows.prepare import compare_answer
-from workflows.running import problem_of
+from workflows.launch.execution import Execution
+from workflows.measure.prepare import compare_answer
+from workflows.measure.running import problem_of
 
 ELBOW, MELT, CCSD = "elbow_segregated-smoke", "lj_melt-smoke", "water_ccsd-smoke"
 BAD = [

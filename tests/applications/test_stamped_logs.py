@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain import InputError, Line
-from workflows.logs import read_log, write_log
+from workflows.measure.logs import read_log, write_log
 
 LINES = st.lists(
     st.builds(

@@ -5,6 +5,7 @@ import pytest
 
 from workflows.applications import tools
 from workflows.domain import Answer, InputError, Line
+from workflows.launch.last_words import telling_line
 
 ENERGY = Answer("energy", "Ha", 1e-9, possible=(-100, 0))
 
@@ -62,12 +63,7 @@ def test_a_failed_program_is_told_in_one_line_with_its_reason(tmp_path):
     assert str(error.value) == f"{name}: exit status 3: no mesh"
     assert "working" in (tmp_path / f"log.{name}").read_text()
     with pytest.raises(RuntimeError, match="no such program"):
-        tools.run_program(["no-such-program"], tmp_path, os.environ, tools.last_text)
-
-
-def test_the_last_line_is_the_last_that_says_something():
-    assert tools.last_text("wrong input\n-----\n\n") == "wrong input"
-    assert tools.last_text("\n") is None
+        tools.run_program(["no-such-program"], tmp_path, os.environ, telling_line)
 
 
 def test_a_folder_with_something_in_it_is_not_fresh(tmp_path):

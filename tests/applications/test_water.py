@@ -18,6 +18,7 @@ def test_a_cluster_is_the_beginning_of_a_larger_one(waters):
 
 
 def test_bonds_and_angles_are_those_of_water():
+    assert len(HUNDRED) == 3 * 100
     for oxygen, *hydrogens in zip(*[iter(atom[1:] for atom in HUNDRED)] * 3, strict=True):
         one, two = (math.dist(oxygen, hydrogen) for hydrogen in hydrogens)
         assert 0.94 < one < 1.07 and 0.94 < two < 1.07
@@ -28,6 +29,7 @@ def test_bonds_and_angles_are_those_of_water():
 
 def test_oxygens_have_four_neighbours_at_the_distance_of_ice():
     inner = OXYGENS[:10]  # all their neighbours are in the cluster
+    assert len(inner) == 10
     for oxygen in inner:
         near = sorted(math.dist(oxygen, other) for other in OXYGENS if other != oxygen)
         assert all(2.7 < distance < 2.85 for distance in near[:4])

@@ -22,10 +22,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from workflows.applications import openfoam
-from workflows.cases import load_case
 from workflows.domain import Case, Point
-from workflows.interconnects import load_interconnect
-from workflows.running import run
+from workflows.measure.running import run
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = 0.03

@@ -18,9 +18,9 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.records import complete_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.estimates.scaling import make_tables
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 MEDIANS = {"slow": np.array([100, 54, 31, 24, 25.0]), "swift": np.array([100, 52, 28, 17, 13.0])}

@@ -27,13 +27,15 @@ import psutil
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workflows import catalogue, inputs, provenance  # noqa: E402
+from workflows import inputs  # noqa: E402
 from workflows.applications import application  # noqa: E402
-from workflows.cases import case_files, load_case  # noqa: E402
 from workflows.domain import Case, Point  # noqa: E402
-from workflows.interconnects import load_interconnect  # noqa: E402
-from workflows.noise import noise_between, read_counters  # noqa: E402
-from workflows.running import Run, run  # noqa: E402
+from workflows.launch import provenance  # noqa: E402
+from workflows.measure.noise import noise_between, read_counters  # noqa: E402
+from workflows.measure.running import Run, run  # noqa: E402
+from workflows.study import catalogue  # noqa: E402
+from workflows.study.cases import case_files, load_case  # noqa: E402
+from workflows.study.interconnects import load_interconnect  # noqa: E402
 
 TIME_LIMIT_SECONDS = 7200
 FIRST_WATCH_SECONDS, WATCH_SHARE = 0.05, 0.05

@@ -1,4 +1,4 @@
-"""What a study costs on a cluster beside its runs. Figures of docs/scale.md.
+"""What a study costs on a cluster beside its runs. Figures of docs/figures.md.
 
     python tests/benchmarks/cluster_scale.py dry-run [points ...]     of four interconnects, and of one; needs no Slurm
     python tests/benchmarks/cluster_scale.py finished [points]        a study of which everything is there
@@ -14,7 +14,6 @@ import io
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,14 +26,20 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.benchmarks.bare import bare, write_bare  # noqa: E402
+from tests.benchmarks.figures import Cost, Figure, cost, side_by_side  # noqa: E402
+from tests.benchmarks.peers import bare_snakemake, finished_bare  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
-from workflows.jobs import part_list, parts  # noqa: E402
-from workflows.measure import measure_study  # noqa: E402
-from workflows.plan import Plan, make_plan  # noqa: E402
-from workflows.prepare import prepare  # noqa: E402
-from workflows.records import record_path  # noqa: E402
+from workflows.measure.measure import measure_study  # noqa: E402
+from workflows.measure.prepare import prepare  # noqa: E402
+from workflows.plan.jobs import part_list, parts  # noqa: E402
+from workflows.plan.plan import Plan, make_plan  # noqa: E402
+from workflows.plan.records import record_path  # noqa: E402
+from workflows.results.target import stopping_by_records  # noqa: E402
 
 LEVELS = (1, 2, 4, 8)
+BARE = "bare Snakemake, jobs and files of the same shape"
+DRY = ("--dry-run", "--quiet", "all")
 INTERCONNECTS = ["ucx_verbs", "ipoib", "ucx_tcp", "libfabric_tcp"]
 SITE = "nodes: 10000\ncores_per_node: 1\nmemory_per_node_MB: 1000000\n"
 MANY = f"""
@@ -89,34 +94,44 @@ def many(points: int, interconnects: Sequence[str] = INTERCONNECTS) -> str:
     return MANY.replace("PROCESSES", str(counts)).replace("INTERCONNECTS", str(interconnects))
 
 
-def cost(command: list[str]) -> tuple[float, float, float]:
-    """Run a command; give its wall time and CPU time in seconds, and its peak memory in MB."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=900)
-    wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, cpu, after.ru_maxrss / 1024
-
-
 def dry_run(folder: Path, points: str = "10000") -> None:
-    """Time a dry run, and by themselves making the plan and cutting it into jobs."""
-    for interconnects in (INTERCONNECTS, INTERCONNECTS[:1]):  # the larger last: memory is the highest yet
+    """Time a dry run beside bare Snakemake's, and by themselves making the plan and cutting it into jobs."""
+    for interconnects in (INTERCONNECTS, INTERCONNECTS[:1]):
         begun = time.process_time()
         plan = write_study(folder, many(int(points), interconnects), SITE)
         planned = time.process_time()
         jobs = len(parts(plan))
         cut = time.process_time()
-        wall, cpu, memory = cost(snakemake(folder, "--dry-run", "--quiet", "all"))
+        counts = sorted({point.processes for point in plan.points})
+        write_bare(folder, plan.study.cases, counts, LEVELS)
+        ways = {"study": snakemake(folder, *DRY), "bare": bare(folder, *DRY)}
+        used = {way: cost(command) for way, command in ways.items()}
+        times, memory = (
+            used["study"].cpu_seconds / used["bare"].cpu_seconds,
+            used["study"].memory_bytes / used["bare"].memory_bytes,
+        )
         print(
-            f"{len(plan.points)} points, {jobs} measuring jobs: dry run {wall:.1f} s, {cpu:.1f} s CPU, "
-            f"{memory:.0f} MB; plan {planned - begun:.2f} s, cut {cut - planned:.2f} s"
+            f"{len(plan.points)} points, {jobs} measuring jobs: dry run {used['study'].cpu_seconds:.1f} s CPU, "
+            f"{used['study'].memory_bytes / 1e6:.0f} MB, {times:.2f} and {memory:.2f} times those of bare Snakemake; "
+            f"plan {planned - begun:.2f} s, cut {cut - planned:.2f} s"
         )
 
 
 def finished(folder: Path, points: str = "1000") -> None:
-    """Time Snakemake where everything is there: files as runs would have left them, known to Snakemake."""
+    """Time Snakemake where everything is there."""
+    count = make_finished(folder, int(points))
+    for _ in range(3):
+        used = cost(snakemake(folder))
+        print(
+            f"{count} points, all there: nothing done in {used.wall_seconds:.1f} s, {used.cpu_seconds:.1f} s CPU, "
+            f"{used.memory_bytes / 1e6:.0f} MB"
+        )
+
+
+def make_finished(folder: Path, points: int) -> int:
+    """Write a study and files as its runs would have left them, known to Snakemake; give the number of its points."""
     os.chdir(folder)
-    plan = write_study(folder, many(int(points)), SITE)
+    plan = write_study(folder, many(points), SITE)
     for one in plan.prepared():
         Path(one).mkdir(parents=True)
     for one in plan.references():
@@ -130,15 +145,55 @@ def finished(folder: Path, points: str = "1000") -> None:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text("{}")
     (plan.results / "records.txt").write_text("".join(f"{record}\n" for record in records))
-    for name in ("runs.csv", "runs.parquet", "facts.json"):
-        (plan.results / name).write_text("")
+    for name, text in {"runs.csv": "", "runs.parquet": "", "facts.json": '{"runs": {}}'}.items():
+        (plan.results / name).write_text(text)
     (plan.results / "published").mkdir()
-    subprocess.run(snakemake(folder, "--touch"), cwd=ROOT, check=True, capture_output=True, timeout=900)
-    for _ in range(3):
-        wall, cpu, memory = cost(snakemake(folder))
-        print(
-            f"{len(plan.points)} points, all there: nothing done in {wall:.1f} s, {cpu:.1f} s CPU, {memory:.0f} MB"
-        )
+    cost(snakemake(folder, "--touch"))
+    return len(plan.points)
+
+
+def measure(points: int = 10_000, finished_points: int = 1_000) -> list[Figure]:
+    """Give what a dry run of many jobs and a finished study cost, beside bare Snakemake with as many."""
+    with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
+        plan = write_study(Path(ours), many(points, INTERCONNECTS[:1]), SITE)
+        jobs = len(parts(plan))
+        write_bare(Path(theirs), plan.study.cases, sorted({point.processes for point in plan.points}), LEVELS)
+        memory = {}
+
+        def dry(name: str, command: Callable[[], Cost]) -> float:
+            used = command()
+            memory[name] = used.memory_bytes / 1e6
+            return used.cpu_seconds
+
+        ways = {
+            "ours": lambda: dry("ours", lambda: cost(snakemake(Path(ours), *DRY))),
+            "bare": lambda: dry("bare", lambda: cost(bare(Path(theirs), *DRY))),
+        }
+        cpu = side_by_side(ways)
+    return [
+        Figure(f"dry run of {jobs} jobs", cpu["ours"], "s CPU", None, BARE, cpu["bare"], 1.5),
+        Figure(f"its memory, {jobs} jobs", memory["ours"], "MB", None, BARE, memory["bare"], 1.5),
+        _finished_beside_bare(finished_points),
+    ]
+
+
+def _finished_beside_bare(points: int) -> Figure:
+    here = Path.cwd()
+    try:
+        with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
+            count = make_finished(Path(ours), points)
+            finished_bare(Path(theirs), count)
+            ways = {
+                "ours": lambda: cost(snakemake(Path(ours))).cpu_seconds,
+                "bare": lambda: bare_snakemake(Path(theirs), count).cpu_seconds,
+            }
+            cpu = side_by_side(ways)
+            return Figure(
+                f"the same on a cluster, {count} points", cpu["ours"], "s CPU", None, f"bare Snakemake, {count} files",
+                cpu["bare"],
+            )  # fmt: skip
+    finally:
+        os.chdir(here)
 
 
 def repetitions(folder: Path) -> None:
@@ -163,7 +218,7 @@ def in_job(folder: Path) -> None:
     plan.reference_file("faulty").write_text(json.dumps({"value": 42.0, "source": "serial"}))
     sys.stderr = io.StringIO()
     before, begun = time.process_time(), time.monotonic()
-    made = measure_study(plan, io.StringIO())
+    made = measure_study(plan, io.StringIO(), stopping_by_records)
     cpu, wall = time.process_time() - before, time.monotonic() - begun
     valid = sum(json.loads(path.read_text())["valid"] for path in made)
     print(

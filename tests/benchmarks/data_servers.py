@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from workflows.applications import mpi4py  # noqa: E402
-from workflows.cases import load_case  # noqa: E402
 from workflows.domain import Point  # noqa: E402
-from workflows.emulation import emulated_nodes  # noqa: E402
-from workflows.interconnects import load_interconnect  # noqa: E402
-from workflows.running import run  # noqa: E402
+from workflows.launch.emulation import emulated_nodes  # noqa: E402
+from workflows.measure.running import run  # noqa: E402
+from workflows.study.cases import load_case  # noqa: E402
+from workflows.study.interconnects import load_interconnect  # noqa: E402
 
 INTERCONNECTS = ("shared_memory", "tcp_loopback", "emulated_gigabit", "emulated_ten_gigabit")
 WAYS = ("", "-polling", "-yielding", "-sleeping")

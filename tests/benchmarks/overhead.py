@@ -2,19 +2,37 @@
 
     .venv/bin/python tests/benchmarks/overhead.py [repetitions ...]
 
-Runs studies of a program that does nothing through the same rules as any other. From the CPU time of the
+Runs studies of an MPI program that does nothing through the same rules as any other. What attesting adds inside its
+runs is for `attestation.py`. From the CPU time of the
 whole Snakemake process tree it takes off what the runs themselves took (mpirun and the program, as their
 records have it). The difference between two lengths is what a repetition costs; start-up drops out.
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks.figures import Figure, cost, side_by_side  # noqa: E402
+from tests.benchmarks.peers import bare_snakemake, by_hand  # noqa: E402
+from workflows.domain import Point  # noqa: E402
+from workflows.launch.launchers import launch_ranks  # noqa: E402
+from workflows.study.interconnects import load_interconnect  # noqa: E402
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    puts("took 0.001 s");
+    return MPI_Finalize();
+}
+"""
 CASE = """
 application: command
 title: Nothing
@@ -22,7 +40,7 @@ description: A program that does nothing.
 stands_for: Nothing; it shows what the framework itself takes.
 size: none
 sizes: {none: {parameters: {}, serial_seconds: 0.01, memory_MB: 1}}
-settings: {program: [echo, took 0.001 s], read: {seconds: 'took (\\S+) s'}}
+settings: {program: [PROGRAM], read: {seconds: 'took (\\S+) s'}}
 """
 STUDY = """
 name: overhead
@@ -35,29 +53,66 @@ limits: {{idle_seconds: 0, core_hours: 100}}
 """
 
 
-def cpu_seconds(repetitions: int) -> float:
-    """CPU seconds of a study of so many repetitions, less those of its runs."""
+def build(folder: Path) -> Path:
+    """Compile the program that does nothing."""
+    source, program = folder / "program.c", folder / "program"
+    source.write_text(PROGRAM)
+    cost(["mpicc.openmpi", source, "-o", program])
+    return program
+
+
+def cpu_seconds(repetitions: int) -> tuple[float, float]:
+    """CPU seconds of a study of so many repetitions, and of its runs alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "cases/command/nothing").mkdir(parents=True)
-        (folder / "cases/command/nothing/case.yaml").write_text(CASE)
+        program = build(folder)
+        (folder / "cases/command/nothing/case.yaml").write_text(CASE.replace("PROGRAM", str(program)))
         (folder / "overhead.yaml").write_text(STUDY.format(blocks=repetitions))
         where = ["--directory", name, "--snakefile", str(ROOT / "Snakefile")]
-        process = subprocess.Popen(
-            [
-                *(str(Path(sys.executable).with_name("snakemake")), *where),
-                *("--configfile", str(folder / "overhead.yaml"), "--", "results/overhead/runs.csv"),
-            ],
-            cwd=ROOT,
-            stderr=subprocess.DEVNULL,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        if status:
-            raise SystemExit("the study failed")
+        target = ["--configfile", folder / "overhead.yaml", "--", "results/overhead/runs.csv"]
+        used = cost([Path(sys.executable).with_name("snakemake"), *where, *target])
         records = [json.loads(file.read_text()) for file in folder.glob("results/*/records/**/*.json")]
         if len(records) != repetitions or not all(record["valid"] for record in records):
             raise SystemExit(f"{len(records)} records, not {repetitions} valid ones")
-        return usage.ru_utime + usage.ru_stime - sum(record["times"]["cpu_seconds"] for record in records)
+        if any(record["probe"]["way"] != "in the run" for record in records if record["processes"] > 1):
+            raise SystemExit("not attested in the runs")
+        return used.cpu_seconds, sum(record["times"]["cpu_seconds"] for record in records)
+
+
+def hand_cpu_seconds(runs: int) -> float:
+    """CPU seconds of a loop of bash that starts the program so often, with the launcher's options of a study."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shared_memory = load_interconnect("shared_memory", ROOT / "config/interconnects")
+        point = Point("nothing", "shared_memory", 2, 1, nodes=1, cores=2)
+        launch = launch_ranks(point, shared_memory, (), [str(build(folder))], {}, folder)
+        return by_hand(launch.argv, launch.env, runs).cpu_seconds
+
+
+def bare_cpu_seconds(jobs: int) -> float:
+    """CPU seconds of bare Snakemake for so many jobs."""
+    with tempfile.TemporaryDirectory() as name:
+        return bare_snakemake(Path(name), jobs).cpu_seconds
+
+
+def measure(repetitions: int = 100, rounds: int = 2) -> list[Figure]:
+    """Give the CPU time of a further repetition, all included, beside the same `mpirun` started by bash."""
+
+    def further(total: Callable[[int], float]) -> Callable[[], float]:
+        return lambda: 1000 * (total(repetitions + 1) - total(1)) / repetitions
+
+    ways = {
+        "ours": lambda count: cpu_seconds(count)[0],
+        "hand": hand_cpu_seconds,
+        "bare": bare_cpu_seconds,
+    }
+    found = side_by_side({name: further(way) for name, way in ways.items()}, rounds)
+    beyond = found["ours"] - found["hand"]
+    return [
+        Figure("attested repetition on two ranks", found["ours"], "ms CPU", None, "bash", found["hand"], 1.2),
+        Figure("of it ours", beyond, "ms CPU", None, "a job of bare Snakemake", found["bare"], 1.0),
+    ]
 
 
 def main() -> None:
@@ -65,7 +120,8 @@ def main() -> None:
     lengths = [int(word) for word in sys.argv[1:]] or [1, 200, 1000]
     before = None
     for length in sorted(lengths):
-        seconds = cpu_seconds(length)
+        whole, runs = cpu_seconds(length)
+        seconds = whole - runs
         line = f"{length:5d} repetitions: {seconds:6.2f} s CPU of ours"
         if before:
             line += f", {1000 * (seconds - before[1]) / (length - before[0]):.1f} ms a further repetition"

@@ -21,7 +21,7 @@ from two_ranks import INTERCONNECTS, ROOT, compare, install, two_ranks
 sys.path.insert(0, str(ROOT))
 from analysis.importers.netpipe import read_netpipe
 from analysis.importers.osu import read_osu
-from workflows.execution import Execution
+from workflows.launch.execution import Execution
 
 SIZES = (8, 1024, 1_048_576, 4_194_304)
 ROUNDS = 7

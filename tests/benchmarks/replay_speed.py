@@ -13,13 +13,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from workflows.interconnects import load_interconnect
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
+from workflows.replay.points import PROGRAMS
+from workflows.replay.traces import unpack
 from workflows.simulation.model import make_model
 from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import build, replay
-from workflows.simulation.study import PROGRAMS
-from workflows.simulation.traces import unpack
+from workflows.study.interconnects import load_interconnect
 from workflows.tracing.trace import read_trace
 
 FEWEST_LINES_A_SECOND = 250_000

@@ -13,13 +13,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from workflows.applications import application
-from workflows.cases import load_case
 from workflows.domain import Point
-from workflows.emulation import usable_cores
-from workflows.interconnects import load_interconnect
-from workflows.noise import noise_between, read_counters
-from workflows.plan import ROOT
-from workflows.running import run
+from workflows.launch.emulation import usable_cores
+from workflows.measure.noise import noise_between, read_counters
+from workflows.measure.running import run
+from workflows.plan.plan import ROOT
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import CARRIER, STEPS, TRACERS, preload
 

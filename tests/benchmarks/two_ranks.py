@@ -13,10 +13,10 @@ sys.path.insert(0, str(ROOT))
 
 from workflows.applications import mpi4py  # noqa: E402
 from workflows.domain import Point  # noqa: E402
-from workflows.emulation import emulated_nodes  # noqa: E402
-from workflows.execution import Execution, execute  # noqa: E402
-from workflows.interconnects import load_interconnect  # noqa: E402
-from workflows.launch import mpirun  # noqa: E402
+from workflows.launch.emulation import emulated_nodes  # noqa: E402
+from workflows.launch.execution import Execution, execute  # noqa: E402
+from workflows.launch.launch import mpirun  # noqa: E402
+from workflows.study.interconnects import load_interconnect  # noqa: E402
 
 INTERCONNECTS = ("shared_memory", "tcp_loopback", "emulated_gigabit", "emulated_ten_gigabit")
 LIMITS_US = {8: 0.30, 1024: 0.40}
@@ -28,7 +28,7 @@ RUN_SECONDS = 120.0
 
 def install() -> None:
     """Install what the tests need beside the applications, as ./run-tests does."""
-    script = ". envs/setup.sh; need_programs envs/test-programs.txt"
+    script = ". envs/setup.sh; set_up envs/test-programs.txt"
     subprocess.run(["bash", "-c", script], cwd=ROOT, check=True)
 
 

@@ -1,7 +1,7 @@
 """Network adapters, node type and transports, as kernel, firmware and MPI libraries tell them."""
 
-from workflows.provenance import adapters, node_type
-from workflows.transport import chosen
+from workflows.launch.provenance import adapters, node_type
+from workflows.launch.transport import chosen
 
 
 def test_rates_of_links(tmp_path):
@@ -29,8 +29,7 @@ def test_a_node_type_is_what_the_firmware_tells(tmp_path):
 
 def test_transports_that_libraries_tell(tmp_path):
     """Lines of Open MPI 4.1.4 and UCX 1.13.1; a rank's way to itself is none between processes."""
-    (tmp_path / "messages").mkdir()
-    (tmp_path / "messages/0").write_text(
+    said = (
         "[vm:19974] mca: bml: Using self btl for send to [[8958,1],0] on node vm\n"
         "[vm:19974] mca: bml: Using tcp btl for send to [[8958,1],1] on node vm\n"
         "[vm:18876] mtl_ofi_component.c:365: mtl:ofi:provider: hfi1_0\n"
@@ -39,4 +38,4 @@ def test_transports_that_libraries_tell(tmp_path):
         "ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag(self/memory0 cma/memory)\n"
         "ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(rc_mlx5/mlx5_0:1)\n"
     )
-    assert chosen(tmp_path / "messages", tmp_path) == ["ofi/hfi1_0", "rc_mlx5/mlx5_0:1", "tcp"]
+    assert chosen(said, tmp_path)[0] == ["ofi/hfi1_0", "rc_mlx5/mlx5_0:1", "tcp"]

@@ -1,12 +1,14 @@
 """Command lines of the launchers of a cluster."""
 
+from dataclasses import replace
+
 import pytest
 
 from workflows.domain import Interconnect, Point
-from workflows.in_allocation import snakemake_command
-from workflows.launch import check_placement
-from workflows.launch_cluster import JobNode
-from workflows.launchers import launch_ranks
+from workflows.launch.cluster_launch import JobNode
+from workflows.launch.launch import check_placement
+from workflows.launch.launchers import launch_ranks
+from workflows.measure.in_allocation import snakemake_command
 
 FABRIC = Interconnect(
     "ib",
@@ -41,6 +43,23 @@ def test_a_serial_run_is_a_step_too(tmp_path):
     launch = launched("srun", tmp_path, Point("case", None, 1, 1, 1, 1), None)
     assert launch.argv[:4] == ["srun", "--mpi=pmix", "--nodes=1", "--ntasks=1"]
     assert launch.env["OMPI_MCA_btl"] == "self,vader"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "named", "library"),
+    [
+        ("srun", "openmpi", "openmpi"),
+        ("srun", "mpich", "mpich"),
+        ("hydra", "mpich", "mpich"),
+        ("mpirun", None, "openmpi"),
+        ("hydra", None, "mpich"),
+        ("srun", None, None),  # a serial run by whatever library there is
+    ],
+)
+def test_mpi4py_takes_the_library_of_the_launch(tmp_path, launcher, named, library):
+    interconnect = replace(FABRIC, launch={"mpi": named}) if named else None
+    point = Point("case", "ib", 3, 1, 2, 3) if named else Point("case", None, 1, 1, 1, 1)
+    assert launched(launcher, tmp_path, point, interconnect).env.get("MPI4PY_MPIABI") == library
 
 
 def test_what_is_said_of_the_allocation_is_not_inherited(tmp_path, monkeypatch):

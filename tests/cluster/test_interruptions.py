@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflows import allocation as allocations
-from workflows import slurm
-from workflows.allocation import (
+from workflows.domain import Point
+from workflows.jobs import slurm
+from workflows.launch.cluster_launch import JobNode
+from workflows.measure import allocation as allocations
+from workflows.measure.allocation import (
     STOPPED,
     Allocation,
     JobEndedError,
@@ -17,10 +19,8 @@ from workflows.allocation import (
     pass_on,
     settle,
 )
-from workflows.design import Repetition
-from workflows.domain import Point
-from workflows.launch_cluster import JobNode
-from workflows.records import TRIES, wanted
+from workflows.plan.design import Repetition
+from workflows.plan.records import TRIES, wanted
 
 REPETITION = Repetition(Point("duct", None, 1, 1, 1, 1), 1, ())
 INPUTS = {"case": "a", "interconnect": None}

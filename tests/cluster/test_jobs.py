@@ -10,8 +10,8 @@ import pytest
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
 from workflows.domain import InputError
-from workflows.jobs import GROUPED, parts, preparing_group, request_of, whole_node
-from workflows.plan import ROOT, make_plan
+from workflows.plan.jobs import GROUPED, parts, preparing_group, request_of, whole_node
+from workflows.plan.plan import ROOT, make_plan
 
 STUDY = f"""
 name: cut
@@ -143,8 +143,9 @@ def test_a_job_asks_for_a_core_a_task_however_many_cores_the_machine_has_that_su
 def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
     """It is asked for them when the rules of the simulated part are read."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/sinfo").write_text("#!/bin/sh\necho 'batch|2|2|1:2:1|4000'\n")
-    (tmp_path / "bin/sinfo").chmod(0o755)
+    for program, said in {"sinfo": "batch|2|2|1:2:1|4000", "squeue": ""}.items():
+        (tmp_path / "bin" / program).write_text(f"#!/bin/sh\necho '{said}'\n")
+        (tmp_path / "bin" / program).chmod(0o755)
     (tmp_path / "site.yaml").write_text("launcher: mpirun\n")
     (tmp_path / "simulated.yaml").write_text(
         "name: simulated\ncases: [cavity-4k]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2]\nblocks: 1\n"
@@ -169,7 +170,11 @@ def test_a_job_that_measures_loads_nothing_of_the_analysis():
     """Each job starts this program once, and what takes a second to import is for other programs."""
     heavy = "{'numpy', 'pandas', 'pandera', 'scipy', 'matplotlib'}"
     said = subprocess.run(
-        [sys.executable, "-c", f"import sys, workflows.measure; print(sorted({heavy} & set(sys.modules)))"],
+        [
+            sys.executable,
+            "-c",
+            f"import sys, workflows.measure.measure; print(sorted({heavy} & set(sys.modules)))",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflows import schedulers
-from workflows.cluster import read_cluster
 from workflows.domain import InputError, Point
-from workflows.launch_cluster import JobNode
-from workflows.launchers import launch_ranks
-from workflows.plan import ROOT
+from workflows.jobs import schedulers
+from workflows.jobs.cluster import read_cluster
+from workflows.launch.cluster_launch import JobNode
+from workflows.launch.launchers import launch_ranks
+from workflows.plan.plan import ROOT
 
 STUDY = f"""
 name: elsewhere

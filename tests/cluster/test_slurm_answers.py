@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from workflows import slurm
 from workflows.domain import InputError
+from workflows.jobs import slurm
 
 RUNNING = (
     "JobId=7 JobName=x UserId=root(0) GroupId=root(0) Priority=1 JobState=RUNNING Reason=None Requeue=1 "

@@ -6,7 +6,7 @@ import pytest
 import snakemake_executor_plugin_slurm as plugin
 from snakemake.exceptions import WorkflowError
 
-from workflows import slurm_executor
+from workflows.jobs import slurm_executor
 
 
 @pytest.fixture

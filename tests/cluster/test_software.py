@@ -7,17 +7,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import need
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 from workflows.domain import InputError
-from workflows.plan import ROOT
-from workflows.software import environment_with, programs_in, software_of_jobs
+from workflows.plan.plan import ROOT
+from workflows.plan.software import environment_with, programs_in, software_of_jobs
 
 HOME = "/usr/share/modules"  # where Debian's environment-modules are
 LOAD = """
 import os, subprocess, sys
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
-from workflows.software import software_of_jobs
+from workflows.plan.software import software_of_jobs
 asked = DeploymentSettings({DeploymentMethod[name] for name in sys.argv[2:]})
 has = software_of_jobs({"cluster": sys.argv[1]}, asked)
 print(has("solver_of_site"), os.environ.get("AT_LOGIN"), os.environ.get("LOADEDMODULES"))
@@ -28,6 +29,7 @@ subprocess.run(["bash", "-c", "module list -t"], check=True)
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A site with modules `solver/1`, `solver/2` and `login`, and its cluster file, in a job's environment."""
+    need("modulecmd")
     for version in "12":
         program = tmp_path / f"solver-{version}/solver_of_site"
         program.parent.mkdir()

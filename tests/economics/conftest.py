@@ -1,15 +1,11 @@
 """Fixtures of the tests about money, turnaround and proposals."""
 
-import hypothesis
 import pytest
 from small_runs import ROOT, curves, fluent, rows, runs_table
 
-from analysis.parts import read_parts
-from analysis.prices import read_book
-from analysis.settings import Settings
-
-hypothesis.settings.register_profile("steady", deadline=None)  # no time of a busy machine fails a test
-hypothesis.settings.load_profile("steady")
+from analysis.decisions.parts import read_parts
+from analysis.decisions.prices import read_book
+from analysis.runs.settings import Settings
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.curves import all_curves
-from analysis.records import complete_runs
+from analysis.estimates.curves import all_curves
+from analysis.runs.runs import complete_runs
 
 ROOT = Path(__file__).parents[2]
 FACTORS = (0.9, 0.95, 1.0, 1.0, 1.05, 1.1)  # of the six blocks; the median is 1

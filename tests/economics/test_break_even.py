@@ -7,12 +7,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from small_runs import curves, rows, runs_table
 
-from analysis.break_even import break_even_price, break_even_rows, exchange
-from analysis.curves import ranking
-from analysis.decision_schemas import conform
-from analysis.economics import Node, cluster_costs, tariffs
-from analysis.prices import read_book
-from analysis.settings import Settings
+from analysis.decisions.break_even import break_even_price, break_even_rows, exchange
+from analysis.decisions.economics import Node, cluster_costs, tariffs
+from analysis.decisions.prices import read_book
+from analysis.estimates.curves import ranking
+from analysis.runs.settings import Settings
+from analysis.tables.decision_schemas import conform
 
 NODE = Node(2000, "USD", 2004, cores=2)
 SETTINGS = Settings(draws=400, baselines=("gigabit",))

@@ -4,19 +4,19 @@ import pandas as pd
 import pytest
 from small_runs import ROOT, rows, runs_table
 
-from analysis.all_tables import make_all_tables
-from analysis.decisions import Market
-from analysis.economics import Node
+from analysis.decisions.economics import Node
+from analysis.decisions.money import Market
+from analysis.decisions.prices import read_book
+from analysis.decisions.purchase import Mix
+from analysis.decisions.request import Request
 from analysis.figures import draw_figures, save
-from analysis.labels import Labels
-from analysis.money_sentences import at_highest_target, comparable_size
-from analysis.prices import read_book
-from analysis.purchase import Mix
+from analysis.pipeline import make_all_tables
 from analysis.report.content import Content
 from analysis.report.money import pays
 from analysis.report.turnaround import turnaround
-from analysis.request import Request
-from analysis.settings import Queue, Settings
+from analysis.runs.settings import Queue, Settings
+from analysis.text.labels import Labels
+from analysis.text.money import at_highest_target, comparable_size
 
 BOOK = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note\n"
 PRICES = (
@@ -252,7 +252,7 @@ class TestFigures:
 
 def test_the_published_study_has_money_from_end_to_end():
     """Every interconnect of the GAMESS table has an item of the book; the node's price says it is assumed."""
-    from workflows.plan import make_plan
+    from workflows.plan.plan import make_plan
 
     economics = make_plan(ROOT / "config/studies/published_gamess.yaml").request["economics"]
     ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()

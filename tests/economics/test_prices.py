@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import ROOT
 
-from analysis.prices import BOOK, QUOTE, quote, read_book
-from analysis.records import TableError
+from analysis.decisions.prices import BOOK, QUOTE, quote, read_book
+from analysis.runs.runs import TableError
 
 HEADER = ",".join(BOOK.columns)
 GOOD = "myrinet,USD,2004,2,128,node,850,,,1024,a survey,"
@@ -30,6 +30,7 @@ def test_the_book_of_list_prices_is_the_published_one(sandia):
         "288-port core, 24-port edge": "infiniband_4x_288_port",
         "24-port switches only": "infiniband_4x_24_port",
     }
+    assert set(items) <= set(published["switching"])
     for row in published.itertuples():
         item = items.get(row.switching, row.interconnect)
         per_port = price(sandia, item, row.ports)

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from small_runs import ROOT, curves, rows, runs_table
 
-from analysis.labels import Labels
-from analysis.proposal import judge, outcome, proposal_pieces
-from analysis.proposal_sheets import latex_text, sheets, to_latex, write_word
-from analysis.records import TableError
+from analysis.decisions.proposal import judge, outcome, proposal_pieces
+from analysis.decisions.rules import Limit, Rule, read_rule
 from analysis.registry import finished
-from analysis.rules import Limit, Rule, read_rule
-from analysis.settings import Settings
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+from analysis.text.labels import Labels
+from analysis.text.proposal_sheets import latex_text, sheets, to_latex, write_word
 
 SETTINGS = Settings(draws=300)
 RULES = ROOT / "config/proposals"

@@ -9,15 +9,15 @@ import pypdf
 import pytest
 from small_runs import rows, runs_table
 
-from analysis.curves import all_curves
-from analysis.decision_schemas import conform
-from analysis.frames import merge, stacked
-from analysis.labels import Labels
-from analysis.proposal import proposal_pieces
-from analysis.proposal_page import MOST_COUNTS, choose, page
-from analysis.proposal_sheets import sheets, to_latex, write_word
-from analysis.rules import Limit, Rule
-from analysis.settings import Settings
+from analysis.decisions.proposal import proposal_pieces
+from analysis.decisions.rules import Limit, Rule
+from analysis.estimates.curves import all_curves
+from analysis.report.proposal import MOST_COUNTS, choose, page
+from analysis.runs.settings import Settings
+from analysis.tables.decision_schemas import conform
+from analysis.tables.frames import merge, stacked
+from analysis.text.labels import Labels
+from analysis.text.proposal_sheets import sheets, to_latex, write_word
 from workflows.report.pdf import write_proposal
 
 RULE = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")

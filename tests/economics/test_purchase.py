@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from small_runs import rows, runs_table
 
-from analysis.all_tables import make_all_tables
-from analysis.curves import all_curves
-from analysis.decisions import Market
-from analysis.economics import Node, cluster_costs, tariffs
-from analysis.purchase import Mix, purchase_rows
-from analysis.records import TableError
-from analysis.request import Request
-from analysis.settings import Settings
+from analysis.decisions.economics import Node, cluster_costs, tariffs
+from analysis.decisions.money import Market
+from analysis.decisions.purchase import Mix, purchase_rows
+from analysis.decisions.request import Request
+from analysis.estimates.curves import all_curves
+from analysis.pipeline import make_all_tables
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
 
 NODE = Node(2000, "USD", 2004)
 SETTINGS = Settings(draws=300)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.parts import PARTS, read_parts
-from analysis.prices import quote
-from analysis.records import TableError
-from analysis.switches import (
+from analysis.decisions.parts import PARTS, read_parts
+from analysis.decisions.prices import quote
+from analysis.decisions.switches import (
     capacity,
     count_switches,
     fit_part_prices,
@@ -18,6 +17,7 @@ from analysis.switches import (
     tree_quote,
     uplinks_of,
 )
+from analysis.runs.runs import TableError
 
 HEADER = ",".join(PARTS.columns)
 EDGE, CORE = "infiniband_4x_24_port", "infiniband_4x_288_port"

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import curves, rows, runs_table
 
-from analysis.pareto import nondominated
+from analysis.decisions.pareto import nondominated, unbeaten
+from analysis.decisions.turnaround import fastest_waves, packing_columns, packing_pieces, ways_of
+from analysis.estimates.scaling import make_tables
 from analysis.registry import finished
-from analysis.settings import Queue, Settings
-from analysis.tables import make_tables
-from analysis.turnaround import fastest_waves, packing_columns, packing_pieces, unbeaten, ways_of
+from analysis.runs.settings import Queue, Settings
+from analysis.text import turnaround_words
 
 SETTINGS = Settings(draws=300)
 
@@ -32,7 +33,7 @@ def plain(text):
 
 
 def made(runs, queue, chosen=SETTINGS):
-    pieces = packing_pieces(curves(runs, chosen), queue, chosen)
+    pieces = packing_pieces([curves(runs, chosen)], queue, chosen, turnaround_words)
     return {name: finished(name, found) for name, found in pieces.items()}
 
 
@@ -209,7 +210,7 @@ def test_never_more_cores_than_there_are(times, cores, jobs):
     found = list(ways_of(curves(runs, chosen), queue, chosen))
     assert len(found) == (min(times) <= cores)
     for ways in found:
-        packing = packing_columns(ways, queue, chosen)
+        packing = {name: one[0] for name, one in packing_columns([ways], queue, chosen).items()}
         assert (packing["used_cores"] <= cores).all()
         assert (packing["used_cores"] + packing["cores"] > cores).all()  # no room for one more
         assert set(packing["processes"].tolist()) == {count for count in times if count <= cores}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from workflows.leftovers import MARK
+from workflows.launch.leftovers import MARK
 
 
 def left_behind() -> set[str]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from study_folders import StudyFolder
 
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def compared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     old = write_results(folder / "results/old", 1.0, "6.1")
     new = write_results(folder / "results/new", 0.75, "6.12")
-    writing = "import sys, pathlib; from workflows.comparing import write_comparison as write; "
+    writing = "import sys, pathlib; from workflows.study.comparing import write_comparison as write; "
     writing += "print(write(*map(pathlib.Path, sys.argv[1:])))"
     written = subprocess.run(
         [sys.executable, "-c", writing, old, new],

@@ -1,15 +1,17 @@
 """Runs that go wrong are recorded as such, with the reason, and the rest of the study is done."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
 from disturbed import sound_runs
 from machine_state import left_behind
+from study_folders import StudyFolder
 
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 FAULTS = ["sound", "hangs", "crashes", "killed", "wrong", "cut"]
 REASONS = {
@@ -21,10 +23,9 @@ REASONS = {
 }
 
 
-@pytest.fixture
-def faulty(tmp_path):
+def write_faulty(folder):
     names = ", ".join("faulty" if fault == "sound" else f"faulty-{fault}" for fault in FAULTS)
-    study = tmp_path / "faulty.yaml"
+    study = folder / "faulty.yaml"
     study.write_text(
         f"name: faulty\ncases_folder: {ROOT / 'tests/cases'}\ncases: [{names}]\ninterconnects: [shared_memory]\n"
         "processes: [1, 2]\nblocks: 1\nlimits: {run_seconds: 3, idle_seconds: 0.1}\n"
@@ -32,11 +33,25 @@ def faulty(tmp_path):
     return study
 
 
-def test_every_fault_has_its_reason(study_folder, faulty):
+@pytest.fixture
+def faulty(tmp_path):
+    return write_faulty(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A study of every fault, run once: its folder, its file, what it said, and what it left on the machine."""
+    folder = StudyFolder(tmp_path_factory.mktemp("faulty"))
+    study = write_faulty(folder.folder)
     before = left_behind()
-    done = study_folder.run(faulty)
+    done = folder.run(study)
     assert done.returncode == 0, done.stderr
-    runs = pd.read_csv(study_folder.results("faulty") / "runs.csv")
+    return folder, study, done.stderr, left_behind() - before
+
+
+def test_every_fault_has_its_reason(ran):
+    folder, _, said, left = ran
+    runs = pd.read_csv(folder.results("faulty") / "runs.csv")
     assert len(runs) == 12
     sound = runs[(runs["processes"] == 1) | (runs["case"] == "faulty")]
     sound_runs(sound)
@@ -44,23 +59,33 @@ def test_every_fault_has_its_reason(study_folder, faulty):
     for case, reason in REASONS.items():
         assert not parallel.loc[case, "valid"]
         assert parallel.loc[case, "reason"].startswith(reason)
-        assert reason.split(" (")[0] in done.stderr
-    record = json.loads((study_folder.results("faulty") / parallel.loc["faulty-hangs", "record"]).read_text())
+        assert reason.split(" (")[0] in said
+    record = json.loads((folder.results("faulty") / parallel.loc["faulty-hangs", "record"]).read_text())
     assert record["exit"]["timed_out"]
-    assert left_behind() <= before
+    assert not left
 
 
-def test_what_failed_is_run_again_when_asked(study_folder, faulty):
+def test_what_failed_is_run_again_when_asked(ran):
     """A request is fulfilled once, by a further attempt; the first one stays."""
-    assert study_folder.run(faulty, "--", "results/faulty/runs.csv").returncode == 0
-    request = {"what": "failed", "time": "2999-01-01T00:00:00"}
-    results = study_folder.results("faulty")
+    folder, study, *_ = ran
+    results = folder.results("faulty")
     before = {file: file.read_bytes() for file in results.rglob("records/**/*.json")}
-    request["time"] = max(json.loads(text)["started"] for text in before.values())
+    assert len(before) == 12
+    request = {"what": "failed", "time": max(json.loads(text)["started"] for text in before.values())}
     (results / "again.jsonl").write_text(json.dumps(request) + "\n")
     for _ in range(2):
-        done = study_folder.run(faulty, "--", "results/faulty/runs.csv")
+        done = folder.run(study, "--", "results/faulty/runs.csv")
         assert done.returncode == 0, done.stderr
     after = {file: file.read_bytes() for file in results.rglob("records/**/*.json")}
     assert before.items() <= after.items()
     assert len(after) == len(before) + len(REASONS)
+
+
+def test_a_study_that_has_lost_its_interconnect_does_not_end_as_if_all_were_well(study_folder, faulty):
+    faulty.write_text(faulty.read_text().replace("faulty, faulty-hangs, ", "").replace(", faulty-cut", ""))
+    done = study_folder.run(faulty)
+    assert done.returncode == 1
+    line = done.stderr.splitlines()[-1]
+    assert re.match(r"nodeworth: no run over shared_memory is valid; \d of 6 runs are invalid", line), line
+    assert line.endswith("; report and proposal of the others in results/faulty")
+    assert (study_folder.results("faulty") / "report.pdf").exists()

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,16 @@ def test_the_published_gamess_table(study_folder):
     assert list(runs)[:4] == ["study", "case", "application", "interconnect"]
     assert (runs["kind"] == "published").all() and len(runs) == 28
     told = json.loads((results / "facts.json").read_text())["runs"]
-    assert told == {"planned": 28, "recorded": 28, "simulated": 0, "imported": 28, "invalid": 0}
+    assert told == {
+        "planned": 28,
+        "recorded": 28,
+        "simulated": 0,
+        "imported": 28,
+        "invalid": 0,
+        "reason": None,
+        "reason_runs": 0,
+        "lost": [],
+    }
     scaling = pd.read_csv(results / "tables/scaling.csv")
     assert set(scaling["reference_seconds"]) == {5823}
     assert scaling[["speedup_low", "speedup_high"]].isna().all(axis=None)
@@ -73,11 +82,11 @@ def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tm
 
 def test_our_own_runs_and_theirs_in_one_table(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text(
-        "case,interconnect,processes,seconds\ncavity-4k,gigabit_switch,2,0.5\ncavity-4k,gigabit_switch,4,0.4\n"
+        "case,interconnect,processes,seconds\nharmonic-smoke,gigabit_switch,2,0.5\nharmonic-smoke,gigabit_switch,4,0.4\n"
     )
     study = tmp_path / "both.yaml"
     study.write_text(
-        "name: both\ncases: [cavity-4k]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\n"
+        f"name: both\ncases_folder: {ROOT / 'tests/cases'}\ncases: [harmonic-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\n"
         "import: [theirs.csv]\nlimits: {idle_seconds: 0.1}\n"
     )
     done = study_folder.run(study, "--", "results/both/tables")

@@ -8,10 +8,11 @@ import time
 import psutil
 import pytest
 from machine_state import left_behind
+from needs import DEFAULT_SIGNALS
 
-from workflows.machine import only_study_on_this_machine
+from workflows.plan.machine import only_study_on_this_machine
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 STUDY = """
 name: killed
@@ -79,7 +80,7 @@ def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
     study.write_text(STUDY)
     records = study_folder.results("killed") / "records"
     process = subprocess.Popen(
-        study_folder.command(study, "--", "results/killed/runs.csv"),
+        [*DEFAULT_SIGNALS, *study_folder.command(study, "--", "results/killed/runs.csv")],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

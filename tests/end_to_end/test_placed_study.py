@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from disturbed import sound_runs
 from machine_state import left_behind
+from study_folders import StudyFolder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 STUDY = """
 name: placed
@@ -24,9 +25,15 @@ def records_of(results):
     return {path: path.read_bytes() for path in results.rglob("records/**/*.json")}
 
 
-def test_packed_and_spread(study_folder, tmp_path):
+@pytest.fixture(scope="module")
+def study_folder(tmp_path_factory):
+    """One for all: the second test goes on from what the first one measured."""
+    return StudyFolder(tmp_path_factory.mktemp("placed"))
+
+
+def test_packed_and_spread(study_folder):
     before = left_behind()
-    study = tmp_path / "placed.yaml"
+    study = study_folder.folder / "placed.yaml"
     study.write_text(STUDY.replace("BLOCKS", "2").replace("processes_per_node: [1, 2]\n", ""))
     results = study_folder.results("placed")
     done = study_folder.run(study, "--", "results/placed/runs.csv")
@@ -65,10 +72,13 @@ def test_packed_and_spread(study_folder, tmp_path):
     assert "Packed or spread" in (results / "report.html").read_text()
 
 
-def test_more_blocks_of_a_study_with_placements(study_folder, tmp_path):
-    study = tmp_path / "placed.yaml"
-    for blocks in (1, 2):
-        study.write_text(STUDY.replace("BLOCKS", str(blocks)))
-        done = study_folder.run(study, "--", "results/placed/runs.csv")
-        assert done.returncode == 0, done.stderr
-        assert len(records_of(study_folder.results("placed"))) == 4 * blocks
+def test_more_blocks_of_a_study_with_placements(study_folder):
+    results, study = study_folder.results("placed"), study_folder.folder / "placed.yaml"
+    before = records_of(results)
+    study.write_text(STUDY.replace("BLOCKS", "3"))
+    done = study_folder.run(study, "--", "results/placed/runs.csv")
+    assert done.returncode == 0, done.stderr
+    after = records_of(results)
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 4
+    assert len(pd.read_csv(results / "runs.csv")) == len(after)

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from workflows.plan import ROOT
-from workflows.simulation.study import PROGRAMS
+from workflows.plan.plan import ROOT
+from workflows.replay.points import PROGRAMS
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from disturbed import sound_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 STUDY = """
 name: weak

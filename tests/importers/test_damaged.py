@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.importers import FORMATS, make_mapping, read_foreign
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 NETWORKS = make_mapping({"interconnect": {"value": "shared_memory"}})
 CUT = {
@@ -38,7 +38,7 @@ def rows(found):
 
 
 @pytest.mark.parametrize("file", CUT)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_file_cut_off_anywhere_gives_only_what_the_whole_file_gives(file, tmp_path, data):
     text = (FOREIGN / file).read_bytes()
@@ -56,7 +56,7 @@ def test_a_file_cut_off_anywhere_gives_only_what_the_whole_file_gives(file, tmp_
     assert not last.strip() or any("cut off" in line for line in found.unread)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(length=st.integers(1, 28157))
 def test_a_report_cut_off_anywhere_is_refused(tmp_path, length):
     path = tmp_path / "report.json"
@@ -69,7 +69,7 @@ def test_a_report_cut_off_anywhere_is_refused(tmp_path, length):
 REAL = sorted(str(file.relative_to(FOREIGN)) for file in FOREIGN.rglob("*.*") if file.suffix != ".md")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     file=st.sampled_from(REAL),
     place=st.floats(0, 1),
@@ -97,7 +97,7 @@ def test_imb_without_its_last_line_is_told(written):
     assert unread[-1].endswith("ends without '# All processes entering MPI_Finalize': cut off")
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode),
     form=st.sampled_from([None, *FORMATS]),

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.importers import make_mapping, read_foreign
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 
 def test_a_result_table_becomes_runs(foreign):

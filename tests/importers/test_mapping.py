@@ -4,7 +4,7 @@ import pytest
 
 from analysis.importers import make_mapping, read_mapping
 from analysis.importers.mapping import Field
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 WHOLE = """\
 case: {from: [test, size], names: {duct-1: duct}}

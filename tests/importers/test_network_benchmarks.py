@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.importers import CURVES, make_mapping, read_foreign
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 
 def curve(path, mapping, benchmark, **chosen):

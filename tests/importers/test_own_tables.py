@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import pandas as frames
 
 from analysis.importers import CURVES, make_mapping, read_foreign, read_published, write_derived, write_table
-from analysis.records import TableError, complete_runs
+from analysis.runs.runs import TableError, complete_runs
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"
 NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9_.+-]{0,8}\Z")
@@ -31,7 +31,7 @@ RUNS = frames.data_frames(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(frame=RUNS)
 def test_a_runs_table_written_and_read_back_is_the_same(tmp_path, frame):
     runs = complete_runs(frame)

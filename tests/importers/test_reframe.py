@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.importers import make_mapping, read_foreign
-from analysis.records import TableError
+from analysis.runs.runs import TableError
 
 BY_SIZE = {"case": {"from": ["test", "size"]}}
 

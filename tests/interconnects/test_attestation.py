@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from workflows import attestation
-from workflows.attestation import attest, contradiction, pair_of, probe
 from workflows.domain import Interconnect, Point
-from workflows.emulation import emulated_nodes
-from workflows.interconnects import load_interconnect, unavailable
-from workflows.plan import ROOT
+from workflows.launch.emulation import emulated_nodes
+from workflows.measure import attestation
+from workflows.measure.attestation import attest, contradiction, pair_of, probe
+from workflows.plan.plan import ROOT
+from workflows.study.interconnects import load_interconnect, unavailable
 
 TEN = Interconnect(
     name="ten_gigabit",
@@ -156,6 +156,7 @@ def place():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "name",
     [
@@ -174,6 +175,7 @@ def test_every_interconnect_of_this_machine_is_what_its_file_attests(place, name
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("name", "like", "emulate"),
     [

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from workflows.collect import runs_table
-from workflows.emulation import emulated_nodes
-from workflows.measure import measure
-from workflows.plan import make_plan
-from workflows.prepare import prepare, reference_answer
-from workflows.records import record_path
+from workflows.launch.emulation import emulated_nodes
+from workflows.measure.measure import measure
+from workflows.measure.prepare import prepare, reference_answer
+from workflows.plan.plan import make_plan
+from workflows.plan.records import record_path
+from workflows.results.collect import runs_table
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 NAME = "emulated_ten_gigabit"
 STUDY = f"""
@@ -60,6 +60,8 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
         r"bandwidth \S+ MB/s \(attested 160 to 1300\)",
         record["reason"],
     )
+    assert record["probe"]["way"] == "in the run"
+    assert record["probe"]["attempts"] == 5
     assert record["probe"]["hosts"] == ["emulated-node1", "emulated-node2"]
     assert record["probe"]["bandwidth_MBps"] < 140
     assert judged(wrong) == (False, record["reason"])

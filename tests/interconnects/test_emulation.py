@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from needs import DEFAULT_SIGNALS, NAMESPACES
 
-from workflows import emulation
-from workflows.emulation import EmulationError, Node, emulated_nodes
-from workflows.leftovers import MARK, owner, remove_stale
+from workflows.launch import emulation
+from workflows.launch.emulation import EmulationError, Node, emulated_nodes
+from workflows.launch.leftovers import MARK, owner, remove_stale
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(NAMESPACES)]
 
 LINK = {
     "nodes": 2,
@@ -215,10 +216,10 @@ OWNER = """
 import sys
 from pathlib import Path
 from workflows.domain import Point
-from workflows.emulation import emulated_nodes
-from workflows.execution import execute
-from workflows.interconnects import load_interconnect
-from workflows.launch import mpirun
+from workflows.launch.emulation import emulated_nodes
+from workflows.launch.execution import execute
+from workflows.study.interconnects import load_interconnect
+from workflows.launch.launch import mpirun
 folder, nap = Path(sys.argv[1]), sys.argv[2]
 interconnect = load_interconnect("emulated_gigabit", Path("config/interconnects"))
 with emulated_nodes(interconnect.emulate) as nodes:
@@ -231,7 +232,7 @@ with emulated_nodes(interconnect.emulate) as nodes:
 @pytest.fixture
 def running(scratch) -> Iterator[tuple[subprocess.Popen, str]]:
     """Start a process that runs two ranks on emulated nodes; they are running when the test starts."""
-    command = [sys.executable, "-c", OWNER, str(scratch), str(random.uniform(300, 400))]
+    command = [*DEFAULT_SIGNALS, sys.executable, "-c", OWNER, str(scratch), str(random.uniform(300, 400))]
     environment = dict(os.environ)  # without what MPI adds when a test initialises it in this process
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
         mark = owner(process.pid)

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from needs import DEFAULT_SIGNALS
 
-from workflows import execution, leftovers
-from workflows.execution import execute
+from workflows.launch import execution, leftovers
+from workflows.launch.execution import execute
 
 
 def sh(script: str, folder: Path, limit: float = 60.0, **env: str) -> execution.Execution:
@@ -135,14 +136,15 @@ def test_the_process_is_afterwards_as_it_was(tmp_path):
 OWNER = """
 import os, sys
 from pathlib import Path
-from workflows.execution import execute
+from workflows.launch.execution import execute
 execute(["sh", "-c", sys.argv[1]], dict(os.environ), Path.cwd(), 600)
 """
 
 
 @contextmanager
 def started_owner(script: str) -> Iterator[subprocess.Popen]:
-    with subprocess.Popen([sys.executable, "-c", OWNER, script], stderr=subprocess.DEVNULL) as owner:
+    command = [*DEFAULT_SIGNALS, sys.executable, "-c", OWNER, script]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as owner:
         try:
             yield owner
         finally:

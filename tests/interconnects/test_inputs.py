@@ -1,6 +1,5 @@
 """What is said about a YAML file that is wrong: one line with the file, the key and the value."""
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,13 +136,6 @@ def test_a_missing_key_is_explained(schema, tmp_path):
 
 def test_what_fits_the_schema_passes(schema, tmp_path):
     inputs.check({"name": "x", "count": 8, "either": "all", "list": [1, 2]}, "thing", tmp_path)
-
-
-def test_a_schema_that_is_none_is_noticed(tmp_path, monkeypatch):
-    (tmp_path / "bad.yaml").write_text("type: obejct\n")
-    monkeypatch.setattr(inputs, "SCHEMAS", tmp_path)
-    with pytest.raises(jsonschema.SchemaError):
-        inputs.check({}, "bad", tmp_path)
 
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all_known():

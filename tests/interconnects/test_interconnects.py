@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from workflows import emulation
 from workflows.domain import InputError
-from workflows.factors import factors
-from workflows.interconnects import digest, load_interconnect, unavailable
+from workflows.launch import emulation
+from workflows.study.factors import factors
+from workflows.study.interconnects import digest, load_interconnect, unavailable
 
 MEASURED = """
 name: mine
@@ -161,7 +161,7 @@ def test_too_few_cores_for_emulated_nodes_are_counted(tmp_path, monkeypatch):
 
 TRY = """
 from pathlib import Path
-from workflows.interconnects import load_interconnect, unavailable
+from workflows.study.interconnects import load_interconnect, unavailable
 for name in ("emulated_gigabit", "shared_memory"):
     print(unavailable(load_interconnect(name, Path("config/interconnects"))))
 """

@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from needs import NAMESPACES
 
 from workflows.domain import Interconnect, Point
-from workflows.emulation import Node
-from workflows.launch import (
+from workflows.launch.emulation import Node
+from workflows.launch.launch import (
     PROGRAMS,
     check_placement,
     cores_of_nodes,
+    most_cores_of_a_node,
     mpirun,
     ranks_of_nodes,
     read_placement,
 )
+from workflows.paths import ROOT
 
 GIGABIT = Interconnect(
     name="gigabit",
@@ -108,6 +111,7 @@ def test_cores_and_ranks_are_spread_evenly_over_the_nodes(nodes, more_cores, lev
     point = Point("case", "gigabit", processes, level, nodes, cores)
     assert sum(cores_of_nodes(point)) == cores
     assert max(cores_of_nodes(point)) - min(cores_of_nodes(point)) <= 1
+    assert max(cores_of_nodes(point)) == most_cores_of_a_node(point)
     assert sum(ranks_of_nodes(point)) == processes
     assert all(
         0 < ranks <= level * cores
@@ -197,12 +201,13 @@ def test_a_rank_with_a_server_gets_two_cores_where_there_are_enough(tmp_path):
     assert check_placement(placement, Point("case", "shared", 1, 1, 1, 1), ()).endswith("not only one")
 
 
+@pytest.mark.needs(NAMESPACES)
 def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     """What the kernel says of the second CPU is replaced: it is on the first one's core."""
     first, second = sorted(os.sched_getaffinity(0))[:2]
     told = f"/sys/devices/system/cpu/cpu{second}/topology/core_id"
     of_first = Path(told.replace(f"cpu{second}", f"cpu{first}"))
-    usable = "from workflows.emulation import usable_cores; print(usable_cores())"
+    usable = "from workflows.launch.emulation import usable_cores; print(usable_cores())"
     rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, tmp_path, 1, 1, "true"]))
     script = f"mount --bind {of_first} {told}; {sys.executable} -c '{usable}'; exec {rank}"
     ranks = {
@@ -212,7 +217,7 @@ def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     }
     only_two = ["taskset", "-c", f"{first},{second}", "unshare", "--mount", "sh", "-ec", script]
     done = subprocess.run(
-        only_two, env=os.environ | ranks, cwd=PROGRAMS.parent, capture_output=True, text=True, timeout=60
+        only_two, env=os.environ | ranks, cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert done.stdout == f"[{first}]\n"
     assert "rank 1: 2 cores wanted on this node, it has " in done.stderr

@@ -2,16 +2,16 @@
 
 import pytest
 
-from workflows import interconnects
-from workflows.interconnects import digest, load_interconnect, unavailable
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
+from workflows.study import interconnects
+from workflows.study.interconnects import digest, load_interconnect, unavailable
 
 MODELS = ["emulated_gigabit_model", "emulated_ten_gigabit_model", "shared_memory_model"]
 
 
 @pytest.fixture(params=MODELS)
 def model(request, monkeypatch, tmp_path):
-    monkeypatch.setattr(interconnects, "PROJECT", tmp_path)
+    monkeypatch.setattr(interconnects, "ROOT", tmp_path)
     return load_interconnect(request.param, ROOT / "config/interconnects")
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from workflows.domain import Interconnect, Point
-from workflows.emulation import Node
-from workflows.interconnects import unavailable
-from workflows.launch import PROGRAMS
-from workflows.mpi import other_library
-from workflows.mpich import ABI_NAME, mpiexec
-from workflows.plan import make_plan
-from workflows.provenance import mpi_library, mpi_version
+from workflows.launch.emulation import Node
+from workflows.launch.launch import PROGRAMS
+from workflows.launch.mpi import other_library
+from workflows.launch.mpich import ABI_NAME, mpiexec
+from workflows.launch.provenance import mpi_library, mpi_version
+from workflows.plan.plan import make_plan
+from workflows.study.interconnects import unavailable
 
 MEMORY = Interconnect("memory", "measured", "Memory", {"mpi": "mpich"}, None, 1, 2)
 LINKS = replace(
@@ -135,8 +135,18 @@ def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["shared_memory_mpich", "tcp_loopback_mpich", "emulated_ten_gigabit_mpich"])
 def test_real_ranks_are_of_mpich_and_where_they_belong(run, name):
     ran = run(name, [sys.executable, "-c", WHO], 2)
     assert (ran.execution.exit_status, ran.problem) == (0, None), ran.execution.errors
     assert [line.text for line in ran.execution.lines] == ["MPICH MPICH"]
+
+
+def test_mpi4py_takes_open_mpi_where_the_linker_would_find_mpich_first(run, tmp_path, monkeypatch):
+    """As where libmpich-dev is there and libopenmpi-dev is not: `libmpi.so` is MPICH's."""
+    (tmp_path / "libmpi.so").symlink_to(mpi_library("mpichversion"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    ran = run("shared_memory", [sys.executable, "-c", WHO], 2)
+    assert (ran.execution.exit_status, ran.problem) == (0, None), ran.execution.errors
+    assert [line.text for line in ran.execution.lines] == ["Open Open"]

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from workflows.applications import nwchem
-from workflows.cases import load_case
 from workflows.domain import Interconnect, Point
-from workflows.interconnects import load_interconnect
-from workflows.one_sided import check_components, read_windows
-from workflows.plan import ROOT
-from workflows.running import run
+from workflows.launch.one_sided import check_components, read_windows
+from workflows.measure.running import run
+from workflows.plan.plan import ROOT
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 
 
 def interconnect(**mca: str) -> Interconnect:

@@ -5,11 +5,11 @@ import subprocess
 
 import pytest
 
-from workflows.attestation import probe
 from workflows.domain import Point
-from workflows.interconnects import load_interconnect, unavailable
-from workflows.mpi import unknown_parameter
-from workflows.plan import ROOT
+from workflows.launch.mpi import unknown_parameter
+from workflows.measure.attestation import probe
+from workflows.plan.plan import ROOT
+from workflows.study.interconnects import load_interconnect, unavailable
 
 FOLDER = ROOT / "config/interconnects"
 LAUNCHED = {
@@ -40,6 +40,7 @@ def provider_of(launch: dict) -> str | None:
     return given.partition(";")[0] if given else None
 
 
+@pytest.mark.needs("ucx_info")
 @pytest.mark.parametrize("name", with_environment("UCX_"))
 def test_ucx_has_these_transports_and_variables(name):
     env = LAUNCHED[name].launch["env"]
@@ -53,6 +54,7 @@ def test_ucx_has_these_transports_and_variables(name):
     assert set(env["UCX_TLS"].split(",")) <= known
 
 
+@pytest.mark.needs("fi_info")
 @pytest.mark.parametrize("name", [name for name, one in LAUNCHED.items() if provider_of(one.launch)])
 def test_libfabric_has_the_provider(name):
     provider = provider_of(LAUNCHED[name].launch)

@@ -19,12 +19,18 @@ def study():
 
 @pytest.fixture(scope="session")
 def drawings(study):
-    return draw_figures(*study)
+    drawn = draw_figures(*study)
+    assert len(drawn) == 10
+    return drawn
 
 
 @pytest.fixture(scope="session")
 def report(study, drawings):
-    return make_report(*study, [drawing.entry() for drawing in drawings])
+    made = make_report(*study, [drawing.entry() for drawing in drawings])
+    assert any(
+        block["type"] == "table" and block["groups"] for one in made["sections"] for block in one["blocks"]
+    )
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import importlib.util
 import json
 from pathlib import Path
 
+from analysis.estimates.scaling import write_tables
 from analysis.importers import write_derived
-from analysis.tables import write_tables
 
 SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.all_tables import Request, make_all_tables
-from analysis.records import complete_runs
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.estimates.scaling import make_tables
+from analysis.pipeline import Request, make_all_tables
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 INTERCONNECTS = {
     "gigabit": ("Gigabit Ethernet (emulated)", "emulated", 0.30),

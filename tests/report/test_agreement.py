@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from analysis.labels import Labels
 from analysis.report.agreement import agreement_blocks
 from analysis.report.content import Content
+from analysis.text.labels import Labels
 
 FACTS = {
     "cases": {"duct": {"title": "The duct"}},

@@ -3,9 +3,9 @@
 import json
 import re
 import shutil
-import subprocess
 
 import pytest
+from needs import need, need_success
 from page_reader import Reader
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -15,8 +15,6 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-CHROMIUM = shutil.which("chromium")
-DRIVER = shutil.which("chromedriver")
 ALONE = ["unshare", "--user", "--map-root-user", "--net"]
 """Runs a program with no network at all, not even the machine's own: the driver talks to it by a pipe."""
 OPTIONS = [
@@ -28,20 +26,18 @@ OPTIONS = [
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """Chromium in a network namespace of its own, driven through Debian's chromedriver."""
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("needs Debian's chromium and chromium-driver")
-    if subprocess.run([*ALONE, "true"], capture_output=True, timeout=20).returncode:
-        pytest.skip("this user may not make a network namespace, without which there is a network")
+    need("chromium", "chromedriver")
+    need_success(*ALONE, "true")
     folder = tmp_path_factory.mktemp("browser")
     alone = folder / "chromium"
-    alone.write_text(f'#!/bin/sh\nexec {" ".join(ALONE)} {CHROMIUM} "$@"\n')
+    alone.write_text(f'#!/bin/sh\nexec {" ".join(ALONE)} chromium "$@"\n')
     alone.chmod(0o755)
     options = webdriver.ChromeOptions()
     options.binary_location = str(alone)
     for option in [*OPTIONS, f"--user-data-dir={folder / 'profile'}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     yield driver
     driver.quit()
 

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 import analysis.figures.axes
 import analysis.figures.drawing
-import analysis.kinds
-import analysis.labels
-from analysis import formats
+import analysis.runs.kinds
+import analysis.text.labels
+from analysis.text import formats
 
 THIN = "\u202f"
 
 
 @pytest.mark.parametrize(
     "module",
-    [formats, analysis.kinds, analysis.labels, analysis.figures.axes, analysis.figures.drawing],
+    [formats, analysis.runs.kinds, analysis.text.labels, analysis.figures.axes, analysis.figures.drawing],
     ids=lambda module: module.__name__,
 )
 def test_examples_in_docstrings_hold(module):
@@ -86,4 +86,4 @@ def test_lists_in_sentences():
 
 
 def test_a_label_is_one_line_and_keeps_its_thin_spaces():
-    assert analysis.labels.one_line("a\n b\t\x00c\u202ed 95\u202f%") == "a b c d 95\u202f%"
+    assert analysis.text.labels.one_line("a\n b\t\x00c\u202ed 95\u202f%") == "a b c d 95\u202f%"

@@ -4,13 +4,13 @@ import pandas as pd
 import pytest
 from report_parts import blocks, part, plain, said
 
+from analysis.estimates.scaling import make_tables
+from analysis.estimates.time_parts import make_part_tables
 from analysis.figures import draw_figures
 from analysis.figures.parts_of_time import MOST, REMAINING
-from analysis.records import complete_runs
 from analysis.report import make_report
-from analysis.settings import Settings
-from analysis.tables import make_tables
-from analysis.time_parts import make_part_tables
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 LOOP = {1: {"U": 4.0, "p": 3.0, "other": 1.0}, 2: {"U": 2.0, "p": 2.6, "other": 0.4}}
 ITERATIONS = {1: {"U": 3.0, "p": 10.0}, 2: {"U": 3.0, "p": 13.0}}

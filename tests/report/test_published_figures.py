@@ -8,13 +8,13 @@ import pytest
 from report_files import print_study
 from synthetic_study import make_runs, make_study
 
-from analysis import published_sentences
+from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
-from analysis.labels import Labels
-from analysis.records import RUNS
 from analysis.report import make_report
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.runs.runs import RUNS
+from analysis.runs.settings import Settings
+from analysis.text import published as published_sentences
+from analysis.text.labels import Labels
 
 LABELS = Labels({})
 FLUENT = ("cases", "peaks", "improvement", "node_equivalent")

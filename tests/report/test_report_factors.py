@@ -3,9 +3,9 @@
 from report_parts import blocks, part, plain
 from synthetic_study import make_runs, make_study
 
-from analysis.labels import Labels
 from analysis.report import make_report
 from analysis.report.factors import differences
+from analysis.text.labels import Labels
 
 LINKS = {
     "mpi": "Open MPI",

@@ -9,17 +9,17 @@ from report_files import print_study
 from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_study
 
-from analysis.congestion.tables import make_congestion_tables
 from analysis.figures import draw_figures
 from analysis.importers import CURVES, read_foreign, read_published
-from analysis.network_curves import network_table
-from analysis.network_imports import imported_network
-from analysis.network_links import make_links
-from analysis.network_tables import make_network_tables
-from analysis.records import complete_runs
+from analysis.networks.congestion.tables import make_congestion_tables
+from analysis.networks.curves import network_table
+from analysis.networks.imports import imported_network
+from analysis.networks.links import make_links
+from analysis.networks.tables import make_network_tables
+from analysis.networks.traffic import make_traffic_tables
 from analysis.report import make_report
-from analysis.traffic import make_traffic_tables
-from workflows.congestion import requested_flows, requested_topologies
+from analysis.runs.runs import complete_runs
+from workflows.study.congestion import requested_flows, requested_topologies
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"
 RATES = {"gigabit": (30.0, 120.0), "loopback": (5.0, 4000.0), "shared_memory": (0.4, 12000.0)}

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from report_parts import blocks, part, plain, said
 
-from analysis.records import complete_runs
+from analysis.estimates.scaling import make_tables
 from analysis.report import make_report
-from analysis.settings import Settings
-from analysis.tables import make_tables
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 PACKED = [4.0, 4.2, 4.1, 4.0, 4.4, 4.3, 4.1]
 STUDY = {"name": "own", "blocks": 7, "seed": 1}

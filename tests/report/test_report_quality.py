@@ -8,10 +8,10 @@ from synthetic_study import make_facts, make_runs, make_whole_study
 from analysis.figures.order import order_figure, ordered_runs
 from analysis.figures.quality import spread_figure
 from analysis.figures.style import looks
-from analysis.labels import Labels
-from analysis.quality_sentences import drift_sentences, precision_sentences, spread_sentences
-from analysis.records import complete_runs
 from analysis.report import make_report
+from analysis.runs.runs import complete_runs
+from analysis.text.labels import Labels
+from analysis.text.quality import drift_sentences, precision_sentences, spread_sentences
 
 
 def runs_of(interconnect, runs):

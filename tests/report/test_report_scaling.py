@@ -9,8 +9,8 @@ from analysis.figures import draw_figures
 from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
 from analysis.figures.legend import legend_entries
 from analysis.figures.style import COLOURS, MARKERS, Look, placed
-from analysis.labels import Labels
 from analysis.report import make_report
+from analysis.text.labels import Labels
 
 COUNTS = (1, 2, 4, 8)
 

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from synthetic_study import make_runs, make_study
 
+from analysis.estimates.scaling import write_tables
 from analysis.figures import draw_figures
-from analysis.records import TableError
 from analysis.report import make_report, read_tables
 from analysis.report.blocks import bullets, column, paragraph, row, section, table
 from analysis.report.sections import SECTIONS
-from analysis.tables import write_tables
+from analysis.runs.runs import TableError
 
 
 def whole(study):
@@ -64,7 +64,9 @@ class TestWhole:
         assert json.loads(json.dumps(report, allow_nan=False)) == report
 
     def test_no_text_is_a_missing_number(self, report):
-        for text in texts(report):
+        found = list(texts(report))
+        assert len(found) > 50
+        for text in found:
             assert "nan" not in text.lower().split() and "None" not in text and "<NA>" not in text
 
     def test_every_figure_is_shown_once(self, report, drawings):

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from synthetic_study import make_runs, make_study
 
-from analysis import sentences
-from analysis.labels import Labels
-from analysis.schemas import TABLES
+from analysis.tables.contract import TABLES
+from analysis.text import scaling as sentences
+from analysis.text.labels import Labels
 
 LABELS = Labels(
     {

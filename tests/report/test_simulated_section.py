@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from analysis.labels import Labels
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
+from analysis.text.labels import Labels
 
 FIT = {
     "points": 24,

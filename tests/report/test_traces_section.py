@@ -5,14 +5,14 @@ import json
 import pandas as pd
 import pytest
 
-from analysis.errors import TableError
 from analysis.figures.simulated import simulated_figures
-from analysis.labels import Labels
-from analysis.records import complete_runs
+from analysis.networks.replays import make_simulated_tables
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
 from analysis.report.traces import traces
-from analysis.simulated_tables import make_simulated_tables
+from analysis.runs.errors import TableError
+from analysis.runs.runs import complete_runs
+from analysis.text.labels import Labels
 
 ABOUT = {
     "steps": 5,

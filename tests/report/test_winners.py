@@ -6,15 +6,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
-from analysis.labels import Labels
-from analysis.networks import network_figures, network_sentences
-from analysis.records import complete_runs, read_runs
 from analysis.report import make_report
-from analysis.sentences import fastest_sentences
-from analysis.settings import Settings
-from analysis.tables import make_tables
-from analysis.winners import inside_sentences, spread_sentences, winners
+from analysis.runs.runs import complete_runs, read_runs
+from analysis.runs.settings import Settings
+from analysis.text.best_network import network_figures, network_sentences
+from analysis.text.labels import Labels
+from analysis.text.scaling import fastest_sentences
+from analysis.text.winners import inside_sentences, spread_sentences, winners
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"
 LABELS = Labels({})

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from analysis.importers import read_foreign
-from analysis.network_headlines import loses_from
+from analysis.networks.headlines import loses_from
 from workflows.domain import InputError, Interconnect
-from workflows.interconnects import load_interconnect
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
+from workflows.replay.points import PROGRAMS
 from workflows.simulation.curve import read_curve
 from workflows.simulation.fit import LEFT_OUT_FROM_BYTES, fit_summary, fit_table, sendrecv, simulated_times
 from workflows.simulation.model import Knot, check_section, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import build
-from workflows.simulation.study import PROGRAMS
+from workflows.study.interconnects import load_interconnect
 
 READY = [
     path.stem
@@ -25,7 +25,7 @@ READY = [
 """Models that need nothing measured here before."""
 
 LEFT_OUT_PERCENT = dict.fromkeys(READY, 1.0) | {"ethernet_cloud_tcp": 3.0}
-"""Limit of the mean error at points that are left out. One run in a cloud misses 1 %: see docs/simulation.md."""
+"""Limit of the mean error at points that are left out. One run in a cloud misses 1 %: see docs/figures.md."""
 
 LEFT_OUT_POINTS = dict.fromkeys(READY, 5) | {"ethernet_cloud_tcp": 4, "infiniband_200": 4}
 """How many of them there are at least: the limits of protocols leave these two fewer."""

@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.traffic import make_traffic_tables
-from workflows.announce import announcement
-from workflows.collect import simulated_table
+from analysis.networks.traffic import make_traffic_tables
 from workflows.domain import InputError
-from workflows.plan import ROOT, make_plan
-from workflows.simulation import study
-from workflows.simulation.study import replay_study
+from workflows.plan.announce import announcement
+from workflows.plan.plan import ROOT, make_plan
+from workflows.replay import points as study
+from workflows.replay.points import replay_study
+from workflows.results.collect import simulated_table
 from workflows.tracing.trace import Trace, write_rank
 
 ELBOW = ROOT / "config/studies/simulated_elbow.yaml"

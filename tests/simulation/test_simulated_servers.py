@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflows.announce import announcement
 from workflows.applications import mpi4py
-from workflows.cases import load_case
-from workflows.collect import simulated_table
 from workflows.domain import InputError, Interconnect, Point
-from workflows.plan import ROOT, make_plan
-from workflows.simulation import programs, servers
+from workflows.plan.announce import announcement
+from workflows.plan.plan import ROOT, make_plan
+from workflows.replay import servers
+from workflows.replay.points import PROGRAMS, replay_study
+from workflows.results.collect import simulated_table
+from workflows.simulation import programs
 from workflows.simulation.model import make_model
-from workflows.simulation.study import PROGRAMS, replay_study
+from workflows.study.cases import load_case
 from workflows.traffic.cases import has_array, needs_trace
 
 SIMULATE = {
@@ -127,7 +128,7 @@ def test_without_servers_a_process_that_computes_answers_late(carry):
     assert max(row["operation_seconds_p95"] for row in late["rows"]) > 1e-4
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.sampled_from(["", "-polling", "-yielding", "-sleeping"]),
     st.sampled_from([2, 4]),

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workflows.cases import load_case
 from workflows.domain import InputError, Interconnect
-from workflows.plan import ROOT
+from workflows.plan.plan import ROOT
+from workflows.replay.points import PROGRAMS
 from workflows.simulation import programs, traffic
 from workflows.simulation.model import make_model
-from workflows.simulation.study import PROGRAMS
 from workflows.simulation.tree import make_tree, route
+from workflows.study.cases import load_case
 from workflows.traffic.cases import is_pattern
 from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
 from workflows.traffic.schedule import MESSAGE

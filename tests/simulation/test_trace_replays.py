@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from workflows.domain import InputError, Interconnect
+from workflows.replay.points import PROGRAMS, Replays, split_times
+from workflows.replay.traces import unpack
 from workflows.simulation.fit import write_traces
 from workflows.simulation.model import make_model
 from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import Replay, build, replay
-from workflows.simulation.study import PROGRAMS, Replays, split_times
-from workflows.simulation.traces import unpack
 
 SIMULATE = {
     "two_points": {"latency_us": 10.0, "peak_MBps": 100.0},

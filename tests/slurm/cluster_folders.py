@@ -18,7 +18,7 @@ cases: [CASES]
 interconnects: [emulated_gigabit]
 processes: PROCESSES
 blocks: BLOCKS
-limits: {{run_seconds: 40, idle_seconds: 0}}
+limits: {{run_seconds: 120, idle_seconds: 0}}
 """
 
 

@@ -3,7 +3,7 @@
     python -m tests.slurm.small_slurm --nodes 2 -- snakemake --profile cluster ...
 
 runs a command on its head node, or a shell without one. The nodes are network namespaces joined by shaped
-links, as `workflows.emulation` builds them. All of it lives in a process namespace of its own, whose first
+links, as `workflows.launch.emulation` builds them. All of it lives in a process namespace of its own, whose first
 process dies with the one that started it: the kernel then ends everything, however the starter ended.
 """
 
@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workflows.emulation import Node, emulated_nodes, occupants, usable_cores
-from workflows.interconnects import load_interconnect
-from workflows.leftovers import end_all, remove_stale
-from workflows.running import scratch_folder
+from workflows.launch.emulation import Node, emulated_nodes, occupants, usable_cores
+from workflows.launch.leftovers import end_all, remove_stale
+from workflows.measure.running import scratch_folder
+from workflows.study.interconnects import load_interconnect
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0

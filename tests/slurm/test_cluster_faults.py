@@ -4,13 +4,15 @@ Six nodes share two cores here, so that three jobs run side by side: nothing of 
 """
 
 import json
+import re
 
 import psutil
 import pytest
 from cluster_folders import ClusterFolder
+from needs import SLURM
 from small_slurm import small_slurm
 
-pytestmark = [pytest.mark.slow, pytest.mark.faults]
+pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*SLURM)]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,8 @@ def disturbed(slurm, tmp_path_factory):
     said = folder.finish(study)
     assert said.endswith("exit status 0"), f"{said}\n{folder.queue()}\n{slurm.logs()}"
     assert not list(folder.folder.glob("results/*/scratch/*"))
-    assert said.count("ended as") + said.count("was put back") == len(MISFORTUNES) - 1, said
+    told = re.findall(r"attempt-1\.json: job \d+ (?:ended as|was put back)", said)
+    assert len(told) == len(MISFORTUNES) - 1, said
     made = list(folder.records().values())
     return said, {
         misfortune: (note, [one for one in made if one["block"] == note["planned"]["block"]])
@@ -110,10 +113,11 @@ def test_exit_signal_memory_and_time_limit_of_a_run(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty(
         "sound", "crashes", "killed", "hungry", "hangs", processes=(2,)
     )
-    folder.study.write_text(folder.study.read_text().replace("run_seconds: 40", "run_seconds: 10"))
+    folder.study.write_text(folder.study.read_text().replace("run_seconds: 120", "run_seconds: 10"))
     said = folder.run()
-    assert said.endswith("exit status 0"), said
     found = {record["case"]: record for record in folder.records().values()}
+    # Where other work disturbs the link of the only sound run, no run of the study counts.
+    assert said.endswith("exit status 0" if found["faulty"]["valid"] else "exit status 1"), said
     assert found["faulty"]["problem"] is None and found["faulty"]["seconds"] == 0.25
     # The status is srun's: the highest of a rank's.
     assert found["faulty-crashes"]["reason"] in {"exit status 1: out of luck", "exit status 143: out of luck"}

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from cluster_folders import ClusterFolder
 from disturbed import disturbed, sound_runs
+from needs import SLURM
 from small_slurm import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 
 STUDY = """
 name: smoke_cluster
@@ -68,7 +69,9 @@ def test_the_table_is_that_of_one_machine(folders, way):
 
 @pytest.mark.parametrize("way", ["jobs", "allocation"])
 def test_a_record_tells_job_and_place_of_every_rank(folders, way):
-    for path, record in folders[way].records().items():
+    records = folders[way].records()
+    assert len(records) == len(POINTS)
+    for path, record in records.items():
         job = record["cluster"]
         assert job["launcher"] == "srun" and job["job"].isdigit() and job["exclusive"], path
         assert record["command"][0] == "srun" and "--mpi=pmix" in record["command"], path
@@ -76,6 +79,8 @@ def test_a_record_tells_job_and_place_of_every_rank(folders, way):
         assert len(hosts) == record["nodes"], path
         assert len({(rank["host"], rank["cores"]) for rank in record["placement"]}) == record["cores"], path
         assert record["mpi"] and record["version"]
+        if record["processes"] > 1 and not record["problem"]:
+            assert record["probe"]["way"] == "in the run" and "tcp" in record["probe"]["transports"], path
 
 
 def test_jobs_of_blocks_and_steps_of_one_allocation(folders):
@@ -109,6 +114,8 @@ def test_the_launcher_of_open_mpi(slurm, tmp_path):
     records = folder.records()
     assert {record["command"][0] for record in records.values()} == {"mpirun"}
     assert all(record["valid"] or disturbed(record["reason"]) for record in records.values())
+    probes = [record["probe"] for record in records.values() if record["probe"]]
+    assert probes and all("none of its programs initialised MPI" in probe["way"] for probe in probes)
     assert len({rank["host"] for rank in next(iter(records.values()))["placement"]}) == 2
 
 
@@ -155,15 +162,15 @@ def test_the_simulated_part_is_made_in_jobs(slurm, tmp_path):
 def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
     """The job puts itself back into the queue and goes on.
 
-    A walltime of two minutes, in the last 20 s of which no run is begun, has no place for ten runs of 12 s.
+    A walltime of a minute, in the last 20 s of which no run is begun, has no place for four runs of 12 s.
     """
-    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=10, processes=(2,))
-    number = folder.allocate(nodes=2, time=2)
+    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=4, processes=(2,))
+    number = folder.allocate(nodes=2, time=1)
     folder.until((tmp_path / "results/faulty/runs.csv").exists, 500)
     said = folder.said()
     assert "before the next run would" in said and "it goes on in the next" in said, said
     records = folder.records()
-    assert len(records) == 10 and all(
+    assert len(records) == 4 and all(
         record["valid"] or disturbed(record["reason"]) for record in records.values()
     )
     assert {record["cluster"]["job"] for record in records.values()} == {number}

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from needs import SLURM
 from small_slurm import ROOT, small_slurm
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 
 
 def daemons() -> set[str]:

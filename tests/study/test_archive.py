@@ -9,13 +9,13 @@ import zipfile
 import pytest
 from pypdf import PdfReader
 
-from workflows import archive
-from workflows.anonymous import Names, find_names
-from workflows.archive import archive_study
 from workflows.domain import InputError
-from workflows.plan import ROOT, make_plan
+from workflows.plan.plan import ROOT, make_plan
 from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
+from workflows.results import archive
+from workflows.results.anonymous import Names, find_names
+from workflows.results.archive import archive_study
 
 HOST, USER = "frodo17", "bagginsb"
 SECRETS = (HOST, USER, "shire")

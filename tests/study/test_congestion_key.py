@@ -3,8 +3,8 @@
 import pytest
 
 from workflows.domain import InputError
-from workflows.plan import make_plan
-from workflows.study import read_study
+from workflows.plan.plan import make_plan
+from workflows.study.study import read_study
 
 CURVES = "benchmark,interconnect,bytes,quantity,value\npingpong,theirs,8,latency_us,4.3\n"
 

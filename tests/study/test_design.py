@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.design import expected_cost, points, repetitions
 from workflows.domain import Answer, Case, Interconnect, Option, Point
-from workflows.plan import ROOT
-from workflows.study import read_study
+from workflows.plan.design import expected_cost, points, repetitions
+from workflows.plan.plan import ROOT
+from workflows.study.study import read_study
 
 PLAIN = replace(read_study(ROOT / "config/studies/smoke.yaml"), exclude=())
 

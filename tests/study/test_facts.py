@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from analysis.records import complete_runs
-from workflows.facts import facts
-from workflows.plan import make_plan
+from analysis.runs.runs import complete_runs
+from workflows.plan.plan import make_plan
+from workflows.results.facts import facts
 
 STUDY = """
 name: several

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from analysis.importers import read_published, write_derived
-from analysis.network_imports import read_imported
+from analysis.networks.imports import read_imported
 from workflows.domain import InputError
-from workflows.imports import read_imports
-from workflows.study import read_study
+from workflows.study.imports import read_imports
+from workflows.study.study import read_study
 
 FILES = Path(__file__).parents[1] / "importers/files"
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"

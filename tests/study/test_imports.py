@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from workflows.announce import announcement
 from workflows.domain import InputError
-from workflows.imports import check_imports, check_references, read_imports
-from workflows.plan import make_plan
-from workflows.study import read_study
+from workflows.plan.announce import announcement
+from workflows.plan.plan import make_plan
+from workflows.study.imports import check_imports, check_references, read_imports
+from workflows.study.study import read_study
 
 HEADER = "case,interconnect,processes,seconds"
 

@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from workflows.domain import InputError
-from workflows.machine import end_scripts_at_sigterm, hold_study, only_study_on_this_machine
-from workflows.noise import Counters, noise_between, read_counters, wait_until_idle
-from workflows.plan import ROOT
+from workflows.measure.noise import Counters, noise_between, read_counters, wait_until_idle
+from workflows.plan.machine import end_scripts_at_sigterm, hold_study, only_study_on_this_machine
+from workflows.plan.plan import ROOT
 
 PYTHON = sys.executable
 
@@ -69,7 +69,7 @@ def test_a_study_is_run_by_one_process(tmp_path):
 def test_the_lock_of_a_killed_study_is_free(tmp_path):
     lock = tmp_path / "lock"
     holder = (
-        "import sys, time; from pathlib import Path; from workflows.machine import *\n"
+        "import sys, time; from pathlib import Path; from workflows.plan.machine import *\n"
         f"with only_study_on_this_machine(print, lock=Path({str(lock)!r})):\n"
         "    print('held', flush=True); time.sleep(60)"
     )
@@ -100,7 +100,7 @@ def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):
     """The parent is a real process whose command line says snakemake; the job is its grandchild."""
     job = tmp_path / "job.py"
     job.write_text(
-        "import os, time; from pathlib import Path; from workflows.machine import end_with_snakemake\n"
+        "import os, time; from pathlib import Path; from workflows.plan.machine import end_with_snakemake\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "with end_with_snakemake(every_seconds=0.1):\n"
         "    (folder / 'pid.new').write_text(str(os.getpid())); (folder / 'pid.new').rename(folder / 'pid')\n"

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from workflows.collect import block_numbers
-from workflows.design import Repetition
 from workflows.domain import InputError, Point
-from workflows.plan import ROOT
-from workflows.records import Request, attempts, read_all, record_path, wanted, write_record
+from workflows.plan.design import Repetition
+from workflows.plan.plan import ROOT
+from workflows.plan.records import Request, attempts, read_all, record_path, wanted, write_record
+from workflows.results.collect import block_numbers
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
 REPETITION = Repetition(POINT, 3, ("gigabit", "shared_memory"))
@@ -57,7 +57,7 @@ def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
     write_record(first, {"seconds": 1.5})
     second = record_path(tmp_path, REPETITION, 2)
     program = (
-        "import resource; from pathlib import Path; from workflows.records import write_record\n"
+        "import resource; from pathlib import Path; from workflows.plan.records import write_record\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         f"write_record(Path({str(second)!r}), {{'seconds': 'x' * 5000}})"
     )

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.request import request_of
-from analysis.rules import Limit
-from analysis.settings import Queue, Settings
+from analysis.decisions.request import request_of
+from analysis.decisions.rules import Limit
+from analysis.runs.settings import Queue, Settings
 from workflows import inputs
 from workflows.domain import InputError, Interconnect
-from workflows.plan import ROOT, make_plan
-from workflows.request import check_names, request_facts
-from workflows.study import read_study
+from workflows.plan.plan import ROOT, make_plan
+from workflows.study.request import check_names, request_facts
+from workflows.study.study import read_study
 
 GOOD = """
 name: mine

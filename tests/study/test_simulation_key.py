@@ -2,10 +2,10 @@
 
 import pytest
 
-from workflows.design import expected_simulation
 from workflows.domain import InputError, Point
-from workflows.plan import make_plan
-from workflows.study import check_simulation, read_study
+from workflows.plan.design import expected_simulation
+from workflows.plan.plan import make_plan
+from workflows.study.study import check_simulation, read_study
 
 STUDY = """
 name: mine

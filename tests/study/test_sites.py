@@ -6,11 +6,11 @@ import os
 import pandas as pd
 import pytest
 
-from analysis.records import complete_runs
-from workflows.comparing import write_comparison
+from analysis.runs.runs import complete_runs
 from workflows.domain import InputError
-from workflows.sites import at_site, known_facts
-from workflows.study import read_study
+from workflows.study.comparing import write_comparison
+from workflows.study.sites import at_site, known_facts
+from workflows.study.study import read_study
 
 RUNS = "case,interconnect,kind,processes,seconds,valid,reason,record\n" + (
     "duct,slow,measured,2,8,True,,records/a.json\nduct,slow,measured,4,,False,stopped at 60 s,gone.json\n"

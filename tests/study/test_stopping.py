@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflows.announce import announcement, check_cost
-from workflows.collect import runs_table
 from workflows.domain import InputError
-from workflows.facts import stopping
-from workflows.measure import measure_study
-from workflows.plan import ROOT, make_plan
-from workflows.prepare import prepare, reference_answer
-from workflows.records import record_files, recorded_block
-from workflows.stopping import core_hours, judge
-from workflows.study import Until, read_study
+from workflows.measure.measure import measure_study
+from workflows.measure.prepare import prepare, reference_answer
+from workflows.plan.announce import announcement, check_cost
+from workflows.plan.plan import ROOT, make_plan
+from workflows.plan.records import record_files, recorded_block
+from workflows.plan.stopping import core_hours, judge
+from workflows.results.collect import runs_table
+from workflows.results.facts import stopping
+from workflows.results.target import stopping_by_records
+from workflows.study.study import Until, read_study
 
 SMOKE = read_study(ROOT / "config/studies/smoke.yaml")
 STUDY = replace(SMOKE, until=Until(5, 10), limits=replace(SMOKE.limits, core_hours=2))
@@ -78,7 +79,7 @@ def ended(tmp_path_factory):
             prepare(plan, case.name, processes)
         answer = reference_answer(case, plan.prepared_folder(case.name, 1), 60)
         plan.reference_file(case.name).write_text(json.dumps(answer))
-        measure_study(plan, StringIO())
+        measure_study(plan, StringIO(), stopping_by_records)
     return folder
 
 
@@ -104,7 +105,7 @@ def test_it_goes_on_to_its_last_block_and_says_why_it_ended(study_folder):
 def test_again_it_adds_nothing(study_folder):
     plan = plan_of(study_folder, width=1e-9)
     before = {path: path.read_bytes() for path in record_files(plan.results)}
-    measured = measure_study(plan, StringIO())
+    measured = measure_study(plan, StringIO(), stopping_by_records)
     assert {path: path.read_bytes() for path in record_files(plan.results)} == before
     assert sorted(measured) == sorted(before)
 
@@ -116,7 +117,7 @@ def test_a_block_that_was_broken_off_is_completed(study_folder):
     content = kept[0].read_bytes()
     lost.unlink()
     log = StringIO()
-    measure_study(plan_of(study_folder, width=1e-9), log)
+    measure_study(plan_of(study_folder, width=1e-9), log, stopping_by_records)
     assert blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
     assert kept[0].read_bytes() == content
     assert log.getvalue().count("block 3") == 1

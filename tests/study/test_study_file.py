@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from workflows.domain import InputError
-from workflows.study import check_baselines, check_exclude, check_sizes, read_study
+from workflows.study.study import check_baselines, check_exclude, check_sizes, read_study
 
 GOOD = """
 name: mine

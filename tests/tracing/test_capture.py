@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 
 from workflows.applications import application
-from workflows.cases import load_case
 from workflows.domain import Case, InputError, Point
-from workflows.interconnects import load_interconnect
-from workflows.plan import ROOT
-from workflows.running import run
+from workflows.measure.running import run
+from workflows.plan.plan import ROOT
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import STEPS, capture, preload
 from workflows.tracing.trace import read_trace

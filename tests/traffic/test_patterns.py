@@ -136,7 +136,9 @@ def test_combined_jobs_have_the_same_size_and_no_process_in_common(processes, ap
 @given(st.sampled_from(PATTERNS), st.sampled_from([8, 16, 32, 64]))
 def test_nobody_has_only_itself_to_send_to(name, processes):
     mapping = "distributed" if name in ("combined", "multiple_hot_spots") else "clustered"
-    for job in jobs_of(Pattern(name, io_mapping=mapping), processes):
+    jobs = jobs_of(Pattern(name, io_mapping=mapping), processes)
+    assert jobs and all(len(job.clients) for job in jobs)
+    for job in jobs:
         for rank, client in enumerate(job.clients):
             targets = job.targets[rank : rank + 1] if job.fixed else job.targets
             assert set(targets) - {client}

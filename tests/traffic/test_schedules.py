@@ -30,7 +30,7 @@ def schedule_of(name, processes=16, seconds=0.1, seed=1, **settings):
     return make_schedule(jobs_of(pattern_of(name), processes), demands(**settings), LINK, seconds, seed)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(PATTERNS), st.sampled_from([8, 16, 32]), KINDS, KINDS, st.integers(0, 2**40))
 def test_every_message_is_one_the_pattern_has(name, processes, sizes, intervals, seed):
     jobs = jobs_of(pattern_of(name), processes)

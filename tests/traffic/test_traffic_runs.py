@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from workflows.applications import mpi4py
-from workflows.cases import load_case
 from workflows.domain import Point
-from workflows.interconnects import load_interconnect
-from workflows.running import run
+from workflows.measure.running import run
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 from workflows.traffic.patterns import PATTERNS
 
 ROOT = Path(__file__).parents[2]

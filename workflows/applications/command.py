@@ -11,6 +11,7 @@ from typing import Any
 
 from workflows.applications import tools
 from workflows.domain import Case, Line, Reading, Work
+from workflows.launch.last_words import telling_line
 
 
 def programs(case: Case) -> list[str]:
@@ -93,8 +94,8 @@ def untimed(prepared: Path) -> dict[str, float]:
 
 
 def explain(errors: str) -> str | None:
-    """Last line of standard error."""
-    return tools.last_text(errors)
+    """Line of standard error that names what went wrong."""
+    return telling_line(errors)
 
 
 def version(lines: list[Line]) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,15 +18,15 @@ from typing import Any
 from workflows.applications import tools
 from workflows.benchmarks import SERVERS
 from workflows.domain import Case, InputError, Line, Reading, Work
+from workflows.launch.last_words import telling_line
+from workflows.paths import ROOT
 
 RANKS = {"MPI4PY_RC_THREADS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 """Environment of all programs: without threads, as ``MPI_Init`` in C, since the locks of a library with
 threads cost time at each message; compiled modules are not written into prepared folders."""
 
-_ROOT = Path(__file__).resolve().parents[2]
 _OURS = "workflows"
 _PARAMETERS = "parameters.json"
-_ABORTED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*|^mpirun noticed that .*", re.M)
 
 
 def programs(case: Case) -> list[str]:
@@ -48,7 +47,7 @@ def inputs(case: Case) -> dict[str, bytes]:
     if program not in own:
         raise InputError(f"{where}: settings.program: there is no {program!r} beside it")
     try:
-        modules = _modules(own[program], _ROOT)
+        modules = _modules(own[program], ROOT)
     except SyntaxError as error:
         raise InputError(f"{case.folder / program}: line {error.lineno}: {error.msg}") from None
     made = modules | {
@@ -127,8 +126,7 @@ def untimed(prepared: Path) -> dict[str, float]:
 
 def explain(errors: str) -> str | None:
     """Last exception that a rank raised, or what mpirun says of a rank that died."""
-    found = _ABORTED.findall(errors)
-    return found[-1].strip() if found else tools.last_text(errors)
+    return telling_line(errors)
 
 
 def version(lines: list[Line]) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Answer, Case, InputError, Line
+from workflows.launch.last_words import telling_line
 
 PREPARE_LIMIT_SECONDS = 3600
 _CLOCK_SECONDS = 0.3
@@ -86,7 +87,7 @@ def run_program(
     output = done.stdout.decode(errors="replace")
     (folder / f"log.{program}").write_text(output)
     if done.returncode:
-        reason = explain(output) or last_text(output) or "no output"
+        reason = explain(output) or telling_line(output) or "no output"
         raise RuntimeError(f"{program}: exit status {done.returncode}: {reason}")
     return output, time.monotonic() - began
 
@@ -126,11 +127,6 @@ def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
     """Find the first line that a regular expression matches; returns its place."""
     compiled = re.compile(pattern)
     return next((place for place, line in enumerate(lines) if compiled.search(line.text)), None)
-
-
-def last_text(output: str) -> str | None:
-    """Find the last line with anything but rules and blanks in it."""
-    return next((text for line in reversed(output.splitlines()) if (text := line.strip(" \t-=#"))), None)
 
 
 def number(text: str) -> float | None:

@@ -48,7 +48,7 @@ def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: P
     Parameters
     ----------
     page : callable
-        Gives the page of the first so many curves, as `analysis.proposal_page.page` does.
+        Gives the page of the first so many curves, as `analysis.report.proposal.page` does.
     curves : int
         How many there are.
     output : Path

@@ -13,7 +13,7 @@ OUTPUTS:
     trace       = <results>/traces/{case}/processes-{processes}: rank-<r>.txt.gz, trace.json, profile.csv, pairs.csv
 """
 
-from workflows.jobs import site_modules, whole_node
+from workflows.plan.jobs import site_modules, whole_node
 
 with one_line_errors():
     own_node = whole_node(plan)

@@ -11,7 +11,7 @@ OUTPUTS:
     reference   = <results>/prepared/{case}/reference.json
 """
 
-from workflows.jobs import preparing_group, site_modules, site_resources
+from workflows.plan.jobs import preparing_group, site_modules, site_resources
 
 if plan.cluster and plan.cluster.container:
 

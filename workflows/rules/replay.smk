@@ -14,7 +14,7 @@ OUTPUTS:
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
 
-from workflows.jobs import site_modules
+from workflows.plan.jobs import site_modules
 
 
 rule time_tasks:
@@ -60,7 +60,7 @@ rule replay:
         digest=plan.replay_digest,
         source=[
             source_digest(f"workflows/{package}")
-            for package in ("simulation", "traffic")
+            for package in ("replay", "simulation", "traffic")
         ],
     script:
         "../scripts/replay.py"

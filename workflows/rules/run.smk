@@ -19,7 +19,7 @@ OUTPUTS:
 
 import gc
 
-from workflows.jobs import (
+from workflows.plan.jobs import (
     due,
     measuring_resources,
     part_list,
@@ -27,11 +27,13 @@ from workflows.jobs import (
     prepared_for,
     site_modules,
 )
-from workflows.records import TRIES
+from workflows.plan.once import work_out_once
+from workflows.plan.records import TRIES
 
 if plan.cluster and not plan.study.allocation:
     # What Snakemake makes of thousands of jobs stays; to look for garbage in it takes a sixth of the time.
     gc.set_threshold(100_000)
+    work_out_once()
     with one_line_errors():
         known = parts(plan)
 

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.all_tables import make_all_tables
-from analysis.congestion.tables import make_congestion_tables
-from analysis.extrap import write_extrap
+from analysis.decisions.request import request_of
+from analysis.estimates.extrap import write_extrap
+from analysis.estimates.scaling import write_tables
+from analysis.estimates.validation import make_validation
 from analysis.importers import read_published
-from analysis.network_curves import network_table, read_details
-from analysis.network_imports import read_imported
-from analysis.network_links import make_links
-from analysis.network_tables import link_rates, make_network_tables
-from analysis.network_text import write_texts
-from analysis.records import TableError, read_runs
-from analysis.request import request_of
-from analysis.simulated_tables import make_simulated_tables
-from analysis.tables import write_tables
-from analysis.traffic import make_traffic_tables
-from analysis.validation import make_validation
-from workflows.congestion import requested_flows, requested_topologies
+from analysis.networks.congestion.tables import make_congestion_tables
+from analysis.networks.curves import network_table, read_details
+from analysis.networks.imports import read_imported
+from analysis.networks.links import make_links
+from analysis.networks.printed import write_texts
+from analysis.networks.replays import make_simulated_tables
+from analysis.networks.tables import link_rates, make_network_tables
+from analysis.networks.traffic import make_traffic_tables
+from analysis.pipeline import make_all_tables
+from analysis.runs.runs import TableError, read_runs
+from workflows.study.congestion import requested_flows, requested_topologies
 
 facts = json.loads(Path(snakemake.input.facts).read_text(encoding="utf-8"))
 folder = Path(snakemake.output.tables)

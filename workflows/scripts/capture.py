@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from workflows.interconnects import load_interconnect
-from workflows.machine import end_with_snakemake, only_study_on_this_machine
-from workflows.plan import ROOT, make_plan, one_line_errors
+from workflows.errors import one_line_errors
+from workflows.paths import INTERCONNECTS
+from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.plan.plan import make_plan
+from workflows.study.interconnects import load_interconnect
 from workflows.tracing.capture import CARRIER, TRACERS, capture
 
 with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
@@ -15,7 +17,7 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
             plan.cases[snakemake.wildcards.case],
             int(snakemake.wildcards.get("processes", 1)),
             Path(snakemake.input.prepared),
-            load_interconnect(CARRIER, ROOT / "config/interconnects"),
+            load_interconnect(CARRIER, INTERCONNECTS),
             Path(serial) if serial else None,
             Path(snakemake.output.trace),
             TRACERS,

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 from analysis.importers import write_derived
-from workflows.collect import collect
-from workflows.plan import make_plan, one_line_errors
+from workflows.errors import one_line_errors
+from workflows.plan.plan import make_plan
+from workflows.results.collect import collect
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)

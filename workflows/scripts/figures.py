@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from analysis.figures import draw_figures, save
-from analysis.records import TableError, read_runs
 from analysis.report import read_tables
+from analysis.runs.runs import TableError, read_runs
 
 
 def main(runs: str, tables: str, facts: str, folder: str) -> None:

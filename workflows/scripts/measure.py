@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
-from workflows.jobs import parts
-from workflows.machine import end_with_snakemake
-from workflows.measure import measure_study
-from workflows.plan import make_plan, one_line_errors
+from workflows.errors import one_line_errors
+from workflows.measure.measure import measure_study
+from workflows.plan.jobs import parts
+from workflows.plan.machine import end_with_snakemake
+from workflows.plan.plan import make_plan
+from workflows.results.target import stopping_by_records
 
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
     with Path(snakemake.log[0]).open("a") as log:
         part = parts(plan)[snakemake.wildcards.part] if "part" in snakemake.wildcards.keys() else None  # noqa: SIM118
-        measured = measure_study(plan, log, part)
+        measured = measure_study(plan, log, stopping_by_records, part)
 Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))

@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
-from workflows.allocation import interruptions
-from workflows.plan import make_plan, one_line_errors
-from workflows.progress import say
+from workflows.errors import one_line_errors
+from workflows.measure.allocation import interruptions
+from workflows.measure.progress import say
+from workflows.plan.plan import make_plan
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from workflows.machine import end_with_snakemake
-from workflows.plan import make_plan, one_line_errors
-from workflows.prepare import prepare
+from workflows.errors import one_line_errors
+from workflows.measure.prepare import prepare
+from workflows.plan.machine import end_with_snakemake
+from workflows.plan.plan import make_plan
 
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.decision_schemas import conform
-from analysis.labels import Labels
-from analysis.network_curves import without_benchmarks
-from analysis.proposal_page import choose, page
-from analysis.proposal_sheets import sheets, to_latex, write_word
-from analysis.records import TableError, read_runs
+from analysis.decisions.request import request_of
+from analysis.estimates.sites import told_apart
+from analysis.networks.curves import without_benchmarks
 from analysis.report import read_tables
-from analysis.request import request_of
-from analysis.sites import told_apart
+from analysis.report.proposal import choose, page
+from analysis.runs.runs import TableError, read_runs
+from analysis.tables.decision_schemas import conform
+from analysis.text.labels import Labels
+from analysis.text.proposal_sheets import sheets, to_latex, write_word
 from workflows.report.pdf import write_proposal
 
 

@@ -4,10 +4,11 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 
-from workflows.allocation import this_allocation
-from workflows.machine import end_with_snakemake
-from workflows.plan import make_plan, one_line_errors
-from workflows.prepare import reference_answer
+from workflows.errors import one_line_errors
+from workflows.measure.allocation import this_allocation
+from workflows.measure.prepare import reference_answer
+from workflows.plan.machine import end_with_snakemake
+from workflows.plan.plan import make_plan
 
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)

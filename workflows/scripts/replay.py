@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from workflows.emulation import usable_cores
-from workflows.plan import make_plan, one_line_errors
-from workflows.simulation.study import replay_study
+from workflows.errors import one_line_errors
+from workflows.launch.emulation import usable_cores
+from workflows.plan.plan import make_plan
+from workflows.replay.points import replay_study
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)

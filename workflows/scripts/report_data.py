@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from analysis.importers import read_published
-from analysis.records import TableError, read_runs
 from analysis.report import make_report, read_tables
+from analysis.runs.runs import TableError, read_runs
 
 
 def main(runs: str, tables: str, facts: str, figures: str, published: str, output: str) -> None:

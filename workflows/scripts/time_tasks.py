@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
-from workflows.machine import end_with_snakemake, only_study_on_this_machine
-from workflows.plan import make_plan, one_line_errors
-from workflows.simulation.servers import time_tasks
+from workflows.errors import one_line_errors
+from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.plan.plan import make_plan
+from workflows.replay.servers import time_tasks
 
 with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
     plan = make_plan(Path(snakemake.params.study), snakemake.config)

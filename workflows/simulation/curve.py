@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.errors import TableError
 from analysis.importers import make_mapping, read_foreign
+from analysis.runs.errors import TableError
 from workflows.domain import InputError
 
 NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.congestion.topology import Tree
+from analysis.networks.congestion.topology import Tree
 
 
 def make_tree(fat_tree: Mapping[str, Any], nodes: int) -> Tree:
@@ -43,7 +43,7 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
         Two numbers of nodes.
     spread : bool
         Whether what enters or leaves a subtree is divided evenly over all of its links, which then are one.
-        Otherwise the way is chosen by the destination (see `analysis.congestion.routing`).
+        Otherwise the way is chosen by the destination (see `analysis.networks.congestion.routing`).
 
     Returns
     -------

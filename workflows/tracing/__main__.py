@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 
 from workflows.applications import application
-from workflows.cases import load_case
 from workflows.domain import Case, InputError
-from workflows.interconnects import load_interconnect
-from workflows.plan import ROOT, one_line_errors
-from workflows.running import scratch_folder
+from workflows.errors import one_line_errors
+from workflows.measure.running import scratch_folder
+from workflows.paths import CASES, INTERCONNECTS
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 from workflows.tracing.capture import CARRIER, TRACERS, capture
 
 
@@ -28,8 +29,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.steps < 1:
         raise InputError(f"--steps: {given.steps}: must be at least 1")
-    case = load_case(given.case, ROOT / "cases", "CASE")
-    interconnect = load_interconnect(given.interconnect, ROOT / "config/interconnects", "--interconnect")
+    case = load_case(given.case, CASES, "CASE")
+    interconnect = load_interconnect(given.interconnect, INTERCONNECTS, "--interconnect")
     if interconnect.kind != "measured":
         raise InputError(
             f"--interconnect: {given.interconnect} is {interconnect.kind}; it must be a measured one"

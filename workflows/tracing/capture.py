@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workflows import provenance
 from workflows.applications import application, tools
 from workflows.domain import Case, InputError, Interconnect, Point
-from workflows.emulation import usable_cores
-from workflows.noise import noise_between, read_counters
-from workflows.plan import ROOT
-from workflows.running import Run, run, scratch_folder
+from workflows.launch import provenance
+from workflows.launch.emulation import usable_cores
+from workflows.measure.noise import noise_between, read_counters
+from workflows.measure.running import Run, run, scratch_folder
+from workflows.paths import RESULTS, ROOT
 from workflows.tracing.actions import replayable
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.lines import Lines
@@ -34,7 +34,7 @@ INDICATIVE_INFLATION = 1.5
 CARRIER = "shared_memory"
 """Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
 
-TRACERS = ROOT / "results/.tracers"
+TRACERS = ROOT / RESULTS / ".tracers"
 """Built tracers, one an MPI library and version of the tracer."""
 
 SKIPPED_STEPS = 2

@@ -1,0 +1,1 @@
+"""What to buy, how to run, what to ask a centre for."""

@@ -1,0 +1,265 @@
+"""What clusters cost with each interconnect, and what their speed costs.
+
+Money is nominal: amounts of different years stand beside each other with a note, never adjusted, and
+two currencies are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from analysis.decisions.pareto import nondominated
+from analysis.decisions.prices import quote
+from analysis.decisions.switches import tree_quote
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.curves import Curve
+from analysis.runs.kinds import comparable_sets
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+from analysis.tables.decision_schemas import conform
+
+Offer = tuple[pd.DataFrame, str]
+"""A price book (`analysis.decisions.prices`) or part list (`analysis.decisions.parts`), and its item."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node without its interconnect.
+
+    Attributes
+    ----------
+    price : float
+        0 or more.
+    currency : str
+    year : int
+        Of the price.
+    cores : int or None
+        Cores of a node, by which nodes are counted where the runs do not say.
+    source : str
+        Where the price is from.
+    """
+
+    price: float
+    currency: str
+    year: int
+    cores: int | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if not 0 <= self.price < np.inf:
+            raise ValueError(f"price of a node: {self.price}; 0 or more")
+        if self.cores is not None and self.cores < 1:
+            raise ValueError(f"cores of a node: {self.cores}; 1 or more")
+
+
+def cluster_costs(offers: Mapping[str, Offer], node: Node, nodes: ArrayLike) -> pd.DataFrame:
+    """What a cluster of n nodes costs with each interconnect.
+
+    cluster_price = n (P + c_n), P the price of a node and c_n the interconnect's price per node in a
+    cluster of n.
+
+    Parameters
+    ----------
+    offers : mapping of interconnect to Offer
+    node : Node
+    nodes : array (sizes,)
+        Whole numbers.
+
+    Returns
+    -------
+    DataFrame
+        Table ``cost``, one row an interconnect and size. Where there is no price, `note` says why.
+
+    Raises
+    ------
+    TableError
+        If an interconnect is priced in another currency than a node, or an item is not in its book.
+    """
+    tables = []
+    for interconnect, (listing, item) in offers.items():
+        quoting = tree_quote if "part" in listing else quote
+        table = quoting(listing, item, nodes).assign(interconnect=interconnect)
+        currency, year = table["currency"].iloc[0], table["year"].iloc[0]
+        if currency != node.currency:
+            raise TableError(
+                f"interconnect '{interconnect}' is priced in {currency}, a node in {node.currency}: "
+                "no exchange rate is assumed",
+                column="currency",
+            )
+        if year != node.year:
+            warning = f"interconnect price of {year}, node price of {node.year}, not adjusted"
+            table["note"] = table["note"].map(lambda note, warning=warning: joined(note, warning))
+        tables.append(table)
+    quotes = pd.concat(tables, ignore_index=True)
+    costs = quotes.rename(columns=lambda name: name.replace("price_per_node", "interconnect_price_per_node"))
+    for end in ("", "_low", "_high"):
+        costs[f"cluster_price{end}"] = costs["nodes"] * (
+            node.price + costs[f"interconnect_price_per_node{end}"]
+        )
+    share = costs["interconnect_price_per_node"] / (node.price + costs["interconnect_price_per_node"])
+    return conform(
+        "cost", costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
+    )
+
+
+def joined(*notes: object) -> str | None:
+    """Notes as one, each part only once; None where there are none."""
+    parts = [part for note in notes if not pd.isna(note) for part in str(note).split("; ")]
+    return "; ".join(dict.fromkeys(filter(None, parts))) or None
+
+
+@dataclass(frozen=True, eq=False)
+class Tariff:
+    """An interconnect's price per node by cluster size, and what is to be said about it.
+
+    Attributes
+    ----------
+    prices : array (3, largest + 1)
+        Price, low end and high end at each number of nodes; NaN where there is none. The ends are the
+        price where no range is known.
+    notes : list of str or None, one a number of nodes
+    """
+
+    prices: Floats
+    notes: list[str | None]
+
+    def at(self, nodes: ArrayLike) -> Floats:
+        """Price, low and high end, array (3, ...), NaN where unknown; 0 for infinitely many nodes."""
+        nodes = np.asarray(nodes, float)
+        known = np.isfinite(nodes) & (nodes >= 1) & (nodes < self.prices.shape[1])
+        prices = np.where(known, self.prices[:, np.where(known, nodes, 0).astype(np.int64)], np.nan)
+        return np.where(np.isinf(nodes), 0.0, prices)
+
+    def clusters(self, nodes: ArrayLike, node: Node) -> Floats:
+        """Price of whole clusters and its range, array (3, ...), the range NaN where none is known."""
+        price, low, high = np.asarray(nodes, float) * (node.price + self.at(nodes))
+        known = low < high
+        return np.stack([price, np.where(known, low, np.nan), np.where(known, high, np.nan)])
+
+
+def tariffs(costs: pd.DataFrame) -> dict[str, Tariff]:
+    """Tariff of each interconnect, from a table ``cost`` of every size from 1 on."""
+    found = {}
+    for interconnect, rows in costs.groupby("interconnect", sort=False):
+        rows = rows.set_index("nodes").sort_index().reindex(range(int(rows["nodes"].max()) + 1))
+        price = rows["interconnect_price_per_node"]
+        ends = [rows[f"interconnect_price_per_node_{end}"].fillna(price) for end in ("low", "high")]
+        notes = [None if pd.isna(note) else str(note) for note in rows["note"]]
+        found[str(interconnect)] = Tariff(np.stack([price, *ends]).astype(float), notes)
+    return found
+
+
+def nodes_of(curve: Curve, cores_per_node: int | None) -> Floats:
+    """Nodes of each point of a curve: those of the runs, else cores over the cores of a node, rounded up.
+
+    NaN where neither is known.
+    """
+    known = curve.table["nodes"].astype(float)
+    counted = np.nan if cores_per_node is None else -(-curve.table["cores"] // cores_per_node)
+    return np.where(known == 0, counted, known)
+
+
+def interval(draws: Floats, level: float) -> tuple[Floats, Floats]:
+    """Percentile interval, empty where any draw is."""
+    lacking = np.isnan(draws).any(axis=(-2, -1), keepdims=True)
+    return percentile_interval(np.where(lacking, np.nan, draws), level)
+
+
+def value_rows(
+    curves: Sequence[Curve], offered: Mapping[str, Tariff], node: Node, settings: Settings
+) -> pd.DataFrame:
+    """What every point of a case costs, and which points are worth their price.
+
+    Price per unit of speedup is the cluster's price over the speedup; its interval joins that of the
+    speedup with the range of the price. The Pareto set is that of cluster price against speed, over all
+    points of a case that may be compared: no other point is as cheap and as fast, and better in one.
+    `pareto_share` is the share of bootstrap draws in which a point belongs to it.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Of one case.
+    offered : mapping of interconnect to Tariff
+    node : Node
+    settings : Settings
+
+    Returns
+    -------
+    DataFrame
+        Columns of table ``value``.
+    """
+    tables = []
+    for kinds in comparable_sets({curve.kind for curve in curves}, settings.compare_kinds):
+        members = [curve for curve in curves if curve.kind in kinds]
+        table = pd.concat([_valued(curve, offered, node, settings) for curve in members], ignore_index=True)
+        speed, draws = zip(*(_speed(curve, settings.scaling) for curve in members), strict=True)
+        priced = np.flatnonzero(table["cluster_price"].notna())
+        price = table["cluster_price"].to_numpy(float)[priced]
+        table["pareto"] = pd.array([pd.NA] * len(table), dtype="boolean")
+        table["pareto_share"] = np.nan
+        table.loc[priced, "pareto"] = nondominated(price, np.concatenate(speed)[priced])
+        sampled = [draw for curve_draws in draws for draw in curve_draws]
+        sampled = [sampled[number] for number in priced]
+        if sampled and all(len(draw) == 1 and not np.isnan(draw).any() for draw in sampled):
+            table.loc[priced, "pareto_share"] = nondominated(price, np.concatenate(sampled)).mean(axis=1)
+        tables.append(table.assign(compared_kinds="/".join(kinds)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _valued(curve: Curve, offered: Mapping[str, Tariff], node: Node, settings: Settings) -> pd.DataFrame:
+    nodes = nodes_of(curve, node.cores)
+    tariff = offered.get(curve.interconnect)
+    unknown = np.full((3, len(nodes)), np.nan)
+    price, low, high = unknown if tariff is None else tariff.clusters(nodes, node)
+    known = np.where(np.isnan([low, high]), price, [low, high])
+    ends = known.T[..., None]  # (points, ends, 1)
+    ratios = [ends[:, [end]] / curve.speedup_draws for end in (0, 1)]
+    ratio_low, ratio_high = interval(np.concatenate(ratios, axis=1), settings.level)
+    speedup_low, speedup_high = interval(curve.speedup_draws, settings.level)
+    return pd.DataFrame(
+        {
+            "case": curve.case,
+            "interconnect": curve.interconnect,
+            "kind": curve.kind,
+            "oversubscription": curve.oversubscription,
+            "processes_per_node": curve.processes_per_node,
+            "nodes": nodes,
+            "processes": curve.processes,
+            "cores": curve.table["cores"],
+            "serial": ~curve.own,
+            "speedup": curve.speedup,
+            "speedup_low": speedup_low,
+            "speedup_high": speedup_high,
+            "currency": node.currency,
+            "cluster_price": price,
+            "cluster_price_low": low,
+            "cluster_price_high": high,
+            "price_per_speedup": price / curve.speedup,
+            "price_per_speedup_low": ratio_low,
+            "price_per_speedup_high": ratio_high,
+            "note": [remark(curve.interconnect, tariff, count) for count in nodes],
+        }
+    )
+
+
+def remark(interconnect: str, tariff: Tariff | None, nodes: float) -> str | None:
+    """What is to be said about an interconnect's price at a size, and why there is none."""
+    if np.isnan(nodes):
+        return "number of nodes unknown"
+    if tariff is None:
+        return f"no price of {interconnect}"
+    if nodes >= len(tariff.notes):
+        return None if np.isinf(nodes) else f"no price above {len(tariff.notes) - 1} nodes"
+    return tariff.notes[int(nodes)] if np.isfinite(nodes) else None
+
+
+def _speed(curve: Curve, scaling: str) -> tuple[Floats, list[Floats]]:
+    """Work a second up to a factor of the case: 1 / T, in weak scaling cores / T; and its draws."""
+    work = curve.table["cores"] if scaling == "weak" else np.ones(len(curve.processes))
+    return work / curve.table["seconds"], list(work[:, None, None] / curve.draws)

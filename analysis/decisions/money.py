@@ -1,0 +1,111 @@
+"""Tables about money, from the curves of all cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.decisions.break_even import break_even_rows
+from analysis.decisions.economics import Node, Offer, Tariff, cluster_costs, tariffs, value_rows
+from analysis.decisions.purchase import Mix, purchase_rows
+from analysis.estimates.curves import Curve
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+from analysis.tables.decision_schemas import conform
+
+MONEY = ("cost", "value", "break_even")
+"""Tables that every study with prices has."""
+
+
+@dataclass(frozen=True)
+class Market:
+    """What can be bought.
+
+    Attributes
+    ----------
+    node : Node
+    offers : mapping of interconnect to Offer
+        Interconnects without one have no price.
+    mix : Mix or None
+        What for and at which budget; without it there is no table ``purchase``.
+    """
+
+    node: Node
+    offers: Mapping[str, Offer]
+    mix: Mix | None = None
+
+
+def market_costs(runs: pd.DataFrame, market: Market) -> pd.DataFrame:
+    """What clusters of every size up to the largest that was run on cost, as table ``cost``.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it, with a valid row.
+    market : Market
+
+    Raises
+    ------
+    TableError
+        If no number of nodes is known, an item is not in its book, or currencies differ.
+    """
+    sizes = measured_nodes(runs, market.node.cores)
+    if not sizes:
+        raise TableError("no run says on how many nodes it was: state the cores of a node", column="nodes")
+    if not market.offers:
+        raise TableError("no interconnect has a price", "prices", column="interconnect")
+    return cluster_costs(market.offers, market.node, range(1, max(sizes) + 1))
+
+
+def measured_nodes(runs: pd.DataFrame, cores_per_node: int | None) -> list[int]:
+    """Numbers of nodes on which anything was run, increasing; see `analysis.decisions.economics.nodes_of`."""
+    valid = runs[runs["valid"]]
+    nodes = valid["nodes"]
+    if cores_per_node is not None:
+        nodes = nodes.fillna(-(-valid["cores"] // cores_per_node))
+    return sorted({int(count) for count in nodes.dropna().unique()})
+
+
+def money_pieces(
+    curves: Sequence[Curve],
+    ranked: dict[str, list[str]],
+    offered: Mapping[str, Tariff],
+    node: Node,
+    settings: Settings,
+) -> dict[str, list[pd.DataFrame]]:
+    """Rows of the tables ``value`` and ``break_even`` from all curves of one case."""
+    found = {
+        "value": value_rows(curves, offered, node, settings),
+        "break_even": break_even_rows(curves, ranked, offered, node, settings),
+    }
+    return {name: [table] if len(table) else [] for name, table in found.items()}
+
+
+def whole_market(
+    runs: pd.DataFrame,
+    costs: pd.DataFrame,
+    of_cases: Iterable[Sequence[Curve]],
+    market: Market,
+    settings: Settings,
+) -> dict[str, pd.DataFrame]:
+    """Tables ``cost``, for the numbers of nodes that were run on, and ``purchase``.
+
+    The latter only with a mix of which every case has a valid run.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    costs : DataFrame
+        As `market_costs` gives it for these runs.
+    of_cases : iterable of sequences of Curve
+        All curves of each case of the mix.
+    market : Market
+    settings : Settings
+    """
+    sizes, of_cases = measured_nodes(runs, market.node.cores), list(of_cases)
+    tables = {"cost": costs[costs["nodes"].isin(sizes)]}
+    if market.mix is not None and {curves[0].case for curves in of_cases} >= set(market.mix.weights):
+        tables["purchase"] = purchase_rows(of_cases, tariffs(costs), market.node, market.mix, settings)
+    return {name: conform(name, table) for name, table in tables.items()}

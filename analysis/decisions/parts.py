@@ -1,0 +1,142 @@
+"""Part lists: the priced parts of which the switch trees of an interconnect are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+from numpy.typing import NDArray
+
+from analysis.decisions.prices import MONEY, ONE_MONEY, listing_schema
+from analysis.runs.runs import TableError
+from analysis.tables.listing import Rule, read_listing
+
+_COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+_RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
+
+PARTS = listing_schema(
+    "part list",
+    {
+        "part": pa.Column(
+            str, pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
+        ),
+        "level": pa.Column(
+            "Int64", pa.Check.in_range(1, 8, error="must be a level from 1 to 8"), nullable=True
+        ),
+        "radix": pa.Column(
+            "Int64", pa.Check.in_range(2, 10**6, error="must be 2 ports or more"), nullable=True
+        ),
+        "blocking": pa.Column(float, _RATIO, nullable=True),
+        "nodes_from": pa.Column("Int64", _COUNT),
+        "nodes_to": pa.Column("Int64", _COUNT, nullable=True),
+        "price": pa.Column(float, MONEY),
+        "basis": pa.Column(
+            str, pa.Check.isin(["published", "inferred"], error="must be published or inferred")
+        ),
+    },
+)
+"""Columns of a part list; columns.yaml says what they mean."""
+
+
+def read_parts(path: str | Path) -> pd.DataFrame:
+    """Read a part list: what the trees of one or more interconnects are made of.
+
+    Parameters
+    ----------
+    path : path of a CSV file
+        With the columns of `PARTS`.
+
+    Returns
+    -------
+    DataFrame
+        Rows by item, part, level and size.
+
+    Raises
+    ------
+    TableError
+        In one line with file, line and column; or if an item lacks a part or a size.
+    """
+    parts = read_listing(path, PARTS, _PART_RULES)
+    parts = parts.sort_values(["item", "part", "level", "nodes_from"], kind="stable", ignore_index=True)
+    for item, rows in parts.groupby("item"):
+        for part in ("port", "switch", *(["uplink"] if rows["level"].nunique() > 1 else [])):
+            if not (rows["part"] == part).any():
+                raise TableError(f"item '{item}' has no {part}", str(path), column="part")
+        levels = sorted(rows["level"].dropna().unique())
+        if levels != list(range(1, len(levels) + 1)):
+            raise TableError(
+                f"item '{item}' skips a level: {', '.join(map(str, levels))}", str(path), column="level"
+            )
+        switches_of(rows, str(path))
+    return parts
+
+
+_PART_RULES: list[Rule] = [
+    *ONE_MONEY,
+    (
+        "level",
+        lambda parts: (parts["part"] == "switch") != parts["level"].notna(),
+        "belongs to a switch, and only there",
+    ),
+    (
+        "radix",
+        lambda parts: (parts["part"] == "switch") != parts["radix"].notna(),
+        "belongs to a switch, and only there",
+    ),
+    (
+        "blocking",
+        lambda parts: (parts["part"] != "switch") & parts["blocking"].notna(),
+        "belongs to a switch only",
+    ),
+    ("nodes_to", lambda parts: parts["nodes_to"] < parts["nodes_from"], "is below nodes_from"),
+    (
+        "nodes_from",
+        lambda parts: _misfits(parts),
+        "must follow the sizes of the row before; the first from 1 on",
+    ),
+]
+
+
+def _misfits(parts: pd.DataFrame) -> pd.Series:
+    """Rows whose sizes do not go on where those of the same part end."""
+    ordered = parts.sort_values(["item", "part", "level", "nodes_from"], kind="stable")
+    before = ordered.groupby(["item", "part", "level"], dropna=False)["nodes_to"].shift()
+    first = ~ordered.duplicated(["item", "part", "level"])
+    wanted = before.mask(first, 0) + 1
+    return (ordered["nodes_from"] != wanted).fillna(True).reindex(parts.index)
+
+
+class Switch(NamedTuple):
+    """Ports of a switch, and downward ports to each uplink (NaN at the top of a tree)."""
+
+    radix: int
+    blocking: float
+
+
+def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
+    """Switches of the levels of one item, from the edge to the top."""
+    rows = parts[parts["part"] == "switch"]
+    kinds = rows.groupby("level")[["radix", "blocking"]].agg(["nunique", "first"])
+    top = int(rows["level"].max())
+    for level, kind in kinds.iterrows():
+        if kind["radix", "nunique"] > 1 or kind["blocking", "nunique"] > 1:
+            raise TableError(f"level {level} has two kinds of switch", source, column="radix")
+        if level < top and pd.isna(kind["blocking", "first"]):
+            raise TableError(
+                f"level {level} is below the top and needs a blocking ratio", source, column="blocking"
+            )
+    return [
+        Switch(int(kind["radix", "first"]), float(kind["blocking", "first"])) for _, kind in kinds.iterrows()
+    ]
+
+
+def part_price(rows: pd.DataFrame, part: str, nodes: NDArray[np.int64], level: int | None = None) -> NDArray:
+    """Price of one part in a cluster of so many nodes, NaN above the part's sizes."""
+    rows = rows[(rows["part"] == part) & (rows["level"].isna() if level is None else rows["level"] == level)]
+    place = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
+    last = rows["nodes_to"].iloc[-1]
+    prices = rows["price"].to_numpy()[place]
+    return prices if pd.isna(last) else np.where(nodes <= int(last), prices, np.nan)

@@ -1,0 +1,168 @@
+"""The scaling table that computing centres ask for, judged by a named rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.decisions.economics import nodes_of
+from analysis.decisions.rules import Rule
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.curves import Alike, Curve, alike, flat
+from analysis.estimates.metrics import efficiency, incremental_efficiency
+from analysis.runs.settings import Settings
+from analysis.tables.frames import Piece, Pieces
+
+
+def proposal_columns(
+    group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None = None
+) -> Piece:
+    """Scaling table of curves of the same counts, judged by a rule.
+
+    `speedup_per_doubling` of neighbouring counts p < q is (S(q) / S(p))^(1 / log2(q / p)), so that the
+    rule "1.5 times a doubling" means T(p) / T(q) >= 1.5^log2(q / p). A count passes where the whole
+    interval of the quantity reaches the minimum, fails where none of it does, and is undecided between;
+    without an interval the point estimate decides, and `note` says so.
+
+    Parameters
+    ----------
+    group : Alike
+    rule : Rule
+    settings : Settings
+    cores_per_node : int, optional
+        By which nodes are counted where the runs do not say.
+
+    Returns
+    -------
+    Piece
+        Columns of table ``proposal``, one row a count. Node hours are nodes × seconds / 3600.
+    """
+    references = [curve.reference for curve in group.curves]
+    table = {name: group.stacked(name) for name in _COPIED}
+    seconds, processes = table["seconds"], group.stacked("processes")
+    nodes = np.stack([nodes_of(curve, cores_per_node) for curve in group.curves], axis=1)
+    quantities = _quantities(group, settings)
+    value, low, high = quantities[rule.quantity]
+    minimum = _minimum(rule, group.stacked("cores"))
+    reference = {name: np.array([getattr(one, name) for one in references]) for name in _OF_REFERENCE}
+    own = np.array([one.interconnect == one.reference.interconnect for one in group.curves])
+    own = own & (processes == reference["processes"]) & (seconds == reference["seconds"])
+    referred = ~group.stacked("own") | own
+    judged = ~np.isnan(value) & ~np.isnan(minimum) & ~referred
+    notes = {
+        "reference": referred,
+        "the rule says nothing about so many cores": np.isnan(minimum),
+        "no interval: by the point estimate": judged & np.isnan(low),
+    }
+    arrays = {
+        "nodes": nodes,
+        "ranks": processes,
+        "ranks_per_node": processes / nodes,
+        **table,
+        **_columns("speedup", quantities),
+        **_columns("efficiency", quantities),
+        **_columns("incremental_efficiency", quantities),
+        "node_hours": nodes * seconds / 3600,
+        "value": value,
+        "value_low": low,
+        "value_high": high,
+        "at_least": minimum,
+        "verdict": np.where(judged, judge(value, low, high, minimum), None),
+        "note": _joined(notes),
+    }
+    return {
+        **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
+        **{f"reference_{name}": np.repeat(reference[name], len(processes)) for name in _OF_REFERENCE},
+        "reference_interconnect": group.repeated([one.interconnect or None for one in references]),
+        "rule": rule.name,
+        "quantity": rule.quantity,
+        **flat(arrays),
+    }
+
+
+_COPIED = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
+_OF_REFERENCE = ("seconds", "processes")
+
+
+def _minimum(rule: Rule, cores: np.ndarray) -> Floats:
+    """What a rule asks at each number of cores."""
+    counts, which = np.unique(cores, return_inverse=True)
+    return np.array([rule.at_least(count) for count in counts])[which.reshape(cores.shape)]
+
+
+def _joined(notes: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Notes of each place in one text, None where there is none."""
+    joined = np.full(next(iter(notes.values())).shape, None)
+    for note, where in notes.items():
+        joined[where] = [f"{before}; {note}" if before else note for before in joined[where]]
+    return joined
+
+
+def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Floats, Floats]]:
+    """What a rule may be about, and the speedup: value, low and high end (counts, curves).
+
+    Efficiency grows with the speedup, and the speedup a doubling with the incremental efficiency: their
+    intervals are those, transformed.
+    """
+    processes, cores = group.processes, group.stacked("cores")
+    speedup = tuple(group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high"))
+    steps = _step(group.stacked("seconds"), processes, settings.scaling)
+    drawn = _step(group.stacked("draws"), processes, settings.scaling)
+    step = steps, *percentile_interval(drawn, settings.level)
+    growth = np.full((len(processes), 1), np.nan)
+    growth[1:, 0] = processes[1:] / processes[:-1]
+    reference_cores = np.array([one.reference.cores for one in group.curves])
+    return {
+        "speedup": speedup,
+        "efficiency": tuple(efficiency(one, cores, reference_cores) for one in speedup),
+        "incremental_efficiency": step,
+        "speedup_per_doubling": tuple((one * growth) ** (1 / np.log2(growth)) for one in step),
+    }
+
+
+def _step(times: Floats, processes: np.ndarray, scaling: str) -> Floats:
+    return incremental_efficiency(times, processes.reshape(-1, *[1] * (times.ndim - 1)), scaling)
+
+
+def _columns(name: str, quantities: Mapping[str, tuple[Floats, Floats, Floats]]) -> dict[str, Floats]:
+    return {f"{name}{end}": one for end, one in zip(("", "_low", "_high"), quantities[name], strict=True)}
+
+
+def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> np.ndarray:
+    """``pass``, ``fail`` or ``undecided``: where the interval lies to the minimum.
+
+    Parameters
+    ----------
+    value, low, high, at_least : arrays (...)
+        Without an interval (NaN) the value decides.
+    """
+    low, high = np.where(np.isnan(low), value, low), np.where(np.isnan(high), value, high)
+    return np.select([low >= at_least, high < at_least], ["pass", "fail"], "undecided")
+
+
+def proposal_pieces(
+    curves: Iterable[Curve], rule: Rule, settings: Settings, cores_per_node: int | None = None
+) -> Pieces:
+    """Rows of the table ``proposal`` from all curves of one case."""
+    return {"proposal": [proposal_columns(group, rule, settings, cores_per_node) for group in alike(curves)]}
+
+
+def outcome(rows: pd.DataFrame) -> str:
+    """Say in a sentence up to which number of ranks one curve passes.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of table ``proposal`` of one curve.
+    """
+    judged = rows.dropna(subset="verdict").sort_values("ranks")
+    if judged.empty:
+        return "The rule judges none of these runs."
+    passed = judged["verdict"].eq("pass").cummin()
+    said = f"Passes up to {judged.loc[passed, 'ranks'].max()} ranks" if passed.any() else "Passes nowhere"
+    if not passed.all():
+        first = judged[~passed].iloc[0]
+        said += f"; {'undecided' if first['verdict'] == 'undecided' else 'fails'} at {first['ranks']}"
+    return f"{said}."

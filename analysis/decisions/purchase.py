@@ -1,0 +1,203 @@
+"""Which interconnect, and how many nodes of it, to buy at a budget for a mix of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.decisions.economics import Node, Tariff, interval, joined, nodes_of, remark
+from analysis.estimates.bootstrap import Floats
+from analysis.estimates.curves import Curve, Reference
+from analysis.estimates.peaks import may_lead
+from analysis.runs.kinds import ORDER, comparable_sets
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What the cluster is for, and what it may cost.
+
+    Attributes
+    ----------
+    weights : mapping of case to float
+        Above 0; only their ratios count.
+    budgets : tuple of float
+        In the currency of the node's price.
+    """
+
+    weights: Mapping[str, float]
+    budgets: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for case, weight in self.weights.items():
+            if not 0 < weight < np.inf:
+                raise ValueError(f"weight of case '{case}': {weight}; above 0")
+        if not self.weights:
+            raise ValueError("weights: none given")
+
+
+class _Best(NamedTuple):
+    """Log speedup on the best measured point of at most so many nodes, and its draws (scenarios, B)."""
+
+    log_speedup: float
+    draws: Floats
+
+
+Option = tuple[str, str, int]
+"""Kind, interconnect and number of nodes."""
+
+
+def purchase_rows(
+    case_curves: Iterable[Sequence[Curve]],
+    offered: Mapping[str, Tariff],
+    node: Node,
+    mix: Mix,
+    settings: Settings,
+) -> pd.DataFrame:
+    """Compare what can be bought, an interconnect with a number of nodes, by its mean speedup.
+
+    mean_speedup is the weighted geometric mean of the cases' speedups, exp(sum w_i log S_i / sum w_i):
+    the only mean whose order does not depend on the reference (Fleming and Wallace, How Not to Lie with
+    Statistics, CACM 29, 1986). S_i is the highest speedup that case i was measured to have on at most n
+    nodes, over all process counts and oversubscription levels, one job at a time. Sizes are the numbers
+    of nodes that were measured; none is interpolated.
+
+    Parameters
+    ----------
+    case_curves : iterable of sequences of Curve
+        All curves of each case.
+    offered : mapping of interconnect to Tariff
+    node : Node
+    mix : Mix
+    settings : Settings
+
+    Returns
+    -------
+    DataFrame
+        Columns of table ``purchase``; an option is there if every case of the mix was measured on it.
+        `best` has the highest mean speedup of those within the budget, of equals the cheapest;
+        `may_be_best` are all whose joint interval of the log lead over the others does not lie below 0.
+
+    Raises
+    ------
+    TableError
+        If a case of the mix was not measured.
+    """
+    weighted = {curves[0].case: curves for curves in case_curves if curves and curves[0].case in mix.weights}
+    missing = [case for case in mix.weights if case not in weighted]
+    if missing:
+        raise TableError(f"weights: case '{missing[0]}' was not measured", column="case")
+    kinds = {curve.kind for curves in weighted.values() for curve in curves}
+    tables = []
+    for together in comparable_sets(kinds, settings.compare_kinds):
+        best = _mean_speedups(weighted, together, node, mix, settings.scaling)
+        options = {option: mean for option, mean in best.items() if option[1] in offered}
+        tables += [_at_budget(options, budget, together, offered, node, settings) for budget in mix.budgets]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def _mean_speedups(
+    weighted: Mapping[str, Sequence[Curve]], kinds: Sequence[str], node: Node, mix: Mix, scaling: str
+) -> dict[Option, _Best]:
+    """Options on which every case was measured, with the weighted mean of their log speedups."""
+    total = sum(mix.weights.values())
+    found: list[dict[Option, _Best]] = []
+    for curves in weighted.values():
+        curves = sorted((curve for curve in curves if curve.kind in kinds), key=lambda c: ORDER.index(c.kind))
+        found.append(_by_size(curves, node, scaling) if curves else {})
+    sizes = sorted({option for options in found for option in options})
+    means = {}
+    for kind, interconnect, nodes in sizes:
+        parts = [_at_most(options, kind, interconnect, nodes) for options in found]
+        if all(part is not None for part in parts):
+            shares = [weight / total for weight in (mix.weights[case] for case in weighted)]
+            means[kind, interconnect, nodes] = _Best(
+                sum(share * part.log_speedup for share, part in zip(shares, parts, strict=True)),
+                sum(share * part.draws for share, part in zip(shares, parts, strict=True)),
+            )
+    return means
+
+
+def _by_size(curves: Sequence[Curve], node: Node, scaling: str) -> dict[Option, _Best]:
+    """Highest speedup of one case on each interconnect and number of nodes, to one common reference."""
+    reference = curves[0].reference
+    best: dict[Option, _Best] = {}
+    for curve in curves:
+        point, draws = _log_speedup(curve, reference, scaling)
+        for number, nodes in enumerate(nodes_of(curve, node.cores)):
+            if not np.isnan(nodes):
+                option = (curve.kind, curve.interconnect, int(nodes))
+                if option not in best or point[number] > best[option].log_speedup:
+                    best[option] = _Best(float(point[number]), draws[number])
+    return best
+
+
+def _log_speedup(curve: Curve, reference: Reference, scaling: str) -> tuple[Floats, Floats]:
+    grown = (
+        np.log(curve.table["cores"] / reference.cores)
+        if scaling == "weak"
+        else np.zeros(len(curve.processes))
+    )
+    point = np.log(reference.seconds / curve.table["seconds"]) + grown
+    return point, np.log(reference.draws / curve.draws) + grown[:, None, None]
+
+
+def _at_most(options: Mapping[Option, _Best], kind: str, interconnect: str, nodes: int) -> _Best | None:
+    """The best of one case on at most so many nodes."""
+    within = [best for (k, i, n), best in options.items() if (k, i) == (kind, interconnect) and n <= nodes]
+    return max(within, key=lambda best: best.log_speedup, default=None)
+
+
+def _at_budget(
+    options: Mapping[Option, _Best],
+    budget: float,
+    kinds: Sequence[str],
+    offered: Mapping[str, Tariff],
+    node: Node,
+    settings: Settings,
+) -> pd.DataFrame:
+    rows = []
+    for (kind, interconnect, nodes), mean in options.items():
+        price, low, high = offered[interconnect].clusters(nodes, node)
+        speedup_low, speedup_high = interval(np.exp(mean.draws), settings.level)
+        rows.append(
+            {
+                "compared_kinds": "/".join(kinds),
+                "budget": budget,
+                "interconnect": interconnect,
+                "kind": kind,
+                "nodes": nodes,
+                "currency": node.currency,
+                "cluster_price": price,
+                "cluster_price_low": low,
+                "cluster_price_high": high,
+                "affordable": price <= budget,
+                "mean_speedup": np.exp(mean.log_speedup),
+                "mean_speedup_low": speedup_low,
+                "mean_speedup_high": speedup_high,
+                "best": False,
+                "may_be_best": pd.NA,
+                "note": joined(
+                    remark(interconnect, offered[interconnect], nodes),
+                    "above the budget at the high end of the price" if price <= budget < high else None,
+                ),
+            }
+        )
+    table = pd.DataFrame(rows)
+    if rows and table["affordable"].any():
+        within = np.flatnonzero(table["affordable"])
+        ranks = np.lexsort(
+            (table["cluster_price"].to_numpy()[within], -table["mean_speedup"].to_numpy()[within])
+        )
+        table.loc[within[ranks[0]], "best"] = True
+        draws = np.stack(np.broadcast_arrays(*(list(options.values())[place].draws for place in within)))
+        if not np.isnan(draws).any():
+            table["may_be_best"] = pd.array([pd.NA] * len(table), dtype="boolean")
+            table.loc[within, "may_be_best"] = may_lead(draws, settings.level)
+    return table

@@ -1,0 +1,245 @@
+"""Switch trees: from a number of nodes to switches, ports and cables, and to a price.
+
+A tree is a folded Clos network (Leiserson, Fat-Trees, IEEE Transactions on Computers C-34, 1985). A
+switch below the top level uses some ports downwards and the rest as uplinks, in the ratio that is
+its blocking ratio; a switch at the top uses all of them downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil, prod
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.decisions.parts import part_price, switches_of
+from analysis.decisions.prices import ALONE, NO_NEED, QUOTE, quote, rows_of
+
+TREE = ("nodes", "levels", "switches", "switch_ports", "used_ports", "uplinks", "price")
+"""Columns of `tree_prices`."""
+
+
+def uplinks_of(radix: int, blocking: float) -> int:
+    """Ports of a switch that go up: the fewest for which the rest is at most `blocking` times as many."""
+    return max(1, ceil(radix / (1 + blocking) - 1e-9))
+
+
+def capacity(radices: Sequence[int], blockings: Sequence[float]) -> int:
+    """Nodes that a tree of full switches joins: downward ports of every level multiplied.
+
+    Parameters
+    ----------
+    radices : sequence of int
+        Ports of the switches of each level, from the edge to the top.
+    blockings : sequence of float
+        Blocking ratios of the levels below the top.
+    """
+    below = zip(radices[:-1], blockings, strict=True)
+    return prod(radix - uplinks_of(radix, blocking) for radix, blocking in below) * radices[-1]
+
+
+def count_switches(nodes: ArrayLike, radices: Sequence[int], blockings: Sequence[float]) -> pd.DataFrame:
+    """Switches, ports and cables of a tree.
+
+    A level has as many switches as its links from below need; every switch below the top uses all its
+    uplinks, spread over the switches above as evenly as they go.
+
+    Parameters
+    ----------
+    nodes : array (sizes,)
+        Whole numbers, 1 or more.
+    radices, blockings : sequences
+        As `capacity` takes them.
+
+    Returns
+    -------
+    DataFrame
+        One row a level and size: ``level, radix, nodes, switches, switch_ports`` (those there are),
+        ``used_ports`` and ``uplinks`` (cables to the level above); the last four are empty where the
+        tree cannot join so many nodes.
+    """
+    nodes = np.asarray(nodes, np.int64)
+    links, levels = nodes, []
+    for level, (radix, blocking) in enumerate(zip(radices, [*blockings, None], strict=True), start=1):
+        up = 0 if blocking is None else uplinks_of(radix, blocking)
+        switches = -(-links // (radix - up))
+        counts = {"switches": switches, "switch_ports": switches * radix}
+        counts |= {"used_ports": links + switches * up, "uplinks": switches * up}
+        levels.append(pd.DataFrame({"level": level, "radix": radix, "nodes": nodes, **counts}, dtype="Int64"))
+        links = switches * up
+    table = pd.concat(levels, ignore_index=True)
+    table.loc[
+        table["nodes"] > capacity(radices, blockings), ["switches", "switch_ports", "used_ports", "uplinks"]
+    ] = pd.NA
+    return table
+
+
+def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
+    """Cheapest tree that the switches of an interconnect allow, for each of several sizes.
+
+    A tree may leave levels out: a cluster that fits one switch needs no second.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        As `analysis.decisions.parts.read_parts` gives it.
+    item : str
+    nodes : array (sizes,)
+
+    Returns
+    -------
+    DataFrame
+        `TREE`, one row a size. `levels` and `switches` read ``24 + 288`` and ``36 + 1``, from the edge
+        to the top. `price` is that of ports, switches and cables together; it is empty, as the counts
+        are, where no tree is large enough.
+    """
+    rows, nodes = rows_of(parts, item), np.asarray(nodes, np.int64)
+    levels = range(1, len(switches_of(rows)) + 1)
+    subsets = [subset for size in levels for subset in combinations(levels, size)]
+    trees = pd.concat([_priced_tree(rows, subset, nodes) for subset in subsets], ignore_index=True)
+    prices = trees["price"].fillna(np.inf).to_numpy().reshape(len(subsets), len(nodes))
+    return trees.iloc[prices.argmin(axis=0) * len(nodes) + np.arange(len(nodes))].reset_index(drop=True)
+
+
+def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.int64]) -> pd.DataFrame:
+    """`TREE` for one choice of levels."""
+    switches = [switch for level, switch in enumerate(switches_of(rows), start=1) if level in levels]
+    radices = [switch.radix for switch in switches]
+    counts = count_switches(nodes, radices, [switch.blocking for switch in switches[:-1]])
+    by_level = [frame.reset_index(drop=True) for _, frame in counts.groupby("level")]
+    price = nodes * part_price(rows, "port", nodes)
+    for level, count in zip(levels, by_level, strict=True):
+        price = price + count["switches"].astype(float) * part_price(rows, "switch", nodes, level)
+    uplinks = sum(count["uplinks"] for count in by_level)
+    if len(levels) > 1:
+        price = price + uplinks.astype(float) * part_price(rows, "uplink", nodes)
+    told = [" + ".join(map(str, row)) for row in zip(*(count["switches"] for count in by_level), strict=True)]
+    return pd.DataFrame(
+        {
+            "nodes": nodes,
+            "levels": pd.Series(" + ".join(map(str, radices)), price.index, dtype="str").where(price.notna()),
+            "switches": pd.Series(told, dtype="str").where(price.notna()),
+            "switch_ports": sum(count["switch_ports"] for count in by_level),
+            "used_ports": sum(count["used_ports"] for count in by_level),
+            "uplinks": uplinks,
+            "price": price,
+        }
+    )
+
+
+def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
+    """Price of an interconnect at each of several sizes, from the parts of its switch tree.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        As `analysis.decisions.parts.read_parts` gives it.
+    item : str
+    nodes : array (sizes,)
+
+    Returns
+    -------
+    DataFrame
+        `analysis.decisions.prices.QUOTE`; `basis` is ``computed``, `note` names the tree, and whether prices
+        of its parts are inferred.
+    """
+    rows, trees = rows_of(parts, item), tree_prices(parts, item, nodes)
+    inferred = "; part prices inferred" if (rows["basis"] == "inferred").any() else ""
+    uplinks = trees["uplinks"].astype("str") + " uplinks"
+    several = trees["switches"] + " switches of " + trees["levels"] + " ports, " + uplinks
+    shape = several.mask(trees["uplinks"] == 0, "1 switch of " + trees["levels"] + " ports")
+    largest = f"larger than any tree of these switches: no price above {_largest(rows)} nodes"
+    known, single = trees["price"].notna(), trees["nodes"] == 1
+    frame = pd.DataFrame(
+        {
+            "item": item,
+            "nodes": trees["nodes"],
+            "currency": rows["currency"].iloc[0],
+            "year": rows["year"].iloc[0],
+            "price_per_node": (trees["price"] / trees["nodes"]).mask(single, 0.0),
+            "price_per_node_low": np.nan,
+            "price_per_node_high": np.nan,
+            "basis": pd.Series("computed", trees.index, dtype="str").where(known).mask(single, NO_NEED),
+            "source": pd.Series(rows["source"].iloc[0], trees.index, dtype="str").where(known),
+            "note": (shape + inferred).where(known, largest).mask(single, ALONE),
+        }
+    )
+    return frame[list(QUOTE)]
+
+
+def _largest(rows: pd.DataFrame) -> int:
+    switches = switches_of(rows)
+    joined = capacity([switch.radix for switch in switches], [switch.blocking for switch in switches[:-1]])
+    priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()
+    return joined if pd.isna(priced) else min(joined, int(priced))
+
+
+def reproduction(book: pd.DataFrame, parts: pd.DataFrame, item: str) -> pd.DataFrame:
+    """How well the parts of a tree reproduce published prices.
+
+    Parameters
+    ----------
+    book : DataFrame
+        As `analysis.decisions.prices.read_book` gives it.
+    parts : DataFrame
+        As `analysis.decisions.parts.read_parts` gives it.
+    item : str
+        In both.
+
+    Returns
+    -------
+    DataFrame
+        One row a published size: ``nodes, levels, switches, uplinks, published_price, computed_price,
+        difference, difference_percent``; prices are of the whole interconnect.
+    """
+    sizes = rows_of(book, item)["nodes_from"].to_numpy(np.int64)
+    published = quote(book, item, sizes)["price_per_node"].to_numpy() * sizes
+    trees = tree_prices(parts, item, sizes)
+    difference = trees["price"] - published
+    return trees[["nodes", "levels", "switches", "uplinks"]].assign(
+        published_price=published,
+        computed_price=trees["price"],
+        difference=difference,
+        difference_percent=100 * difference / published,
+    )
+
+
+class PartFit(NamedTuple):
+    """Part prices that reproduce published prices best.
+
+    Attributes
+    ----------
+    prices : Series
+        By part. Meaningless where `rank` is below the number of parts: then only sums can be told.
+    residuals : Series
+        Computed less published price, by row.
+    rank : int
+        Number of part prices that the rows can tell apart.
+    """
+
+    prices: pd.Series
+    residuals: pd.Series
+    rank: int
+
+
+def fit_part_prices(counts: pd.DataFrame, published: pd.Series) -> PartFit:
+    """Least squares of published prices on part counts.
+
+    A fit proves nothing unless there are more rows than parts, the residuals vanish and the prices are
+    plausible: docs/economics.md shows one that is and one that is not.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        One row a published price, one column a part.
+    published : Series
+        With the index of `counts`.
+    """
+    matrix, wanted = counts.to_numpy(float), published.to_numpy(float)
+    solution, _, rank, _ = np.linalg.lstsq(matrix, wanted, rcond=None)
+    residuals = pd.Series(matrix @ solution - wanted, counts.index)
+    return PartFit(pd.Series(solution, counts.columns), residuals, int(rank))

@@ -1,0 +1,392 @@
+"""Turnaround of one job or throughput of many: how to run k jobs on N cores.
+
+Jobs that run at the same time are taken not to slow each other: they are on separate cores, and what
+they share (memory, interconnect, file system) is not modelled. Where placement varies, a job on several
+nodes has them to itself: with fewer processes a node it occupies more of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.decisions.pareto import unbeaten
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.curves import Curve
+from analysis.estimates.metrics import efficiency, runs_per_day
+from analysis.estimates.peaks import may_lead
+from analysis.runs.settings import Queue, Settings
+from analysis.tables.frames import Piece, Pieces
+
+
+class Words(Protocol):
+    """What writes an advice: `analysis.text.turnaround_words`."""
+
+    def waves_in_words(self, packing: Mapping[str, NDArray], waves: NDArray[np.int64], jobs: int) -> str:
+        """Write one way after the other."""
+
+    def way_in_words(self, packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
+        """Write one way."""
+
+    def names_of_ways(self, packing: Mapping[str, NDArray], ways: NDArray[np.int64]) -> str:
+        """Write process counts."""
+
+    def goal_of(self, jobs: int) -> str:
+        """Name the goal of running so many jobs soonest."""
+
+    def unreached(self, efficiency: float) -> str:
+        """Write that nothing is as efficient."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Ways to run one job of a case over one interconnect, by process count and oversubscription.
+
+    Attributes
+    ----------
+    case, interconnect, kind : str
+    available : int
+        Cores, N.
+    table : dict of arrays (ways,)
+        ``oversubscription, processes_per_node, nodes, processes, cores, occupied_cores, seconds,
+        seconds_low, seconds_high, efficiency, serial``; only what fits the cores.
+    draws : array (ways, scenarios, B)
+        Of the time.
+    """
+
+    case: str
+    interconnect: str
+    kind: str
+    available: int
+    table: dict[str, NDArray]
+    draws: Floats
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the ways belong to, by column."""
+        return {"case": self.case, "interconnect": self.interconnect, "kind": self.kind}
+
+    @property
+    def jobs_at_once(self) -> NDArray[np.int64]:
+        """Jobs that fit the cores, floor(N / occupied cores)."""
+        return self.available // self.table["occupied_cores"]
+
+
+def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterator[Ways]:
+    """Ways to run a case over each interconnect, levels and placements together.
+
+    Weak scaling has none: its jobs are not the same job. Kinds that are not compared are on machines of their
+    own: a simulated one may have more cores than any that was measured on.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Of one case.
+    queue : Queue
+    settings : Settings
+    """
+    if settings.scaling == "weak":
+        return
+    together = {frozenset(pair) for pair in settings.compare_kinds}
+    ordered = sorted(curves, key=lambda curve: (curve.kind, curve.interconnect, curve.oversubscription))
+    of_node = {id(curve): _cores_of_node(curve) for curve in curves}
+    machines: dict[str, tuple[int, int]] = {}
+    for kind in dict.fromkeys(curve.kind for curve in ordered):
+        machine = [one for one in curves if one.kind == kind or frozenset((one.kind, kind)) in together]
+        most = max(of_node[id(curve)] for curve in machine)
+        machines[kind] = most, queue.cores or max(int(_occupied(curve, most).max()) for curve in machine)
+    for (kind, interconnect), group in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):
+        members = list(group)
+        most, available = machines[kind]
+        times = [_times(curve, most) for curve in members]
+        table = {name: np.concatenate([columns[name] for columns in times]) for name in times[0]}
+        repeated = table["serial"] & (table["serial"].cumsum() > 1)
+        fits = ~repeated & (table["occupied_cores"] <= available)
+        if fits.any():
+            draws = members[0].draws if len(members) == 1 else np.concatenate([one.draws for one in members])
+            if not fits.all():
+                draws, table = draws[fits], {name: column[fits] for name, column in table.items()}
+            yield Ways(members[0].case, interconnect, kind, available, table, draws)
+
+
+def _cores_of_node(curve: Curve) -> int:
+    """The most cores of a node that a run of a curve used; 1 where no number of nodes is known."""
+    nodes = curve.table["nodes"]
+    return int((-(-curve.table["cores"] // np.maximum(nodes, 1)))[nodes > 0].max(initial=1))
+
+
+def _occupied(curve: Curve, cores_of_node: int) -> NDArray[np.int64]:
+    """Cores that no other job can have: whole nodes of a job on several, where placement varies."""
+    nodes, cores = curve.table["nodes"], curve.table["cores"]
+    alone = (nodes > 1) & (curve.processes_per_node is not None)
+    return np.where(alone, nodes * cores_of_node, cores)
+
+
+def _times(curve: Curve, cores_of_node: int) -> dict[str, NDArray]:
+    nodes, counts = curve.table["nodes"], len(curve.processes)
+    placed = np.nan if curve.processes_per_node is None else curve.processes_per_node
+    return {
+        "oversubscription": np.full(counts, curve.oversubscription),
+        "processes_per_node": np.where(curve.own, placed, np.nan),
+        "nodes": np.where(nodes == 0, np.nan, nodes),
+        "processes": curve.processes,
+        "cores": curve.table["cores"],
+        "occupied_cores": _occupied(curve, cores_of_node),
+        **{name: curve.table[name] for name in ("seconds", "seconds_low", "seconds_high")},
+        "efficiency": efficiency(curve.speedup, curve.table["cores"], curve.reference.cores),
+        "serial": ~curve.own,
+    }
+
+
+def alike(ways: Iterable[Ways]) -> Iterator[list[Ways]]:
+    """Neighbours of which the same numbers of jobs fit the cores, and whose draws are of the same shape."""
+
+    def key(one: Ways) -> tuple:
+        return one.jobs_at_once.tobytes(), one.draws.shape, bool(np.isnan(one.draws).any())
+
+    return (list(group) for _, group in groupby(ways, key))
+
+
+def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> dict[str, NDArray]:
+    """Jobs a day against time per job, for each way to run them.
+
+    m = floor(N / occupied_cores) jobs run at once, so jobs_per_day = m 86400 / T; k jobs run in
+    ceil(k / m) waves, and makespan_seconds is that many times T.
+
+    Parameters
+    ----------
+    ways : sequence of Ways
+        As `alike` puts them together.
+    queue : Queue
+    settings : Settings
+
+    Returns
+    -------
+    dict of arrays (sequence, ways)
+        Columns of table ``packing``. `least_time`, `most_jobs` (with at least the queue's efficiency) and
+        `least_time_efficient` mark one way each; `may_be_...` all that may be the best of them
+        (`analysis.estimates.peaks.may_lead`). The Pareto set is that of time per job against jobs a day.
+    """
+    table = {name: np.stack([one.table[name] for one in ways]) for name in ways[0].table}
+    draws, at_once = np.stack([one.draws for one in ways], axis=1), ways[0].jobs_at_once
+    seconds = table["seconds"]
+    low, high = (end.T for end in percentile_interval(draws, settings.level))  # what follows is monotone
+    rate, rate_low, rate_high = (at_once * runs_per_day(time) for time in (seconds, high, low))
+    waves = -(-queue.jobs // at_once)
+    efficient = table["efficiency"] >= queue.efficiency
+    everyone = np.ones_like(efficient)
+    pareto, pareto_share = _pareto(seconds, at_once, draws)
+    return table | {
+        "available_cores": np.repeat([[one.available] for one in ways], len(at_once), axis=1),
+        "jobs_at_once": np.broadcast_to(at_once, seconds.shape),
+        "used_cores": at_once * table["cores"],
+        "jobs_per_day": rate,
+        "jobs_per_day_low": rate_low,
+        "jobs_per_day_high": rate_high,
+        "jobs": np.full(seconds.shape, queue.jobs),
+        "makespan_seconds": waves * seconds,
+        "makespan_seconds_low": waves * low,
+        "makespan_seconds_high": waves * high,
+        "pareto": pareto,
+        "pareto_share": pareto_share,
+        "least_time": _first(1 / seconds, rate, everyone),
+        "may_be_least_time": _contenders(-draws, everyone, settings.level),
+        "most_jobs": _first(rate, 1 / seconds, efficient),
+        "may_be_most_jobs": _contenders(at_once[:, None, None, None] / draws, efficient, settings.level),
+        "least_time_efficient": _first(1 / seconds, rate, efficient),
+    }
+
+
+def _pareto(
+    seconds: Floats, jobs_at_once: NDArray[np.int64], draws: Floats
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Which ways belong to the Pareto set, and in which share of the draws; NaN for a band or one sample."""
+    members = unbeaten(seconds.T, jobs_at_once).T
+    if draws.shape[2] > 1 or np.isnan(draws).any():
+        return members, np.full(members.shape, np.nan)
+    drawn = unbeaten(draws[:, :, 0], jobs_at_once)
+    return members, np.count_nonzero(drawn, axis=2).T / drawn.shape[2]
+
+
+def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mark the highest value of each row among some, of equals the one with the highest second value."""
+    values = np.where(among, values, -np.inf)
+    second = np.where(values == values.max(axis=1, keepdims=True), second, -np.inf)
+    return (np.arange(values.shape[1]) == second.argmax(axis=1)[:, None]) & among.any(axis=1, keepdims=True)
+
+
+def _contenders(draws: Floats, among: NDArray[np.bool_], level: float) -> NDArray[np.object_]:
+    """Which of some (sequence, ways) may be the highest of them; empty without draws."""
+    if np.isnan(draws).any():
+        return np.full(among.shape, None)
+    if not among.all():
+        draws = np.where(among.T[..., None, None], draws, -np.inf)
+    return (may_lead(draws, level).T & among).astype(object)
+
+
+def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDArray[np.int64]:
+    """How often to use each way so that k jobs end soonest, wave after wave.
+
+    A wave runs equal jobs at once and lasts as long as one of them; the last may be partly empty.
+    Solved exactly by dynamic programming over the number of jobs left.
+
+    Parameters
+    ----------
+    seconds : array (..., ways)
+        Time of one job; leading axes are problems of their own.
+    jobs_at_once : array (ways,)
+    jobs : int
+
+    Returns
+    -------
+    array (..., ways)
+        Waves of each way.
+
+    Examples
+    --------
+    Three at a time on 8 processes, then the last alone on 24:
+
+    >>> fastest_waves([10.0, 15.0], [1, 3], 4)
+    array([1, 1])
+    """
+    seconds, at_once = np.asarray(seconds, float), np.asarray(jobs_at_once, np.int64)
+    problems = seconds.reshape(-1, len(at_once))
+    every = np.arange(len(problems))
+    least, choice = np.zeros((jobs + 1, len(problems))), np.zeros((jobs + 1, len(problems)), np.int64)
+    for left in range(1, jobs + 1):
+        ends = problems + least[np.maximum(left - at_once, 0)].T
+        choice[left] = ends.argmin(axis=1)
+        least[left] = ends[every, choice[left]]
+    waves = np.zeros(problems.shape, np.int64)
+    left = np.full(len(problems), jobs)
+    while (busy := np.flatnonzero(left > 0)).size:
+        chosen = choice[left[busy], busy]
+        waves[busy, chosen] += 1
+        left[busy] -= at_once[chosen]
+    return waves.reshape(seconds.shape)
+
+
+GOALS = {
+    "one user": ("least_time", "may_be_least_time"),
+    "queue": ("most_jobs", "may_be_most_jobs"),
+    "shared machine": ("least_time_efficient", None),
+}
+"""For whom to advise, the way that is advised (a column of ``packing``) and those not told apart from it."""
+
+
+def advice_columns(
+    ways: Sequence[Ways], packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
+) -> Piece:
+    """Process count to advise: for one user, for a queue, for a shared machine, and for k jobs.
+
+    One user wants the least time. A queue wants the most jobs a day with at least the stated
+    efficiency, a shared machine the least time with it. `k jobs` are run in the waves that end soonest.
+
+    Parameters
+    ----------
+    ways : sequence of Ways
+    packing : mapping of str to array (sequence, ways)
+        As `packing_columns` gives it for these ways.
+    queue : Queue
+    settings : Settings
+    words : Words
+
+    Returns
+    -------
+    Piece
+        Columns of table ``advice``, the goals of each of the ways one below the other.
+    """
+    of_each = [{name: packing[name][one] for name in _TOLD} for one in range(len(ways))]
+    goals = [_advice(packing, of_each, goal, queue, words) for goal in GOALS]
+    goals.append(_best_waves(ways, packing, of_each, queue, settings, words))
+    nothing = np.full(len(ways), np.nan)
+    rows = [np.stack([goal.get(name, nothing) for goal in goals], axis=1).ravel() for name in _ADVISED]
+    same = {name: [one.names[name] for one in ways] for name in ways[0].names}
+    same |= {"jobs": [queue.jobs] * len(ways), "available_cores": [one.available for one in ways]}
+    columns = {name: np.repeat(np.array(values, object), len(goals)) for name, values in same.items()}
+    return columns | dict(zip(_ADVISED, rows, strict=True))
+
+
+_COPIED = ["processes", "oversubscription", "jobs_at_once", "processes_per_node"]
+_COPIED += [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
+_ADVISED = ["goal", "advice", "time_per_job_seconds", "not_told_apart", *_COPIED]
+
+
+def _advice(
+    packing: Mapping[str, NDArray],
+    of_each: Sequence[Mapping[str, NDArray]],
+    goal: str,
+    queue: Queue,
+    words: Words,
+) -> dict[str, NDArray]:
+    """Columns of ``advice`` for one goal, an entry for each of the ways."""
+    chosen, contenders = GOALS[goal]
+    found, way = packing[chosen].any(axis=1), packing[chosen].argmax(axis=1)
+    every = np.arange(len(way))
+    advice = [
+        words.way_in_words(of_each[one], way[one], of_each[one]["jobs_at_once"][way[one]])
+        if found[one]
+        else words.unreached(queue.efficiency)
+        for one in every
+    ]
+    columns = {name: np.where(found, packing[name][every, way], np.nan) for name in _COPIED}
+    columns["goal"] = np.full(len(way), goal, object)
+    columns["advice"] = np.array(advice, object)
+    columns["time_per_job_seconds"] = np.where(found, packing["seconds"][every, way], np.nan)
+    if contenders is not None:
+        others = packing[contenders].astype(bool) & ~packing[chosen] & found[:, None]
+        told = np.full(len(way), None)
+        for one in np.flatnonzero(others.any(axis=1)):
+            told[one] = words.names_of_ways(of_each[one], np.flatnonzero(others[one]))
+        columns["not_told_apart"] = told
+    return columns
+
+
+_TOLD = ("processes", "cores", "oversubscription", "processes_per_node", "jobs_at_once")
+
+
+def _best_waves(
+    ways: Sequence[Ways],
+    packing: Mapping[str, NDArray],
+    of_each: Sequence[Mapping[str, NDArray]],
+    queue: Queue,
+    settings: Settings,
+    words: Words,
+) -> dict[str, NDArray]:
+    waves = fastest_waves(packing["seconds"], ways[0].jobs_at_once, queue.jobs)
+    drawn = np.stack(
+        [
+            (often[often > 0, None, None] * one.draws[often > 0]).sum(axis=0)
+            for one, often in zip(ways, waves, strict=True)
+        ]
+    )
+    low, high = percentile_interval(drawn, settings.level)
+    told = [words.waves_in_words(one, often, queue.jobs) for one, often in zip(of_each, waves, strict=True)]
+    return {
+        "goal": np.full(len(ways), words.goal_of(queue.jobs), object),
+        "advice": np.array(told, object),
+        "makespan_seconds": (waves * packing["seconds"]).sum(axis=1),
+        "makespan_seconds_low": low,
+        "makespan_seconds_high": high,
+    }
+
+
+def packing_pieces(
+    of_cases: Iterable[Sequence[Curve]], queue: Queue, settings: Settings, words: Words
+) -> Pieces:
+    """Rows of the tables ``packing`` and ``advice`` from all curves of each of some cases."""
+    pieces: Pieces = {"packing": [], "advice": []}
+    every = (way for curves in of_cases for way in ways_of(curves, queue, settings))
+    for ways in alike(every):
+        packing = packing_columns(ways, queue, settings)
+        counts = packing["seconds"].shape[1]
+        names = {name: [one.names[name] for one in ways] for name in ways[0].names}
+        names = {name: np.repeat(np.array(told, object), counts) for name, told in names.items()}
+        pieces["packing"].append(names | {name: column.ravel() for name, column in packing.items()})
+        pieces["advice"].append(advice_columns(ways, packing, queue, settings, words))
+    return pieces

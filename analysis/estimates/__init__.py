@@ -1,0 +1,1 @@
+"""What runs come to: points, curves, peaks, comparisons, equivalents, models, and how good they are."""

@@ -1,0 +1,282 @@
+"""What changed between two sites, or at one before and after an upgrade, point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.comparison import tell_apart
+from analysis.estimates.correction import corrected
+from analysis.estimates.metrics import improvement_percent
+from analysis.estimates.outcomes import outcome
+from analysis.estimates.points import CasePoints, cases
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated
+from analysis.tables.missing import is_missing
+
+ONLY = "only in "
+"""Begins the verdict on a point that one site has alone; the site follows."""
+SIDES = ("before", "after")
+VERDICTS = ("faster", "slower", "not distinguishable", "untested")
+
+
+def _side(side: str) -> dict[str, pa.Column]:
+    names = {f"seconds_{side}{end}": POSITIVE for end in ("", "_low", "_high")}
+    return {f"n_{side}": COUNT, **names}
+
+
+CHANGES = {
+    "changes": table_schema(
+        "changes",
+        site_before=TEXT,
+        site_after=TEXT,
+        case=TEXT,
+        interconnect=NOTE,
+        kind=TEXT,
+        oversubscription=COUNT,
+        processes=COUNT,
+        processes_per_node=POSITIVE,
+        **_side("before"),
+        **_side("after"),
+        change_percent=NUMBER,
+        change_low=NUMBER,
+        change_high=NUMBER,
+        p_value=SHARE,
+        p_adjusted=SHARE,
+        distinguishable=FLAG,
+        verdict=TEXT,
+        blocks=COUNT,
+        blocks_needed=COUNT,
+    ).remove_columns(["site"]),
+    "changes_summary": table_schema(
+        "changes_summary",
+        site_before=TEXT,
+        site_after=TEXT,
+        case=NOTE,
+        kind=TEXT,
+        points=COUNT,
+        change_percent=NUMBER,
+        change_low=NUMBER,
+        change_high=NUMBER,
+        **{word.replace(" ", "_"): pa.Column("Int64") for word in VERDICTS},
+    ).remove_columns(["site"]),
+}
+"""Schema of each table by its name, which is that of its file; columns.yaml says what the columns mean."""
+
+
+_SAME = ["kind", "case", "interconnect", "oversubscription", "processes"]
+"""What a point of one site has in common with that of another, the kind first."""
+
+
+class _Key(NamedTuple):
+    """What makes a point of one site the same point at another. `nodes` counts where placement varies."""
+
+    kind: str
+    interconnect: str
+    oversubscription: int
+    processes: int
+    nodes: int
+
+
+@dataclass
+class _Found:
+    """Rows of the table ``changes``, and the means of the points' log ratios.
+
+    There is one mean for a pair of sites, case and kind, with ``logs``, an array
+    (1 + scenarios × draws,): the estimate, then its draws.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    means: list[dict[str, Any]] = field(default_factory=list)
+
+
+def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
+    """Compare sites point by point.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    settings : Settings
+        Its `compare_sites` are the pairs.
+
+    Returns
+    -------
+    dict of DataFrame
+        ``changes``, one row a point of either site, and ``changes_summary``, one row a case and kind and
+        one for all cases of a kind; with the columns of `CHANGES`. None without a pair.
+
+    Raises
+    ------
+    TableError
+        If the runs have no such site, or two sites have no point in common.
+    """
+    if not settings.compare_sites:
+        return {}
+    check_sites(runs, settings.compare_sites)
+    found = _Found()
+    for points in cases(runs, settings):
+        for before, after in settings.compare_sites:
+            _compare_case(points, before, after, found, settings)
+    changes = corrected(pd.DataFrame(found.rows).sort_values(["site_before", "site_after"], kind="stable"))
+    rows = changes.to_dict("records")
+    told = [outcome(row, "change") if is_missing(row["verdict"]) else row["verdict"] for row in rows]
+    changes = validated(CHANGES["changes"], changes.assign(verdict=told).reset_index(drop=True))
+    for before, after in settings.compare_sites:
+        if not any((one["site_before"], one["site_after"]) == (before, after) for one in found.means):
+            raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
+    summary = pd.DataFrame(list(_summary_rows(found.means, changes, settings.level)))
+    return {"changes": changes, "changes_summary": validated(CHANGES["changes_summary"], summary)}
+
+
+def check_site_names(sites: Iterable[str], pairs: Sequence[tuple[str, str]]) -> None:
+    """Check that the sites to compare are among `sites`.
+
+    Raises
+    ------
+    TableError
+    """
+    known = sorted(set(sites))
+    for name in (name for pair in pairs for name in pair):
+        if name not in known:
+            told = ", ".join(known) or "none"
+            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {told}")
+
+
+def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
+    """Check that there are the sites to compare, and that both sites of a pair have something in common.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it, with or without column ``site``.
+    pairs : sequence of pairs of str
+
+    Raises
+    ------
+    TableError
+    """
+    check_site_names(runs["site"].dropna() if "site" in runs else (), pairs)
+    for pair in pairs:
+        sides = [runs[runs["valid"] & (runs["site"] == site)] for site in pair]
+        points = [set(side[_SAME].fillna("").itertuples(index=False, name=None)) for side in sides]
+        if points[0].isdisjoint(points[1]):
+            told = f"compare_sites: '{pair[0]}' and '{pair[1]}' have no point in common"
+            kinds = [", ".join(sorted(side["kind"].unique())) for side in sides]
+            if {one[1:] for one in points[0]} & {one[1:] for one in points[1]}:
+                told += f": runs of '{pair[0]}' are {kinds[0]}, those of '{pair[1]}' {kinds[1]}"
+            raise TableError(told)
+
+
+def _compare_case(points: CasePoints, before: str, after: str, found: _Found, settings: Settings) -> None:
+    earlier, later = _matched(points, before, after)
+    ratios: dict[str, list[Floats]] = {}
+    for key in sorted(earlier.keys() | later.keys()):
+        sides = earlier.get(key), later.get(key)
+        row = {
+            "site_before": before,
+            "site_after": after,
+            "case": points.case,
+            "interconnect": key.interconnect or None,
+            "kind": key.kind,
+            "oversubscription": key.oversubscription,
+            "processes": key.processes,
+            "processes_per_node": key.processes / key.nodes if key.nodes else None,
+            "p_value": np.nan,
+            "verdict": None,
+        }
+        for side, number in zip(SIDES, sides, strict=True):
+            if number is not None:
+                row |= _times(points, number, side)
+        if sides[0] is None or sides[1] is None:
+            row["verdict"] = ONLY + (after if sides[0] is None else before)
+        else:
+            row |= _change(points, sides[0], sides[1], settings)
+            ratios.setdefault(key.kind, []).append(_log_ratio(points, sides[0], sides[1]))
+        found.rows.append(row)
+    for kind, logs in ratios.items():
+        told = {"site_before": before, "site_after": after, "case": points.case, "kind": kind}
+        found.means.append({**told, "logs": np.mean(logs, axis=0)})
+
+
+def _matched(points: CasePoints, before: str, after: str) -> tuple[dict[_Key, int], dict[_Key, int]]:
+    """Points of two sites by their key; nodes count where one of the two sites varies placement."""
+    table = points.table
+    rows = [np.flatnonzero(table["site"] == site) for site in (before, after)]
+    names = ("kind", "interconnect", "oversubscription", "processes")
+    plain = [[_Key(*(table[name][row] for name in names), 0) for row in of_site] for of_site in rows]
+    if any(len(set(keys)) < len(keys) for keys in plain):
+        plain = [
+            [key._replace(nodes=int(table["nodes"][row])) for key, row in zip(keys, of_site, strict=True)]
+            for keys, of_site in zip(plain, rows, strict=True)
+        ]
+    earlier, later = (
+        dict(zip(keys, of_site, strict=True)) for keys, of_site in zip(plain, rows, strict=True)
+    )
+    return earlier, later
+
+
+def _times(points: CasePoints, number: int, side: str) -> dict[str, Any]:
+    table = points.table
+    ends = {f"seconds_{side}{end}": table[f"seconds{end}"][number] for end in ("", "_low", "_high")}
+    return {f"n_{side}": table["n"][number], **ends}
+
+
+def _change(points: CasePoints, before: int, after: int, settings: Settings) -> dict[str, Any]:
+    seconds = points.table["seconds"]
+    draws = improvement_percent(points.draws[after], points.draws[before])
+    low, high = percentile_interval(draws, settings.level)
+    row = {
+        "change_percent": improvement_percent(seconds[after], seconds[before]),
+        "change_low": low,
+        "change_high": high,
+    }
+    if points.table["kind"][before] != "simulated":
+        samples = points.samples[before], points.samples[after]
+        row["blocks"], row["p_value"] = tell_apart(*samples, False, settings.seed)
+    return row
+
+
+def _log_ratio(points: CasePoints, before: int, after: int) -> Floats:
+    seconds, draws = points.table["seconds"], points.draws
+    logs = np.log(draws[before] / draws[after])
+    return np.concatenate([[np.log(seconds[before] / seconds[after])], logs.ravel()])
+
+
+def _summary_rows(
+    means: list[dict[str, Any]], changes: pd.DataFrame, level: float
+) -> Iterator[dict[str, Any]]:
+    """Geometric means of the ratios of a case's points, and over cases, each of which counts alike."""
+
+    def pair_and_kind(one: dict[str, Any]) -> tuple[str, str, str]:
+        return one["site_before"], one["site_after"], one["kind"]
+
+    for (before, after, kind), group in groupby(sorted(means, key=pair_and_kind), key=pair_and_kind):
+        of_cases = list(group)
+        every = (changes["site_before"] == before) & (changes["site_after"] == after)
+        every &= (changes["kind"] == kind) & changes["change_percent"].notna()
+        parts = [(one["case"], one["logs"], every & (changes["case"] == one["case"])) for one in of_cases]
+        if len(of_cases) > 1:
+            parts.append((None, np.mean([one["logs"] for one in of_cases], axis=0), every))
+        for case, logs, rows in parts:
+            low, high = percentile_interval(logs[None, 1:], level)
+            verdicts = changes.loc[rows, "verdict"].value_counts()
+            yield {
+                "site_before": before,
+                "site_after": after,
+                "case": case,
+                "kind": kind,
+                "points": int(rows.sum()),
+                "change_percent": 100 * np.expm1(logs[0]),
+                "change_low": 100 * np.expm1(low),
+                "change_high": 100 * np.expm1(high),
+                **{word.replace(" ", "_"): int(verdicts.get(word, 0)) for word in VERDICTS},
+            }

@@ -1,0 +1,289 @@
+"""What an interconnect brings over a baseline, and whether the two can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.curves import Curve
+from analysis.estimates.metrics import improvement_percent, oversubscription_gain_percent
+from analysis.estimates.points import Sample
+from analysis.estimates.significance import permutation_p, sign_flip_p
+from analysis.runs.settings import Settings
+
+
+def pairs(
+    curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
+) -> Iterator[tuple[Curve, Curve, str]]:
+    """Pairs of curves of one case to compare: baseline, other, and what `kind` reads.
+
+    Within a kind, every baseline with every other interconnect at the same oversubscription and
+    placement. Between two kinds only where the settings name the pair: the baselines of either kind
+    with all interconnects of the other; without any, the default baseline of the kind named first.
+    """
+    for kind, other_kind, baselines in _wanted(curves, ranked, settings):
+        told = kind if kind == other_kind else f"{kind}/{other_kind}"
+        for baseline in (curve for curve in curves if curve.kind == kind and curve.interconnect in baselines):
+            for other in curves:
+                if other.kind == other_kind and other is not baseline and _comparable(baseline, other):
+                    yield baseline, other, told
+
+
+def _wanted(
+    curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Kind of the baselines, kind of what is compared with them, and the baselines."""
+    present = {kind: {one.interconnect for one in curves if one.kind == kind} for kind in ranked}
+    kinds = [kind for kind in ranked if present[kind]]
+    named = {kind: [name for name in settings.baselines if name in present[kind]] for kind in kinds}
+    default = {kind: [name for name in ranked[kind] if name in present[kind]][:1] for kind in kinds}
+    for kind in kinds:
+        yield kind, kind, named[kind] or default[kind]
+    for first, second in settings.compare_kinds:
+        if first in kinds and second in kinds and first != second:
+            yield first, second, named[first] if named[first] or named[second] else default[first]
+            yield second, first, named[second]
+
+
+def _comparable(baseline: Curve, other: Curve) -> bool:
+    return (baseline.oversubscription, baseline.processes_per_node) == (
+        other.oversubscription,
+        other.processes_per_node,
+    )
+
+
+def compare(compared: Iterable[tuple[Curve, Curve, str]], settings: Settings) -> list[dict[str, object]]:
+    """Rows of the improvement table, one a pair of curves.
+
+    The headline is at the baseline's peak, or at the nearest common count below; the average over
+    the common counts above one process up to that peak. The serial run, which both curves share, is
+    no common count unless it is the peak.
+
+    Parameters
+    ----------
+    compared : iterable of (baseline, other, kind)
+        As `pairs` gives them.
+    settings : Settings
+
+    Returns
+    -------
+    list of dict
+        The table's columns, without what needs the whole table (Holm's correction).
+    """
+
+    def key(pair: tuple[Curve, Curve, str]) -> tuple:
+        baseline, other, kind = pair
+        return id(baseline), kind, other.processes.tobytes(), other.own.tobytes(), other.draws.shape
+
+    rows = []
+    for _, group in groupby(compared, key):
+        baselines, others, (kind, *_) = zip(*group, strict=True)
+        rows += _compare_alike(baselines[0], others, kind, settings)
+    return rows
+
+
+def _compare_alike(
+    baseline: Curve, others: Sequence[Curve], kind: str, settings: Settings
+) -> list[dict[str, object]]:
+    """Rows of one baseline and others of the same process counts."""
+    other = others[0]
+    peak = int(baseline.processes[np.argmax(baseline.speedup)])
+    common, mine, theirs = np.intersect1d(baseline.processes, other.processes, return_indices=True)
+    counts = (common <= peak) & (baseline.own[mine] | other.own[theirs] | (peak == 1))
+    common, mine, theirs = common[counts], mine[counts], theirs[counts]
+    rows: list[dict[str, object]] = [
+        {
+            "case": baseline.case,
+            "baseline_interconnect": baseline.interconnect,
+            "interconnect": other.interconnect,
+            "kind": kind,
+            "oversubscription": baseline.oversubscription,
+            "processes_per_node": baseline.processes_per_node,
+            "baseline_peak_processes": peak,
+            "paired": False,
+            "p_value": np.nan,
+        }
+        for other in others
+    ]
+    if not len(common):
+        return [row | {"note": "no common process count up to the baseline's peak"} for row in rows]
+    seconds = np.stack([other.table["seconds"][theirs] for other in others])
+    percent = improvement_percent(seconds, baseline.table["seconds"][mine])
+    draws = np.stack([other.draws[theirs] for other in others], axis=1)
+    draws = improvement_percent(draws, baseline.draws[mine][:, None])
+    told = {"improvement_percent": percent[:, -1]}
+    told |= _ends("improvement", draws[-1], settings)
+    parallel = common > 1
+    if parallel.any():
+        told["average_percent"] = np.ascontiguousarray(percent[:, parallel]).mean(axis=1)
+        told |= _ends("average", draws[parallel].mean(axis=0), settings)
+    tests = _tests(baseline.samples[mine[-1]], [one.samples[theirs[-1]] for one in others], kind, settings)
+    shared = not (baseline.own[mine[-1]] or other.own[theirs[-1]])
+    for number, (row, test) in enumerate(zip(rows, tests, strict=True)):
+        row |= {"at_processes": int(common[-1])} | {name: one[number] for name, one in told.items()} | test
+        if common[-1] < peak:
+            row["note"] = f"the baseline's peak, {peak}, is no common count"
+        elif shared:
+            row |= {"p_value": np.nan, "note": "the baseline's peak is the serial run, which both share"}
+        elif np.isnan(row["p_value"]):
+            simulated = "simulated" in kind
+            row["note"] = "no test: simulated" if simulated else "no test: within one block only"
+    return rows
+
+
+def _ends(name: str, draws: Floats, settings: Settings) -> dict[str, Floats]:
+    low, high = percentile_interval(draws, settings.level)
+    return {f"{name}_low": low, f"{name}_high": high}
+
+
+def _tests(
+    first: Sample, others: Sequence[Sample], kind: str, settings: Settings
+) -> Iterator[dict[str, object]]:
+    """Columns about the test of a point against others, those of the same blocks all at once."""
+    if "simulated" in kind:
+        yield from ({} for _ in others)
+        return
+    same = [np.array_equal(first.blocks, other.blocks) for other in others]
+    at_once = _one_place(kind) and len(first.blocks) > 1 and any(same)
+    ratios = [first.seconds / one.seconds for one, fits in zip(others, same, strict=True) if fits and at_once]
+    p_values = iter(sign_flip_p(np.log(ratios), settings.seed) if at_once else ())
+    for other, fits in zip(others, same, strict=True):
+        paired = _one_place(kind) and (fits or share_blocks(first, other))
+        if fits and at_once:
+            blocks, p_value = len(first.blocks), next(p_values)
+        else:
+            blocks, p_value = tell_apart(first, other, paired, settings.seed)
+        yield {"paired": paired, "blocks": blocks, "p_value": p_value}
+
+
+def _one_place(kind: str) -> bool:
+    return "/" not in kind or set(kind.split("/")) == {"measured", "emulated"}
+
+
+def share_blocks(first: Sample, second: Sample) -> bool:
+    """Whether at least half of the smaller sample's blocks are the other's too."""
+    common, _ = _common(first, second)
+    return 2 * len(common) >= min(len(first.blocks), len(second.blocks))
+
+
+def _common(first: Sample, second: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the common blocks in either sample."""
+    if np.array_equal(first.blocks, second.blocks):  # as a rule, and far faster
+        return np.arange(len(first.blocks)), np.arange(len(first.blocks))
+    return np.intersect1d(first.blocks, second.blocks, return_indices=True)[1:]
+
+
+def tell_apart(first: Sample, second: Sample, paired: bool, seed: int) -> tuple[int, float]:
+    """Test whether the times of two points can be told apart.
+
+    Paired: sign-flip test on the log ratios over the common blocks. Unpaired: permutation test on
+    the log times of all blocks.
+
+    Returns
+    -------
+    blocks : int
+        Pairs, or blocks of the smaller sample.
+    p_value : float
+        NaN with fewer than two of these.
+    """
+    mine, theirs = _common(first, second)
+    blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
+    if blocks < 2:
+        return blocks, np.nan
+    if paired:
+        return blocks, sign_flip_p(np.log(first.seconds[mine] / second.seconds[theirs]), seed)
+    return blocks, permutation_p(np.log(first.seconds), np.log(second.seconds), seed)
+
+
+def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Rows of the oversubscription table of one case: what level L brings over level 1 at equal cores.
+
+    Levels differ in their process counts, so no block holds both: the test is unpaired.
+    """
+    for curve in (curve for curve in curves if curve.oversubscription > 1):
+        for one in (one for one in curves if _one_process_a_core(one, curve)):
+            for j in np.flatnonzero(curve.own):
+                equal = np.flatnonzero(one.table["cores"] == curve.table["cores"][j])
+                if len(equal):
+                    yield _gain(one, equal[-1], curve, j, settings)
+
+
+def _one_process_a_core(one: Curve, curve: Curve) -> bool:
+    same = (one.kind, one.interconnect, one.oversubscription) == (curve.kind, curve.interconnect, 1)
+    if not same or one.processes_per_node is None or curve.processes_per_node is None:
+        return same
+    return one.processes_per_node * curve.oversubscription == curve.processes_per_node
+
+
+def _gain(one: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[str, object]:
+    draws = oversubscription_gain_percent(curve.draws[j], one.draws[i])
+    low, high = percentile_interval(draws, settings.level)
+    blocks, p_value = tell_apart(one.samples[i], curve.samples[j], False, settings.seed)
+    simulated = curve.kind == "simulated"
+    seconds, seconds_of_one = curve.table["seconds"][j], one.table["seconds"][i]
+    return {
+        "case": curve.case,
+        "interconnect": curve.interconnect,
+        "kind": curve.kind,
+        "oversubscription": curve.oversubscription,
+        "processes_per_node": curve.processes_per_node,
+        "cores": curve.table["cores"][j],
+        "nodes": curve.table["nodes"][j] or np.nan,
+        "processes": curve.processes[j],
+        "processes_of_one": one.processes[i],
+        "seconds": seconds,
+        "seconds_of_one": seconds_of_one,
+        "gain_percent": oversubscription_gain_percent(seconds, seconds_of_one),
+        "gain_low": low,
+        "gain_high": high,
+        "blocks": None if simulated else blocks,
+        "p_value": np.nan if simulated else p_value,
+    }
+
+
+def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Rows of the placement table of one case: what fewer processes a node bring over the most packed.
+
+    At each count of an interconnect and level, the baseline is the placement with the most processes a
+    node. Placements of one count are of the same blocks: the test is paired where they share them.
+    """
+    placed = [(curve, j) for curve in curves if curve.processes_per_node for j in np.flatnonzero(curve.own)]
+    points: dict[tuple, list[tuple[Curve, int]]] = {}
+    for curve, j in sorted(placed, key=lambda one: -one[0].processes_per_node):
+        key = (curve.kind, curve.interconnect, curve.oversubscription, curve.processes[j])
+        points.setdefault(key, []).append((curve, j))
+    for _, (packed, *others) in sorted(points.items(), key=lambda item: item[0]):
+        for spread in others:
+            yield _placement_gain(*packed, *spread, settings)
+
+
+def _placement_gain(packed: Curve, i: int, spread: Curve, j: int, settings: Settings) -> dict[str, object]:
+    seconds, seconds_of_baseline = spread.table["seconds"][j], packed.table["seconds"][i]
+    low, high = percentile_interval(improvement_percent(spread.draws[j], packed.draws[i]), settings.level)
+    simulated = spread.kind == "simulated"
+    paired = not simulated and share_blocks(packed.samples[i], spread.samples[j])
+    blocks, p_value = tell_apart(packed.samples[i], spread.samples[j], paired, settings.seed)
+    return {
+        "case": spread.case,
+        "interconnect": spread.interconnect,
+        "kind": spread.kind,
+        "oversubscription": spread.oversubscription,
+        "processes": spread.processes[j],
+        "cores": spread.table["cores"][j],
+        "processes_per_node_of_baseline": packed.processes_per_node,
+        "processes_per_node": spread.processes_per_node,
+        "nodes_of_baseline": packed.table["nodes"][i],
+        "nodes": spread.table["nodes"][j],
+        "seconds_of_baseline": seconds_of_baseline,
+        "seconds": seconds,
+        "gain_percent": improvement_percent(seconds, seconds_of_baseline),
+        "gain_low": low,
+        "gain_high": high,
+        "paired": paired,
+        "blocks": None if simulated else blocks,
+        "p_value": np.nan if simulated else p_value,
+    }

@@ -1,0 +1,281 @@
+"""Curves of a case: points in order of processes, with the reference that speedup refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.estimates import metrics
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.points import CasePoints, Sample, cases
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+
+SERIAL_KINDS = {"emulated": ("emulated", "measured")}
+"""Kinds whose serial run serves a kind; one that is not here is served by its own alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The run that speedup refers to, one a case and kind.
+
+    Attributes
+    ----------
+    interconnect : str
+        Empty for the serial run.
+    processes, cores : int
+    seconds : float
+    draws : array (scenarios, B)
+    """
+
+    interconnect: str
+    processes: int
+    cores: int
+    seconds: float
+    draws: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Case × interconnect × kind × oversubscription (× processes a node, where placement varies).
+
+    Attributes
+    ----------
+    case, interconnect, kind : str
+    oversubscription : int
+    processes_per_node : float or None
+        None where each process count of the case has one placement only.
+    table : dict of arrays (counts,)
+        ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``; nodes 0 is unknown.
+    samples : list of Sample
+    reference : Reference
+    speedup, speedup_low, speedup_high : arrays (counts,)
+        With the ends of its interval. Weak scaling: the scaled speedup.
+    draws, speedup_draws : arrays (counts, scenarios, B)
+        Of the median time and of the speedup.
+    own : array (counts,) of bool
+        False for the serial run, which all curves of its case share.
+    """
+
+    case: str
+    interconnect: str
+    kind: str
+    oversubscription: int
+    processes_per_node: float | None
+    table: dict[str, NDArray]
+    samples: list[Sample]
+    reference: Reference
+    speedup: Floats
+    speedup_low: Floats
+    speedup_high: Floats
+    draws: Floats
+    speedup_draws: Floats
+    own: NDArray[np.bool_]
+
+    @property
+    def processes(self) -> NDArray[np.int64]:
+        """Process counts, increasing."""
+        return self.table["processes"]
+
+
+def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
+    """Interconnects of each kind, those with the most points first, of equals the first by name."""
+    point = ["kind", "interconnect", "case", "processes", "oversubscription"]
+    points = runs.loc[runs["valid"] & runs["interconnect"].notna(), point].drop_duplicates()
+    counts = points.groupby(["kind", "interconnect"]).size().reset_index(name="points")
+    counts = counts.sort_values(["kind", "points", "interconnect"], ascending=[True, False, True])
+    return counts.groupby("kind")["interconnect"].agg(list).to_dict()
+
+
+def all_curves(runs: pd.DataFrame, settings: Settings) -> Iterator[list[Curve]]:
+    """All curves of each case in turn, for cases that have any.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    settings : Settings
+
+    Raises
+    ------
+    TableError
+        See `make_curves`.
+    """
+    ranked = ranking(runs)
+    for points in cases(runs, settings) if ranked else ():
+        if curves := make_curves(points, ranked, settings):
+            yield curves
+
+
+def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Settings) -> list[Curve]:
+    """All curves of a case.
+
+    The serial run is the first point of every curve that it serves and that has no point of one
+    process itself.
+
+    Parameters
+    ----------
+    points : CasePoints
+    ranked : dict
+        As `ranking` gives it.
+    settings : Settings
+
+    Raises
+    ------
+    TableError
+        If a case and kind has two serial points, or placement varies and some nodes are not known.
+    """
+    table = points.table
+    per_node = _processes_per_node(points)
+    keys = zip(table["kind"], table["interconnect"], table["oversubscription"], per_node, strict=True)
+    rows: dict[tuple, list[int]] = {}
+    for number, key in enumerate(keys):  # points are in order of processes
+        if key[1]:
+            rows.setdefault(key, []).append(number)
+    kinds = dict.fromkeys(key[0] for key in rows)
+    references = {kind: _reference(points, kind, ranked, settings) for kind in kinds}
+    keys = groupby(
+        sorted(rows), lambda key: (key[0], len(_numbers(points, rows[key], references[key[0]][1])))
+    )
+    return [
+        curve
+        for (kind, _), group in keys
+        for curve in _curves(points, {key: rows[key] for key in group}, *references[kind], settings)
+    ]
+
+
+def _processes_per_node(points: CasePoints) -> list[float | None]:
+    """Processes a node of each point, None throughout where no point has two placements."""
+    table = points.table
+    names = ("kind", "interconnect", "oversubscription", "processes")
+    keys = list(zip(*(table[name] for name in names), strict=True))
+    if len(set(keys)) == len(keys):
+        return [None] * len(keys)
+    if ((table["nodes"] == 0) & (table["interconnect"] != "")).any():
+        raise TableError("is empty, where placement varies", f"case '{points.case}'", column="nodes")
+    return [p / nodes if nodes else None for p, nodes in zip(table["processes"], table["nodes"], strict=True)]
+
+
+def _serial(points: CasePoints, kind: str) -> int | None:
+    table = points.table
+    for serial_kind in SERIAL_KINDS.get(kind, (kind,)):
+        rows = np.flatnonzero((table["interconnect"] == "") & (table["kind"] == serial_kind))
+        if len(rows) > 1:
+            where = f"case '{points.case}', kind {serial_kind}"
+            raise TableError(f"two references, {len(rows)} serial points", where)
+        if len(rows) == 1:
+            return int(rows[0])
+    return None
+
+
+def _reference(
+    points: CasePoints, kind: str, ranked: dict[str, list[str]], settings: Settings
+) -> tuple[Reference, int | None]:
+    """The reference of a kind, and the serial point, if there is one."""
+    serial = _serial(points, kind)
+    number, table = serial, points.table
+    if number is None:
+        present = set(table["interconnect"][table["kind"] == kind])
+        wanted = [settings.reference_interconnect, *settings.baselines, *ranked[kind]]
+        name = next(name for name in wanted if name in present)
+        order = ("processes", "oversubscription", "nodes")
+        rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
+        number = min(rows, key=lambda row: [table[column][row] for column in order])
+    told = {name: table[name][number] for name in ("interconnect", "processes", "cores", "seconds")}
+    return Reference(**told, draws=points.draws[number]), serial
+
+
+def _numbers(points: CasePoints, members: list[int], serial: int | None) -> list[int]:
+    """Points of a curve, the serial run first if it serves it."""
+    shared = serial is not None and points.table["processes"][members[0]] > 1
+    return [serial, *members] if shared else members
+
+
+def _curves(
+    points: CasePoints,
+    rows: dict[tuple[str, str, int, float | None], list[int]],
+    reference: Reference,
+    serial: int | None,
+    settings: Settings,
+) -> Iterator[Curve]:
+    """Curves of one kind with the same number of counts, worked out together."""
+    numbers = np.array([_numbers(points, members, serial) for members in rows.values()])
+    names = ["processes", "cores", "nodes", "n", "seconds", "seconds_low", "seconds_high", "coverage"]
+    table = {name: points.table[name][numbers] for name in names}
+    draws = np.stack([points.draws[number] for number in numbers.flat])
+    draws = draws.reshape(*numbers.shape, *draws.shape[1:])
+    if settings.scaling == "weak":
+        cores = table["cores"]
+        speedup = metrics.scaled_speedup(table["seconds"], reference.seconds, cores, reference.cores)
+        speedup_draws = metrics.scaled_speedup(
+            draws, reference.draws, cores[..., None, None], reference.cores
+        )
+    else:
+        speedup = metrics.speedup(table["seconds"], reference.seconds)
+        speedup_draws = metrics.speedup(draws, reference.draws)
+    low, high = percentile_interval(speedup_draws, settings.level)
+    own = numbers != (-1 if serial is None else serial)
+    for place, (kind, interconnect, oversubscription, per_node) in enumerate(rows):
+        yield Curve(
+            points.case,
+            interconnect,
+            kind,
+            int(oversubscription),
+            per_node,
+            {name: column[place] for name, column in table.items()},
+            [points.samples[number] for number in numbers[place]],
+            reference,
+            speedup[place],
+            low[place],
+            high[place],
+            draws[place],
+            speedup_draws[place],
+            own[place],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Curves of the same process counts, and of draws of the same shape.
+
+    Attributes
+    ----------
+    curves : list of Curve
+    """
+
+    curves: list[Curve]
+
+    @property
+    def processes(self) -> NDArray[np.int64]:
+        """Process counts of each, increasing, array (counts,)."""
+        return self.curves[0].processes
+
+    def stacked(self, name: str) -> NDArray:
+        """An array of each curve, or a column of its table: (counts, curves, ...)."""
+        table = self.curves[0].table
+        arrays = [one.table[name] if name in table else getattr(one, name) for one in self.curves]
+        return np.stack(arrays, axis=1)
+
+    def named(self, *names: str) -> dict[str, NDArray]:
+        """Columns (curves × counts,) of what a curve has one of."""
+        return {name: self.repeated([getattr(one, name) for one in self.curves]) for name in names}
+
+    def repeated(self, values: Sequence[object]) -> NDArray[np.object_]:
+        """Column (curves × counts,) of a value of each curve."""
+        return np.repeat(np.array(values, object), len(self.processes))
+
+
+def alike(curves: Iterable[Curve]) -> Iterator[Alike]:
+    """Neighbours of the same process counts and shape of draws, in their order."""
+    groups = groupby(curves, lambda curve: (curve.processes.tobytes(), curve.draws.shape))
+    return (Alike(list(group)) for _, group in groups)
+
+
+def flat(columns: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Columns (curves × counts,) from arrays (counts, curves)."""
+    return {name: column.T.ravel() for name, column in columns.items()}

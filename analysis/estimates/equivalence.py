@@ -1,0 +1,150 @@
+"""How many processes of one interconnect are worth n of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.curves import Curve
+from analysis.runs.settings import Settings
+from analysis.tables.frames import Piece
+
+
+def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) -> Floats:
+    """Smallest process count on the rising branch that reaches a speedup.
+
+    Linear interpolation between measured counts, never beyond them. Whatever a curve reaches it
+    reaches first on its rising branch.
+
+    Parameters
+    ----------
+    processes : array (counts,)
+        In increasing order.
+    speedup : array (counts, ...)
+    target : array (targets, ...)
+        Trailing axes broadcast against those of `speedup`.
+
+    Returns
+    -------
+    array (targets, ...)
+        Infinity where the curve does not attain the target, minus infinity where its smallest count
+        is already above it (the answer lies below what was measured); NaN where an input is.
+    """
+    processes = np.asarray(processes, float)
+    speedup, target = np.asarray(speedup, float), np.asarray(target, float)
+    shape = np.broadcast_shapes(speedup.shape[1:], target.shape[1:])
+    speedup = np.broadcast_to(speedup, (len(processes), *shape))
+    target = np.broadcast_to(target, (len(target), *shape))
+    last = len(processes) - 1
+    small = np.min_scalar_type(len(processes))
+    short = np.zeros(target.shape, small)
+    highest = speedup[0]
+    for count in speedup:
+        highest = np.maximum(highest, count)
+        short += highest < target
+    upper = short.clip(min(1, last), last)
+    lower = upper - small.type(last > 0)
+    size = speedup[0].size
+    at = lower * np.intp(size) + np.arange(size).reshape(shape)
+    below, steps = speedup.reshape(-1).take(at), np.diff(speedup, axis=0) if last else np.ones_like(speedup)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = target - below
+        found /= steps.reshape(-1).take(at)
+        found *= np.diff(processes, append=processes[-1]).take(lower)
+        found += processes.take(lower)
+    first = np.where(speedup[:1] == target, processes[0], -np.inf)
+    np.copyto(found, first, where=short == 0)
+    found[short == len(processes)] = np.inf
+    found[np.isnan(target) | np.isnan(speedup).any(axis=0)] = np.nan
+    return found
+
+
+class Targets(NamedTuple):
+    """Speedups for which equivalents are told, and the baseline's process counts for them.
+
+    Attributes
+    ----------
+    speedup, processes : array (targets,)
+    speedup_draws, processes_draws : array (targets, scenarios, B)
+        Axes of length 1 where nothing is drawn.
+    """
+
+    speedup: Floats
+    speedup_draws: Floats
+    processes: Floats
+    processes_draws: Floats
+
+
+def targets_of(baseline: Curve, settings: Settings) -> Targets:
+    """Speedups that a baseline has at each of its own counts up to its peak, drawn anew with it.
+
+    Or the settings' targets, for which the baseline's count is interpolated as `equivalent_processes`
+    does.
+    """
+    if settings.target_speedups:
+        target = np.array(settings.target_speedups)
+        target_draws = target[:, None, None]
+        processes = equivalent_processes(baseline.processes, baseline.speedup, target)
+        draws = equivalent_processes(baseline.processes, baseline.speedup_draws, target_draws)
+        return Targets(target, target_draws, processes, draws)
+    counts = np.flatnonzero(baseline.own[: np.argmax(baseline.speedup) + 1])
+    processes = baseline.processes[counts].astype(float)
+    return Targets(
+        baseline.speedup[counts], baseline.speedup_draws[counts], processes, processes[:, None, None]
+    )
+
+
+def equivalent_pieces(pairs: Sequence[tuple[Curve, Curve, str]], settings: Settings) -> Iterator[Piece]:
+    """Rows of the node-equivalent table for pairs of curves, one a target of `targets_of`.
+
+    Neighbours with the same baseline, and of the same process counts, are worked out together.
+    """
+
+    def key(pair: tuple[Curve, Curve, str]) -> tuple:
+        baseline, other, kind = pair
+        return id(baseline), kind, other.processes.tobytes(), other.draws.shape
+
+    for _, group in groupby(pairs, key):
+        baselines, others, (kind, *_) = zip(*group, strict=True)
+        if len(targets := targets_of(baselines[0], settings).speedup):
+            yield _equivalents(baselines[0], others, kind, settings, len(targets))
+
+
+def _equivalents(
+    baseline: Curve, others: Sequence[Curve], kind: str, settings: Settings, targets: int
+) -> Piece:
+    """Rows of one baseline and others of the same process counts."""
+    target, target_draws, processes, _ = targets_of(baseline, settings)
+    speedup = np.stack([other.speedup for other in others], axis=1)
+    speedup_draws = np.stack([other.speedup_draws for other in others], axis=1)
+    counts = others[0].processes
+    equivalent = equivalent_processes(counts, speedup, target[:, None])
+    draws = equivalent_processes(counts, speedup_draws, target_draws[:, None])
+    low, high = percentile_interval(draws, settings.level)
+    equivalent, low, high = (ends.T.ravel() for ends in (equivalent, low, high))
+    target, baseline_processes = (np.tile(one, len(others)) for one in (target, _told(processes)))
+    return {
+        "case": baseline.case,
+        "target_speedup": target,
+        "baseline_interconnect": baseline.interconnect,
+        "interconnect": np.repeat(np.array([other.interconnect for other in others], object), targets),
+        "kind": kind,
+        "oversubscription": baseline.oversubscription,
+        "processes_per_node": baseline.processes_per_node,
+        "baseline_processes": baseline_processes,
+        "equivalent_processes": _told(equivalent),
+        "equivalent_low": _told(low),
+        "equivalent_high": _told(high),
+        "processes_saved": baseline_processes - np.where(np.isinf(equivalent), np.nan, equivalent),
+        "attainable": equivalent != np.inf,
+    }
+
+
+def _told(processes: Floats) -> Floats:
+    """What a table says: empty below the smallest count."""
+    return np.where(np.isneginf(processes), np.nan, processes)

@@ -1,0 +1,300 @@
+"""Tables of fitted scaling models, and curves to draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.curves import Curve
+from analysis.estimates.models import (
+    MODELS_OF,
+    Model,
+    cost_terms,
+    fractions,
+    held_out_errors,
+    least_seconds,
+    leave_each_out,
+    turning_point,
+)
+from analysis.runs.settings import Settings
+from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, TEXT, table_schema
+from analysis.tables.frames import Pieces
+
+DRAWS = 1_000
+"""Bootstrap draws that are fitted at most."""
+SHARE = 4
+"""Of so many draws the study makes, one is fitted."""
+GRID = 16
+"""Process counts besides the measured ones at which a fitted curve is told, at most."""
+
+_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, "model": TEXT}
+MODEL_TABLES = {
+    "models": table_schema(
+        "models",
+        **_CURVE,
+        formula=TEXT,
+        counts=COUNT,
+        fitted_from=COUNT,
+        fitted_to=COUNT,
+        serial_fraction=NUMBER,
+        serial_fraction_low=NUMBER,
+        serial_fraction_high=NUMBER,
+        coherency=NUMBER,
+        coherency_low=NUMBER,
+        coherency_high=NUMBER,
+        work_seconds=NUMBER,
+        constant_seconds=NUMBER,
+        log2_seconds=NUMBER,
+        linear_seconds=NUMBER,
+        fit_error_percent=NUMBER,
+        held_out_percent=NUMBER,
+        best=FLAG,
+        told_to=COUNT,
+        peak_processes=NUMBER,
+        peak_low=NUMBER,
+        peak_high=NUMBER,
+        limit_speedup=NUMBER,
+        limit_low=NUMBER,
+        limit_high=NUMBER,
+        processes_per_node=POSITIVE,
+        note=NOTE,
+    ),
+    "model_curves": table_schema(
+        "model_curves",
+        **_CURVE,
+        processes=COUNT,
+        seconds=POSITIVE,
+        speedup=POSITIVE,
+        speedup_low=POSITIVE,
+        speedup_high=POSITIVE,
+        extrapolated=FLAG,
+        processes_per_node=POSITIVE,
+    ),
+}
+"""Schema of each table of this module by its name."""
+_OF_A_CURVE = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
+_OF_A_FIT = [name for name in MODEL_TABLES["models"].columns if name not in (*_OF_A_CURVE, "best", "site")]
+
+
+def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
+    """Fit every model that fits the study's kind of scaling to every curve.
+
+    Models of a curve are compared by their held-out error: the mean over its process counts of the
+    relative error at a count that the fit did not see; `best` has the least, of equals the one with
+    the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is told
+    beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite.
+    `limit_speedup` is the formula's own bound, not a prediction.
+
+    Parameters
+    ----------
+    curves : iterable of Curve
+        Neighbours of the same process counts are fitted together, of whatever case.
+    settings : Settings
+
+    Returns
+    -------
+    Pieces
+        ``models``, one row a curve and model; ``model_curves``, fitted times and speedups to draw.
+    """
+    pieces: Pieces = {"models": [], "model_curves": []}
+    for group in _alike(curves, fitted_draws(settings.draws)):
+        fits = [fit_model(group, model, settings.extrapolation) for model in MODELS_OF[settings.scaling]]
+        pieces["models"].append(_model_columns(group, fits, settings.level))
+        told = [fit for fit in fits if not isinstance(fit, Unfitted)]
+        pieces["model_curves"] += [_curve_columns(group, told, settings.level)] if told else []
+    return pieces
+
+
+def fitted_draws(draws: int) -> int:
+    """Number of bootstrap draws that are fitted, the first of all: a quarter, 100 to `DRAWS`."""
+    return min(max(draws // SHARE, 100), DRAWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Curves with the same process counts, which are fitted together.
+
+    Attributes
+    ----------
+    curves : list of Curve
+    processes : array (counts,)
+        What is fitted; above level 1 without the shared serial run, which is a point of level 1.
+    seconds : array (counts, curves)
+    draws : array (counts, curves, scenarios, B)
+    reference_seconds : array (curves,)
+    reference_draws : array (curves, scenarios, B)
+    """
+
+    curves: list[Curve]
+    processes: NDArray[np.int64]
+    seconds: Floats
+    draws: Floats
+    reference_seconds: Floats
+    reference_draws: Floats
+
+    @property
+    def names(self) -> dict[str, NDArray]:
+        """Columns (curves,) that say which curve a row is about."""
+        return {key: np.array([getattr(curve, key) for curve in self.curves], object) for key in _OF_A_CURVE}
+
+
+def _alike(curves: Iterable[Curve], draws: int) -> Iterator[Group]:
+    """Curves in groups of the same fitted counts and shape of draws, in their order."""
+
+    def fitted(curve: Curve) -> NDArray[np.bool_]:
+        return curve.own | (curve.oversubscription == 1)
+
+    def key(curve: Curve) -> tuple:
+        return tuple(curve.processes[fitted(curve)]), curve.draws.shape[1:]
+
+    for (processes, _), members in groupby(curves, key):
+        group = list(members)
+        yield Group(
+            curves=group,
+            processes=np.array(processes),
+            seconds=np.stack([curve.table["seconds"][fitted(curve)] for curve in group], axis=1),
+            draws=np.stack([curve.draws[fitted(curve)][..., :draws] for curve in group], axis=1),
+            reference_seconds=np.array([curve.reference.seconds for curve in group]),
+            reference_draws=np.stack([curve.reference.draws[:, :draws] for curve in group]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A model fitted to the curves of a group.
+
+    Attributes
+    ----------
+    model : Model
+    coefficients : array (coefficients, curves)
+    draws : array (coefficients, curves × scenarios × B)
+        Refits to bootstrap draws, NaN where there are none.
+    held_out : array (counts, curves)
+        Relative error at each count of a fit to the others.
+    told_to : int
+        Largest process count of which it may speak.
+    """
+
+    model: Model
+    coefficients: Floats
+    draws: Floats
+    held_out: Floats
+    told_to: int
+
+
+@dataclass(frozen=True)
+class Unfitted:
+    """A model that curves have too few counts for, and the sentence that says so."""
+
+    model: Model
+    note: str
+
+
+def fit_model(group: Group, model: Model, extrapolation: float) -> Fit | Unfitted:
+    """Fit a model to all curves of a group."""
+    counts, needed = len(group.processes), model.coefficients + 1
+    if counts < needed:
+        return Unfitted(model, f"needs {needed} process counts, has {counts}")
+    drawn = group.draws.reshape(counts, -1)
+    parts = [group.seconds, leave_each_out(group.seconds), drawn]
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    fitted, others, refits = np.split(model.fit(group.processes, np.hstack(parts)), ends, axis=1)
+    refits[:, np.isnan(drawn).any(axis=0)] = np.nan
+    errors = held_out_errors(model, group.processes, group.seconds, others)
+    return Fit(model, fitted, refits, errors, int(extrapolation * group.processes[-1]))
+
+
+def _model_columns(group: Group, fits: Sequence[Fit | Unfitted], level: float) -> dict[str, NDArray]:
+    """Columns of ``models``, the models of a curve one below the other."""
+    parts, size = [_one_model(group, fit, level) for fit in fits], len(group.curves)
+    columns = {}
+    for name in _OF_A_FIT:
+        values = [part.get(name, np.nan) for part in parts]
+        columns[name] = np.empty((size, len(parts)), np.result_type(*values))
+        for place, value in enumerate(values):
+            columns[name][:, place] = value
+        columns[name] = columns[name].ravel()
+    errors = columns["held_out_percent"].astype(float).reshape(-1, len(parts)).round(6)
+    errors[np.isnan(errors)] = np.inf
+    best = errors.argmin(axis=1)[:, None] == np.arange(len(parts))  # of equals the fewest coefficients
+    repeated = {name: np.repeat(column, len(parts)) for name, column in group.names.items()}
+    return repeated | columns | {"best": (best & np.isfinite(errors)).ravel()}
+
+
+def _one_model(group: Group, fit: Fit | Unfitted, level: float) -> dict[str, NDArray]:
+    """Columns (curves,) of one model."""
+    model = fit.model
+    about = {"model": np.array(model.name, object), "formula": np.array(model.formula, object)}
+    if isinstance(fit, Unfitted):
+        return about | {"note": np.array(fit.note, object)}
+    predicted = model.seconds(group.processes, fit.coefficients)
+    columns = about | {
+        "counts": np.array(len(group.processes)),
+        "fitted_from": group.processes[0],
+        "fitted_to": group.processes[-1],
+        "told_to": np.array(fit.told_to),
+        "fit_error_percent": 100 * np.abs(predicted / group.seconds - 1).mean(axis=0),
+        "held_out_percent": 100 * fit.held_out.mean(axis=0),
+        "note": np.array(None, object),
+    }
+    costs, cost_draws = cost_terms(model, fit.coefficients), cost_terms(model, fit.draws)
+    terms = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
+    columns |= dict(zip(terms, costs, strict=True))
+    names = ("serial_fraction", "coherency")
+    values = dict(zip(names, fractions(model, fit.coefficients), strict=True))
+    draws = dict(zip(names, fractions(model, fit.draws), strict=True))
+    if model.scaling == "strong":
+        values["peak"] = _within(fit, turning_point(costs))
+        draws["peak"] = _within(fit, turning_point(cost_draws))
+        with np.errstate(divide="ignore"):
+            values["limit"] = group.reference_seconds / least_seconds(costs)
+            draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws)
+    told = {"peak": "peak_processes", "limit": "limit_speedup"}
+    for name, value in values.items():
+        low, high = percentile_interval(draws[name].reshape(group.reference_draws.shape), level)
+        columns |= {told.get(name, name): value, f"{name}_low": low, f"{name}_high": high}
+    return columns
+
+
+def _within(fit: Fit, processes: Floats) -> Floats:
+    """Process counts the fit may speak of; infinite beyond."""
+    return np.where(processes > fit.told_to, np.inf, processes)
+
+
+def _curve_columns(group: Group, fits: Sequence[Fit], level: float) -> dict[str, NDArray]:
+    """Columns of ``model_curves``: a curve's models one below the other, the counts of each in order."""
+    processes, last = group.processes, group.processes[-1]
+    counts = np.geomspace(processes[0], fits[0].told_to, GRID).round().astype(int)
+    counts = np.union1d(counts, processes)
+    parts = [_told_speedups(group, fit, counts, level) for fit in fits]
+    shape = len(group.curves), len(fits), len(counts)
+    told = {name: np.stack([part[name] for part in parts], axis=2).transpose(1, 2, 0) for name in parts[0]}
+    models = np.array([fit.model.name for fit in fits], object)
+    return {
+        **{name: np.repeat(column, shape[1] * shape[2]) for name, column in group.names.items()},
+        "model": np.broadcast_to(models[:, None], shape).ravel(),
+        "processes": np.broadcast_to(counts, shape).ravel(),
+        **{name: column.ravel() for name, column in told.items()},
+        "extrapolated": np.broadcast_to(counts > last, shape).ravel(),
+    }
+
+
+def _told_speedups(group: Group, fit: Fit, counts: NDArray[np.int64], level: float) -> dict[str, Floats]:
+    """Fitted times and speedups of a model, arrays (counts, curves); weak scaling: scaled speedups."""
+    ratios = np.array([curve.table["cores"][-1] / curve.processes[-1] for curve in group.curves])
+    grown = counts[:, None] * ratios / [curve.reference.cores for curve in group.curves]
+    gain = np.ones_like(grown) if fit.model.scaling == "strong" else grown
+    seconds = fit.model.seconds(counts, fit.coefficients)
+    drawn = fit.model.seconds(counts, fit.draws).reshape(-1, *group.reference_draws.shape)
+    low, high = percentile_interval(group.reference_draws / drawn, level)
+    return {
+        "seconds": seconds,
+        "speedup": gain * group.reference_seconds / seconds,
+        "speedup_low": gain * low,
+        "speedup_high": gain * high,
+    }

@@ -1,0 +1,44 @@
+"""What a comparison came to, in one word."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables.missing import is_missing
+
+Row = Mapping[Hashable, Any]
+
+SHARED = "not to be compared"
+OUTCOMES = ("faster", "slower", "not distinguishable", "untested", SHARED)
+
+
+def outcome(row: Row, quantity: str) -> str:
+    """Name the outcome of a row of the improvement or oversubscription table.
+
+    Parameters
+    ----------
+    row : mapping
+        With ``<quantity>_percent``, ``p_adjusted`` and ``distinguishable``.
+    quantity : str
+        ``improvement`` or ``gain``.
+
+    Returns
+    -------
+    str
+        One of `OUTCOMES`; `SHARED` where the baseline is fastest on one process, the serial run that
+        both share.
+    """
+    if is_missing(row["p_adjusted"]):
+        return SHARED if row.get("at_processes") == 1 and row[f"{quantity}_percent"] == 0 else "untested"
+    if not row["distinguishable"]:
+        return "not distinguishable"
+    return "faster" if row[f"{quantity}_percent"] > 0 else "slower"
+
+
+def is_shared(improvement: pd.DataFrame) -> pd.Series:
+    """Tell for every row of the improvement table whether its outcome is `SHARED`."""
+    told = [outcome(row, "improvement") == SHARED for row in improvement.to_dict("records")]
+    return pd.Series(told, improvement.index, dtype=bool)

@@ -1,0 +1,68 @@
+"""Where a curve peaks, and which counts cannot be told from the peak."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.estimates.bootstrap import Floats, tail
+
+
+class Peak(NamedTuple):
+    """The highest point of a curve, or of each of several, whose axes follow that of the counts.
+
+    Attributes
+    ----------
+    index : array (...)
+        Position of the count of the highest speedup; of equals, the smallest.
+    members : array (counts, ...) of bool
+        Counts that may be the peak; none where there are no draws.
+    reached : array (...) of bool
+        Whether the curve goes down after the peak: false where the last count may be the peak.
+    """
+
+    index: NDArray[np.int64]
+    members: NDArray[np.bool_]
+    reached: NDArray[np.bool_]
+
+
+def find_peak(speedup: Floats, draws: Floats, level: float = 0.95) -> Peak:
+    """Find the peak of each curve.
+
+    A count p belongs to the set unless the joint interval of log S(p) - max over the others of log S
+    lies below 0. The set may have gaps.
+
+    Parameters
+    ----------
+    speedup : array (counts, ...)
+        In increasing order of the counts.
+    draws : array (counts, ..., scenarios, B)
+        Bootstrap draws of the speedup, NaN throughout a count that has one block only. Then there is
+        no set, and `reached` goes by the point estimate.
+    """
+    index = np.argmax(speedup, axis=0)
+    members = may_lead(draws, level)  # NaN leads nowhere
+    return Peak(index, members, np.where(members.any(axis=0), ~members[-1], index < len(speedup) - 1))
+
+
+def may_lead(values: Floats, level: float) -> NDArray[np.bool_]:
+    """Which options may be the highest: those that are in enough of the draws.
+
+    An option may be the highest unless the joint percentile interval of log value - max over the others
+    of log value lies below 0. Its upper end, the k-th largest of B draws, does if and only if the option
+    is the highest in fewer than k draws (of one scenario, for a simulated band).
+
+    Parameters
+    ----------
+    values : array (options, ..., scenarios, B)
+        Draws, without NaN, or there is none; axes between are choices of their own.
+    level : float
+
+    Returns
+    -------
+    array (options, ...)
+    """
+    leads = np.count_nonzero(values == values.max(axis=0), axis=-1)
+    return (leads >= tail(values.shape[-1], level)).any(axis=-1)

@@ -1,0 +1,184 @@
+"""From repetitions to block times to points: the medians everything else stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.estimates.bootstrap import Floats, Small, counted_medians, median_draws, median_interval, picked
+from analysis.runs.groups import Counts, Groups, combined, labelled, rectangles, runs_of
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+
+GROUP = ["case", "site", "place", "processes", "oversubscription"]
+"""What shares blocks: `place` is one for runs on a site's machine, another for each foreign kind."""
+POINT = [*GROUP, "kind", "interconnect", "nodes"]
+BANDS = ["seconds_low", "seconds_high"]
+_TEXTS = ("case", "site", "place", "kind", "interconnect")
+
+
+class Sample(NamedTuple):
+    """Block times of a point: block numbers, increasing, and seconds."""
+
+    blocks: NDArray[np.int64]
+    seconds: Floats
+
+
+@dataclass(frozen=True)
+class CasePoints:
+    """The points of one case.
+
+    Attributes
+    ----------
+    case : str
+    table : dict of arrays (points,)
+        Columns of `point_table`.
+    samples : list of Sample
+        Block times of each point.
+    draws : list of array (scenarios, B)
+        Bootstrap draws of each point's median time. A simulated point has no blocks to draw from:
+        its scenarios are the two ends of its band, one value each. NaN where there is nothing.
+    """
+
+    case: str
+    table: dict[str, NDArray]
+    samples: list[Sample]
+    draws: list[Floats]
+
+
+def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Counts]:
+    """Median of the valid repetitions of each point in each block.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.complete_runs` gives it.
+
+    Returns
+    -------
+    times : dict of arrays (times,)
+        `POINT`, ``cores, block, seconds`` (and the band's ends, if any), sorted by these. An empty
+        `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown.
+    point : array (times,)
+        Number of the point that each belongs to.
+    """
+    valid = runs[runs["valid"]]
+    foreign = valid["kind"].isin(["simulated", "published"])
+    valid = valid.assign(place=valid["kind"].where(foreign, "here"))
+    keys = [*POINT, "cores", "block"]
+    codes = {name: labelled(valid[name], "" if name in _TEXTS else 0) for name in keys}
+    groups = Groups.of(*(codes[name][0] for name in keys))
+    times = {name: labels[of_row[groups.rows]] for name, (of_row, labels) in codes.items()}
+    times["seconds"] = groups.median(valid["seconds"].to_numpy())
+    for name in (name for name in BANDS if name in valid):
+        times[name] = valid[name].groupby(groups.number).median().to_numpy()
+    of_point = combined([codes[name][0][groups.rows] for name in POINT])
+    return times, np.cumsum(np.diff(of_point, prepend=of_point[:1]) != 0)
+
+
+def point_table(times: dict[str, NDArray], point: Counts, level: float = 0.95) -> dict[str, NDArray]:
+    """Median time of each point with its order-statistic interval.
+
+    Parameters
+    ----------
+    times, point
+        As `block_times` gives them.
+    level : float
+
+    Returns
+    -------
+    dict of arrays (points,)
+        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage`` and ``first``: where the
+        point's block times begin. A simulated point has its band and neither n nor coverage.
+
+    Raises
+    ------
+    TableError
+        If a point has two core counts.
+    """
+    first, n = runs_of(point)
+    table = {name: times[name][first] for name in [*POINT, "cores"]}
+    other_cores = times["cores"] != np.repeat(table["cores"], n)
+    if other_cores.any():
+        row = {name: times[name][other_cores.argmax()] for name in ("case", "interconnect", "processes")}
+        where = f"case '{row['case']}', interconnect '{row['interconnect']}', {row['processes']} processes"
+        raise TableError("two core counts for one point", where, column="cores")
+    columns = {name: np.full(len(first), np.nan) for name in ("n", "seconds", *BANDS, "coverage")}
+    columns["n"][:] = n
+    for points, places in rectangles(first, n):
+        samples = times["seconds"][places]
+        columns["seconds"][points] = np.median(samples, axis=1)
+        low, high, coverage = median_interval(samples, level)
+        columns["seconds_low"][points], columns["seconds_high"][points] = low, high
+        columns["coverage"][points] = coverage
+    simulated = table["kind"] == "simulated"
+    for name in ("n", *BANDS, "coverage"):
+        columns[name][simulated] = np.nan
+    for name in (name for name in BANDS if name in times):
+        ends = pd.Series(times[name]).groupby(point).median().to_numpy()
+        columns[name][simulated] = ends[simulated]
+    return table | columns | {"first": first}
+
+
+def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
+    """The points of each case in turn, with their bootstrap draws.
+
+    The draws of a group depend on the seed, the case, the site, the place, the process count and the
+    level alone: a study that grows by other groups keeps those it had.
+    """
+    times, point = block_times(runs)
+    points = point_table(times, point, settings.level)
+    bounds = [*points["first"].tolist(), len(point)]
+    starts, _ = runs_of(points["case"])
+    for start, stop in pairwise([*starts, len(points["case"])]):
+        table = {name: column[start:stop] for name, column in points.items()}
+        rows = [slice(*row) for row in pairwise(bounds[start : stop + 1])]
+        samples = [Sample(times["block"][row], times["seconds"][row]) for row in rows]
+        yield CasePoints(table["case"][0], table, samples, _case_draws(table, samples, settings))
+
+
+def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Settings) -> list[Floats]:
+    """Draws of every point; groups of one shape whose points share all blocks are worked out together."""
+    draws: list[Floats] = [np.empty(0)] * len(samples)
+    alike: dict[tuple[int, ...], list[tuple[list[int], Floats, Small]]] = {}
+    keys = list(zip(*(table[name].tolist() for name in GROUP), strict=True))
+    for key, members in groupby(range(len(keys)), keys.__getitem__):
+        numbers = list(members)
+        if table["kind"][numbers[0]] == "simulated":
+            bands = np.stack([table[name][numbers] for name in BANDS], axis=1)[..., None]
+            for number, band in zip(numbers, bands, strict=True):
+                draws[number] = band
+            continue
+        parts = [str(part) for part in key if part != ""]
+        rng = np.random.default_rng([settings.seed, *(crc32(part.encode()) for part in parts)])
+        times = _matrix([samples[number] for number in numbers])
+        counts = None if np.isnan(times).any() else picked(times.shape[1], settings.draws, rng)
+        if counts is None:
+            for number, medians in zip(numbers, median_draws(times, settings.draws, rng), strict=True):
+                draws[number] = medians[None]
+        else:
+            alike.setdefault(times.shape, []).append((numbers, times, counts))
+    for groups in alike.values():
+        of_groups, times, counts = zip(*groups, strict=True)
+        medians = counted_medians(np.stack(times), np.stack(counts))
+        for number, row in zip(chain(*of_groups), medians.reshape(-1, 1, settings.draws), strict=True):
+            draws[number] = row
+    return draws
+
+
+def _matrix(samples: list[Sample]) -> Floats:
+    """Times (points, blocks) of one group, NaN where a point has no such block."""
+    if len({sample.blocks.tobytes() for sample in samples}) == 1:
+        return np.stack([sample.seconds for sample in samples])
+    blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
+    times = np.full((len(samples), len(blocks)), np.nan)
+    for row, sample in zip(times, samples, strict=True):
+        row[np.searchsorted(blocks, sample.blocks)] = sample.seconds
+    return times

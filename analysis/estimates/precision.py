@@ -1,0 +1,89 @@
+"""How narrow the intervals are, and how many blocks a narrower one would take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.estimates.outcomes import is_shared
+from analysis.tables.contract import COUNT, FLAG, NUMBER, POSITIVE, TABLES, table_schema, validated
+
+_KEY = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
+PRECISION = table_schema(
+    "precision",
+    **{name: TABLES["improvement"].columns[name] for name in _KEY},
+    blocks=COUNT,
+    half_width_percent=NUMBER,
+    target_percent=POSITIVE,
+    reached=FLAG,
+    blocks_wanted=COUNT,
+)
+"""Schema of the table ``precision``."""
+
+
+def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataFrame:
+    """Tell for each comparison whether its interval is narrow enough, and how many blocks it takes.
+
+    An interval of a median narrows with the square root of the blocks (in the long run; with few
+    blocks this is a rough guide): n (half-width / target)^2 of them, and never fewer than the test
+    needs. An interval told after going on until it was narrow covers less than one of a fixed number
+    of blocks; a study that does so has to say it.
+
+    Parameters
+    ----------
+    improvement : DataFrame
+        As `analysis.estimates.scaling.make_tables` gives it.
+    target_percent : float
+        Wanted half-width of the improvement's interval, in percentage points.
+
+    Returns
+    -------
+    DataFrame
+        One row a comparison, none of simulated times, which have bands. `reached` is false and
+        `blocks_wanted` empty where there is no interval.
+    """
+    improvement = improvement[~improvement["kind"].str.contains("simulated")]  # a band does not narrow
+    half_width = (improvement["improvement_high"] - improvement["improvement_low"]) / 2
+    blocks = improvement["blocks"].astype(float)
+    wanted = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)
+    wanted = np.fmax(wanted, improvement["blocks_needed"].astype(float)).where(half_width.notna())
+    table = improvement.assign(
+        half_width_percent=half_width,
+        target_percent=float(target_percent),
+        reached=half_width <= target_percent,
+        blocks_wanted=wanted,
+    )
+    return validated(PRECISION, table)
+
+
+def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
+    """Half-widths of the intervals that a study is made for.
+
+    Those of all improvements and of all gains of placements, at the counts where they are told. A case
+    without any, or whose baselines all peak at the serial run, so that nothing is compared, has those of
+    its times instead.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        As `analysis.estimates.scaling.make_tables` gives them.
+
+    Returns
+    -------
+    Series
+        In percentage points, of a time in percent of it; NaN where there is no interval.
+    """
+    improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
+    told = improvement[improvement["improvement_percent"].notna() & ~is_shared(improvement)]
+    compared = {*told["case"], *placement["case"]}
+    alone = scaling[~scaling["serial"] & ~scaling["case"].isin(compared)]
+    return pd.concat(
+        [
+            (told["improvement_high"] - told["improvement_low"]) / 2,
+            (placement["gain_high"] - placement["gain_low"]) / 2,
+            50 * (alone["seconds_high"] - alone["seconds_low"]) / alone["seconds"],
+        ],
+        ignore_index=True,
+    )

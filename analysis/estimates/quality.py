@@ -1,0 +1,329 @@
+"""How good the measurements are: outliers, run-to-run variability, drift. Nothing is removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.estimates.curves import ranking
+from analysis.estimates.significance import DISTINGUISHABLE, holm, sign_flip_p
+from analysis.estimates.trend import trend
+from analysis.runs.groups import Counts, Floats, Groups, coded, rectangles, runs_of
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, SHARE, TEXT, table_schema, validated
+
+OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the quartiles of its point"
+FENCES = 1.5
+FEWEST = 4
+"""Times a point needs for fences, and blocks it needs for a drift."""
+LARGEST = 2**18
+"""Numbers held at once."""
+MOST = 1_000
+"""Blocks the drift of a point is worked out from; of more, medians of as many groups in a row."""
+
+POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "nodes"]
+_POINT = {
+    "case": TEXT,
+    "interconnect": NOTE,
+    "kind": TEXT,
+    "oversubscription": COUNT,
+    "processes": COUNT,
+    "nodes": COUNT,
+}
+_TEST = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": FLAG}
+QUALITY = {
+    "repetitions": table_schema(
+        "repetitions",
+        **_POINT,
+        block=pa.Column("Int64"),
+        repetition=COUNT,
+        attempt=COUNT,
+        order=COUNT,
+        started=NOTE,
+        seconds=NUMBER,
+        relative_seconds=NUMBER,
+        valid=FLAG,
+        outlier=FLAG,
+        noise=SHARE,
+        reason=NOTE,
+        record=NOTE,
+    ),
+    "variability": table_schema(
+        "variability",
+        **_POINT,
+        n=COUNT,
+        seconds=NUMBER,
+        spread_percent=NUMBER,
+        worst_percent=NUMBER,
+        baseline_interconnect=NOTE,
+        baseline_spread_percent=NUMBER,
+        blocks=COUNT,
+        **_TEST,
+    ),
+    "drift": table_schema(
+        "drift",
+        **_POINT,
+        n=COUNT,
+        drift_percent=NUMBER,
+        drift_low=NUMBER,
+        drift_high=NUMBER,
+        kendall_tau=NUMBER,
+        **_TEST,
+    ),
+}
+"""Schema of each table of this module by its name."""
+
+
+def make_quality_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
+    """Make the tables ``repetitions, variability, drift`` from a runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    settings : Settings
+
+    Raises
+    ------
+    TableError
+        If `started` holds text that is no time.
+    """
+    ordered = in_order_of_execution(runs)
+    times = _block_times(ordered)
+    tables = {
+        "repetitions": flag_outliers(ordered),
+        "variability": _variability(times, _baselines(runs, settings), settings.seed),
+        "drift": _drift(times, settings.level),
+    }
+    return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
+
+
+def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
+    """Sort by `started`, or by block where some row has no start; `order` counts within each case."""
+    started = pd.to_datetime(runs["started"], errors="coerce", utc=True, format="ISO8601")
+    odd = started.isna() & runs["started"].notna()
+    if odd.any():
+        row = int(odd.argmax())
+        raise TableError(
+            f"'{runs['started'].iloc[row]}' is no time", "runs table", f"row {row + 1}", "started"
+        )
+    keys = ["block", "repetition", "attempt", "processes", "oversubscription", "interconnect", "kind"]
+    instants = [coded(started)[0]] if started.notna().all() else []
+    order = Groups.of(*instants, *(coded(runs[name])[0] for name in keys)).order
+    ordered = runs.take(order).reset_index(drop=True)
+    return ordered.assign(order=Groups.of(coded(ordered["case"])[0]).place + 1)
+
+
+def flag_outliers(runs: pd.DataFrame) -> pd.DataFrame:
+    """Flag repetitions outside Tukey's fences of their point on log time (`OUTLIER_RULE`).
+
+    Tukey, Exploratory Data Analysis, 1977, section 2D. Invalid repetitions have no part in the
+    fences and no flag, nor have points of fewer than `FEWEST` times.
+
+    Returns
+    -------
+    DataFrame
+        `runs` with `relative_seconds` (to the median of the point's valid times) and `outlier`.
+    """
+    number = _points(runs).number
+    seconds = runs["seconds"].to_numpy(float)
+    valid = np.flatnonzero(runs["valid"].to_numpy() & ~np.isnan(seconds))
+    logs, groups = np.log(seconds[valid]), Groups.of(number[valid])
+    lower, upper, middle = (np.empty(len(groups.first)) for _ in range(3))
+    for some, rows in groups.of_size():
+        ordered = np.sort(logs[rows], axis=1)
+        lower[some], upper[some] = (_quantile(ordered, share) for share in (0.25, 0.75))
+        middle[some] = np.median(seconds[valid][rows], axis=1)
+    margin = FENCES * (upper - lower)
+    own = groups.number
+    outlier = np.zeros(len(runs), bool)
+    outlier[valid] = (logs < (lower - margin)[own]) | (logs > (upper + margin)[own])
+    outlier[valid] &= groups.size[own] >= FEWEST
+    medians = np.full(number.max(initial=-1) + 1, np.nan)
+    medians[number[valid][groups.rows]] = middle
+    return runs.assign(relative_seconds=runs["seconds"] / medians[number], outlier=outlier)
+
+
+def _points(runs: pd.DataFrame) -> Groups:
+    return Groups.of(*(coded(runs[name])[0] for name in POINT))
+
+
+def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
+    """Quantile of each row of increasing values, between two of them by linear interpolation."""
+    place = share * (ordered.shape[1] - 1)
+    below = ordered[:, int(place)]
+    return below if place % 1 == 0 else below + (ordered[:, int(place) + 1] - below) * (place % 1)
+
+
+def variability(runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Run-to-run variability of each point, and of the baseline's beside it.
+
+    `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
+    block times from the log of their median: their standard deviation where they are normal.
+    `worst_percent` is how far the slowest block is above the median. The test compares absolute
+    deviations from either point's median over the common blocks, by sign flips: Brown and Forsythe's
+    idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
+    table.
+    """
+    return _variability(_block_times(in_order_of_execution(runs)), _baselines(runs, settings), settings.seed)
+
+
+def drift(runs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Drift of each point's block times from its first to its last block, in percent.
+
+    Theil-Sen line through the log times in order of execution, with Kendall's test (see
+    `analysis.estimates.trend.trend`), Holm-corrected within the table. Points of fewer than `FEWEST` blocks
+    have none.
+    """
+    return _drift(_block_times(in_order_of_execution(runs)), level)
+
+
+def _baselines(runs: pd.DataFrame, settings: Settings) -> dict[str, str]:
+    """The first baseline of each kind."""
+    ranked = ranking(runs)
+    return {
+        kind: next((name for name in settings.baselines if name in names), names[0])
+        for kind, names in ranked.items()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Times:
+    """Block times of points, those of a point in a row in order of execution.
+
+    Attributes
+    ----------
+    points : DataFrame (points,)
+        `POINT`.
+    first, n : arrays (points,)
+        Where the times of each point begin, and their number.
+    block, seconds : arrays (times,)
+    """
+
+    points: pd.DataFrame
+    first: Counts
+    n: Counts
+    block: Counts
+    seconds: Floats
+
+    @property
+    def point(self) -> Counts:
+        """Number of the point of each time, array (times,)."""
+        return np.repeat(np.arange(len(self.n)), self.n)
+
+
+def _block_times(ordered: pd.DataFrame) -> _Times:
+    valid = ordered[ordered["valid"]]
+    point, (block, _) = _points(valid), coded(valid["block"])
+    number = point.number
+    groups = Groups.of(number, block)
+    starts = np.minimum.reduceat(valid["order"].to_numpy()[groups.order], groups.first) if len(valid) else []
+    of_times = number[groups.rows]
+    seconds, order = (
+        groups.median(valid["seconds"].to_numpy()),
+        Groups.of(of_times, np.array(starts, int)).order,
+    )
+    return _Times(
+        valid[POINT].take(point.rows).reset_index(drop=True),
+        *runs_of(of_times),
+        block[groups.rows][order],
+        seconds[order],
+    )
+
+
+def _variability(times: _Times, baselines: dict[str, str], seed: int) -> pd.DataFrame:
+    points = Groups(np.arange(len(times.seconds)), times.first, times.n)
+    seconds = points.median(times.seconds)
+    deviations = np.abs(np.log(times.seconds / np.repeat(seconds, times.n)))
+    scale = np.where(times.n > 1, points.median(deviations), np.nan)
+    worst = np.maximum.reduceat(times.seconds, times.first) if len(times.first) else seconds
+    table = times.points.assign(
+        n=times.n,
+        seconds=seconds,
+        spread_percent=100 * np.expm1(1.4826 * scale),
+        worst_percent=100 * (worst / seconds - 1),
+    )
+    return _corrected(table.join(_deviation_tests(times, deviations, table, baselines, seed)))
+
+
+def _deviation_tests(
+    times: _Times, deviations: Floats, table: pd.DataFrame, baselines: dict[str, str], seed: int
+) -> pd.DataFrame:
+    """Compare the deviations of each point (row of `table`) with the baseline's over the common blocks."""
+    same = ["case", "kind", "oversubscription", "processes"]
+    theirs = table["kind"].map(baselines)
+    table = table.assign(point=np.arange(len(table)))
+    is_baseline = table["interconnect"] == theirs
+    baseline = table[is_baseline].drop_duplicates(same, keep="last")
+    compared = ~is_baseline & theirs.notna() & table["interconnect"].notna()
+    found = table[compared].merge(baseline, on=same, suffixes=("", "_theirs"))
+    pairs = found["point"].to_numpy(), found["point_theirs"].to_numpy()
+    blocks, differences = _paired(times, deviations, *pairs)
+    p_values = np.full(len(found), np.nan)
+    for rows, places in rectangles(np.cumsum(blocks) - blocks, blocks):
+        size = places.shape[1]
+        step = max(LARGEST // 2 ** min(size, 16), 1)
+        for start in range(0, len(rows) if size > 1 else 0, step):
+            some = slice(start, start + step)
+            p_values[rows[some]] = sign_flip_p(differences[places[some]], seed)
+    told = {
+        "baseline_interconnect": found["interconnect_theirs"],
+        "baseline_spread_percent": found["spread_percent_theirs"],
+        "blocks": np.where(blocks > 0, blocks, np.nan),
+        "p_value": p_values,
+    }
+    return pd.DataFrame(told).set_index(found["point"]).reindex(table.index)
+
+
+def _paired(times: _Times, values: Floats, first: Counts, second: Counts) -> tuple[Counts, Floats]:
+    """Differences of the values of pairs of points over their common blocks.
+
+    Returns
+    -------
+    blocks : array (pairs,)
+        Number of common blocks.
+    differences : array
+        Those of the pairs one after another, by increasing block.
+    """
+    stride = times.block.max(initial=0) + 1
+    key = times.point * stride + times.block
+    order = np.argsort(key)
+    key, values = key[order], values[order]
+    n = times.n[first]
+    pair = np.repeat(np.arange(len(first)), n)
+    mine = np.repeat(times.first[first] - (np.cumsum(n) - n), n) + np.arange(len(pair))
+    wanted = second[pair] * stride + key[mine] % stride
+    place = np.searchsorted(key, wanted).clip(max=max(len(key) - 1, 0))
+    common = key[place] == wanted
+    return np.bincount(pair[common], minlength=len(first)), (values[mine] - values[place])[common]
+
+
+def _drift(times: _Times, level: float) -> pd.DataFrame:
+    logs = np.log(times.seconds)
+    columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
+    found = np.full((len(columns), len(times.n)), np.nan)
+    for rows, places in rectangles(times.first, times.n):
+        length = min(places.shape[1], MOST)
+        step = max(LARGEST // length**2, 1)
+        for start in range(0, len(rows) if length >= FEWEST else 0, step):
+            some = slice(start, start + step)
+            one = trend(_thinned(logs[places[some]]), level)
+            change = 100 * np.expm1(np.stack([one.change, one.low, one.high]))
+            found[:, rows[some]] = np.vstack([change, one.tau, one.p_value])
+    drifts = dict(zip(columns, found, strict=True))
+    return _corrected(times.points.assign(n=times.n, **drifts))
+
+
+def _thinned(logs: np.ndarray) -> np.ndarray:
+    if logs.shape[1] <= MOST:
+        return logs
+    return np.stack([np.median(part, axis=1) for part in np.array_split(logs, MOST, axis=1)], axis=1)
+
+
+def _corrected(table: pd.DataFrame) -> pd.DataFrame:
+    adjusted = holm(table["p_value"].to_numpy(float))
+    return table.assign(p_adjusted=adjusted, distinguishable=adjusted <= DISTINGUISHABLE)

@@ -1,0 +1,195 @@
+"""From a runs table to the tables of the contract."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.csv
+
+from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
+from analysis.estimates.correction import corrected
+from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
+from analysis.estimates.equivalence import equivalent_pieces
+from analysis.estimates.metrics import efficiency, incremental_efficiency, serial_fraction
+from analysis.estimates.peaks import find_peak
+from analysis.estimates.rates import add_rates
+from analysis.estimates.sites import by_site
+from analysis.runs.runs import TableError
+from analysis.runs.settings import Settings
+from analysis.tables.contract import TABLES, validated
+from analysis.tables.frames import Piece, Pieces, merge, stacked
+
+
+def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
+    """Make the tables that every study has from a runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it. The order of its rows changes nothing.
+    settings : Settings
+
+    Returns
+    -------
+    dict of DataFrame
+        ``scaling, peaks, improvement, node_equivalent, oversubscription, placement``, with the
+        columns of `analysis.tables.contract.TABLES`. Missing is missing; times in seconds, improvements and
+        gains in percent. Without a valid run over an interconnect they have no rows.
+
+    Raises
+    ------
+    TableError
+        If the settings name an interconnect that the table has not, or there are two references.
+    """
+    check_names(runs, settings)
+    return by_site(runs, lambda own: _tables_of_one_site(own, settings))
+
+
+def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
+    ranked = ranking(runs)
+    return core_tables(
+        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, settings)), runs
+    )
+
+
+def core_pieces(
+    of_cases: Sequence[Sequence[Curve]], ranked: dict[str, list[str]], settings: Settings
+) -> Pieces:
+    """Rows of the tables of `analysis.tables.contract.TABLES` from all curves of each of some cases."""
+    groups = list(alike(chain(*of_cases)))
+    compared = [pair for curves in of_cases for pair in pairs(curves, ranked, settings)]
+    return {
+        "scaling": [scaling_columns(group, settings) for group in groups],
+        "peaks": [peak_columns(group, settings.level) for group in groups],
+        "oversubscription": [row for curves in of_cases for row in oversubscription_rows(curves, settings)],
+        "placement": [row for curves in of_cases for row in placement_rows(curves, settings)],
+        "improvement": compare(compared, settings),
+        "node_equivalent": list(equivalent_pieces(compared, settings)),
+    }
+
+
+def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Make the tables of `analysis.tables.contract.TABLES` from all cases' pieces, and test their rows."""
+    tables = {name: stacked(pieces.get(name, [])) for name in TABLES}
+    if len(tables["scaling"]):
+        tables["scaling"] = add_rates(tables["scaling"], runs)
+    for name in ("improvement", "oversubscription", "placement"):
+        tables[name] = corrected(tables[name])
+    return {name: validated(schema, tables[name]) for name, schema in TABLES.items()}
+
+
+def check_names(runs: pd.DataFrame, settings: Settings) -> None:
+    """Check that the settings name interconnects of the runs; raises `TableError`."""
+    known = sorted(runs["interconnect"].dropna().unique())
+    wanted = {"baselines": settings.baselines}
+    if settings.reference_interconnect:
+        wanted["reference_interconnect"] = (settings.reference_interconnect,)
+    for key, names in wanted.items():
+        for name in names:
+            if name not in known:
+                raise TableError(
+                    f"{key}: '{name}' is no interconnect of the runs; there are {', '.join(known)}"
+                )
+
+
+def scaling_columns(group: Alike, settings: Settings) -> Piece:
+    """Columns of the scaling table for curves of the same counts."""
+    references = [curve.reference for curve in group.curves]
+    table = {name: group.stacked(name) for name in group.curves[0].table}
+    speedups = {name: group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high")}
+    cores, processes, seconds = table["cores"], table["processes"], table["seconds"]
+    reference = {name: np.array([getattr(one, name) for one in references]) for name in _OF_REFERENCE}
+    fraction = serial_fraction(seconds, reference["seconds"], processes, reference["processes"])
+    efficiencies = {
+        name.replace("speedup", "efficiency"): efficiency(values, cores, reference["cores"])
+        for name, values in speedups.items()
+    }
+    arrays = {
+        **table,
+        **speedups,
+        **efficiencies,
+        "nodes": np.where(table["nodes"] == 0, np.nan, table["nodes"]),
+        "incremental_efficiency": incremental_efficiency(seconds, processes, settings.scaling),
+        "serial_fraction": fraction if settings.scaling == "strong" else np.full(fraction.shape, np.nan),
+        "serial": ~group.stacked("own"),
+    }
+    return {
+        **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
+        **{f"reference_{name}": np.repeat(reference[name], len(group.processes)) for name in _OF_REFERENCE},
+        "reference_interconnect": group.repeated([one.interconnect or None for one in references]),
+        **flat(arrays),
+    }
+
+
+_OF_REFERENCE = ("seconds", "processes", "cores")
+
+
+def peak_columns(group: Alike, level: float) -> Piece:
+    """Columns of the peaks table for curves of the same counts, one row a curve."""
+    curves = group.curves
+    peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), level)
+    names = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
+    own = {name: np.array([getattr(curve, name) for curve in curves], object) for name in names}
+    told = group.processes.astype(str)
+    notes = [_peak_note(*one) for one in zip(own["kind"], peak.members.any(axis=0), strict=True)]
+    at_peak = {
+        f"peak_{name}": np.array(
+            [getattr(curve, name)[at] for curve, at in zip(curves, peak.index, strict=True)]
+        )
+        for name in ("processes", "speedup", "speedup_low", "speedup_high")
+    }
+    return {
+        **own,
+        **at_peak,
+        "peak_set": np.array([" ".join(told[members]) or None for members in peak.members.T], object),
+        "reached": peak.reached,
+        "blocks": group.stacked("n").min(axis=0),
+        "note": np.array(notes, object),
+    }
+
+
+def _peak_note(kind: str, drawn: bool) -> str | None:
+    if kind == "simulated":
+        return "simulated" if drawn else "simulated, without a band"
+    return None if drawn else "one sample"
+
+
+def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
+    """Write each table to ``<folder>/<name>.csv``: all of them or none. Missing is empty.
+
+    Other files in the folder stay as they are.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tables-", dir=folder) as fresh:
+        for name, table in tables.items():
+            _write_csv(table, Path(fresh) / f"{name}.csv")
+        for name in tables:
+            (Path(fresh) / f"{name}.csv").replace(folder / f"{name}.csv")
+
+
+def _write_csv(table: pd.DataFrame, file: Path) -> None:
+    """Write a table as `DataFrame.to_csv` does, which takes ten times as long where nothing needs a quote."""
+    texts = table.select_dtypes(["bool", "boolean"]).apply(lambda flags: flags.astype("str"))
+    # In one piece: after an empty one (of joined tables) the writer of pyarrow 26 puts bytes of its own.
+    columns = pyarrow.Table.from_pandas(table.assign(**texts), preserve_index=False).combine_chunks()
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+    with file.open("wb") as stream:
+        stream.write(f"{','.join(table)}\n".encode())
+        try:
+            pyarrow.csv.write_csv(columns, stream, options)
+        except pyarrow.ArrowInvalid:  # some text holds a comma, a quote or a line break
+            stream.seek(0)
+            stream.truncate()
+            table.to_csv(stream, index=False)

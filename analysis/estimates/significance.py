@@ -1,0 +1,115 @@
+"""Exact tests of whether two interconnects can be told apart."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations, count
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.estimates.bootstrap import Floats
+
+DISTINGUISHABLE = 0.05
+"""Holm-adjusted p-value up to which two things count as told apart."""
+EXACT = 2**16
+"""Patterns up to which a test enumerates all; beyond, it draws `SAMPLED` of them."""
+SAMPLED = 9_999
+_CLOSE = 1e-9  # sums that differ by rounding alone are equal
+
+
+def sign_flip_p(differences: Floats, seed: int = 0) -> Floats:
+    """Two-sided p-value of paired differences being symmetric about 0.
+
+    Every difference may as well have had the other sign: the p-value is the share of the 2^n sign
+    patterns whose mean is at least as far from 0 as the observed one (Fisher, The Design of
+    Experiments, 1935, section 21). At best 2 / 2^n. Above `EXACT` patterns: (k + 1) / (N + 1) over
+    N random ones (Phipson and Smyth 2010).
+
+    Parameters
+    ----------
+    differences : array (..., blocks)
+        Log ratios of paired times; leading axes are tests of their own.
+
+    Returns
+    -------
+    array (...)
+    """
+    differences = np.asarray(differences, float)
+    blocks = differences.shape[-1]
+    observed = differences.sum(axis=-1)[..., None]
+    if 2 ** (blocks - 1) <= EXACT:  # a pattern and its opposite are equally far: the first sign stays
+        return _as_far(differences @ _signs(blocks).T, observed).mean(axis=-1)
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(SAMPLED, blocks))
+    return (_as_far(differences @ signs.T, observed).sum(axis=-1) + 1) / (SAMPLED + 1)
+
+
+def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:
+    """Two-sided p-value of two independent samples being exchangeable.
+
+    The share of the ways to divide all values into two samples of these sizes whose rank sum is at
+    least as far from its mean as the observed one (Wilcoxon 1945; Mann and Whitney 1947), ties having
+    their mean rank. Ranks, because unpaired samples come from different moments: one disturbed
+    repetition would drown a difference of means. Above `EXACT` ways, over random ones, as in
+    `sign_flip_p`.
+
+    Parameters
+    ----------
+    first, second : arrays (blocks,)
+        Times, or any increasing function of them.
+    """
+    _, place, ties = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]
+    ranks -= ranks.mean()
+    observed = ranks[: len(first)].sum()
+    if comb(len(ranks), len(first)) <= EXACT:
+        return float(_as_far(_choices(len(ranks), len(first)) @ ranks, observed).mean())
+    rng = np.random.default_rng(seed)
+    sums = np.array([rng.permutation(ranks)[: len(first)].sum() for _ in range(SAMPLED)])
+    return (int(_as_far(sums, observed).sum()) + 1) / (SAMPLED + 1)
+
+
+def _as_far(sums: Floats, observed: Floats | float) -> NDArray[np.bool_]:
+    return np.abs(sums) >= abs(observed) * (1 - _CLOSE)
+
+
+@cache
+def _signs(blocks: int) -> Floats:
+    patterns = np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks) & 1
+    return 1.0 - 2.0 * patterns
+
+
+@cache
+def _choices(blocks: int, chosen: int) -> Floats:
+    members = np.array(list(combinations(range(blocks), chosen)))
+    choices = np.zeros((len(members), blocks))
+    np.put_along_axis(choices, members, 1.0, axis=1)
+    return choices
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm-adjusted p-values of one family (Holm, Scandinavian Journal of Statistics 6, 1979).
+
+    NaN is no test: it stays NaN and does not count.
+    """
+    p_values = np.asarray(p_values, float)
+    adjusted = np.full(p_values.shape, np.nan)
+    tests = np.flatnonzero(~np.isnan(p_values))
+    order = tests[np.argsort(p_values[tests], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.maximum.accumulate(p_values[order] * factors).clip(max=1)
+    return adjusted
+
+
+def blocks_needed(tests: int, paired: bool, level: float = 0.05) -> int:
+    """Blocks at which the smallest p-value of a family of tests can fall to `level` at all.
+
+    The smallest n with ``tests`` times the smallest possible p-value <= `level`: 2 / 2^n paired, 2 / C(2n, n)
+    unpaired. For one paired test six, for sixteen ten.
+    """
+    return next(
+        blocks
+        for blocks in count(2)
+        if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= level
+    )

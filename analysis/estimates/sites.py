@@ -1,0 +1,137 @@
+"""Studies of several sites: what is estimated apart, and how it is told apart in one report.
+
+Results of two sites share no curve, no block, no reference and no comparison. Every table has the column
+``site``, which is empty where a study has one site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.estimates.correction import corrected
+from analysis.runs.runs import TableError
+
+Tables = dict[str, pd.DataFrame]
+
+INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
+"""Columns that name an interconnect."""
+_TESTED = ("p_adjusted", "distinguishable", "blocks_needed")
+
+
+def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Give the runs of each site with its name, which is empty where a study has one site.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    """
+    if runs["site"].isna().all():
+        yield "", runs
+        return
+    for site, own in runs.groupby(runs["site"].fillna(""), sort=True):
+        yield str(site), own
+
+
+def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Tables:
+    """Make tables site by site.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    make : callable
+        Gives tables by name from the runs of one site.
+
+    Returns
+    -------
+    dict of DataFrame
+        All sites' rows, with their ``site``. What is tested is corrected over the whole table.
+
+    Raises
+    ------
+    TableError
+        As `make` does, with the site.
+    """
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for site, own in split(runs):
+        try:
+            made = make(own)
+        except TableError as error:
+            if site:
+                raise TableError(f"site '{site}': {error}") from None
+            raise
+        for name, table in made.items():
+            parts.setdefault(name, []).append(_of_site(table, site))
+    return {name: _joined(tables) for name, tables in parts.items()}
+
+
+def _of_site(table: pd.DataFrame, site: str) -> pd.DataFrame:
+    return table.assign(site=pd.Series(site or None, table.index, dtype="str"))
+
+
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    if len(tables) == 1:
+        return tables[0]
+    whole = pd.concat(tables, ignore_index=True)
+    if "p_adjusted" not in whole or whole.empty:
+        return whole
+    again = corrected(whole)
+    return whole.assign(**{key: again[key].astype(whole[key].dtype) for key in _TESTED if key in whole})
+
+
+def told_apart(
+    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Mapping[str, Any]
+) -> tuple[pd.DataFrame, Tables, dict[str, Any]]:
+    """Make an interconnect at each site an interconnect of its own, for figures and report.
+
+    Parameters
+    ----------
+    runs, tables, facts
+        Of a study.
+
+    Returns
+    -------
+    runs, tables, facts
+        The same for a study of one site. Else interconnects are called ``name@site``, and their titles
+        in the facts end in the site; the order is the study's, and of one interconnect that of the sites.
+        Tables that compare sites keep the names they have, which follow in the facts.
+    """
+    if runs["site"].isna().all():
+        return runs, dict(tables), dict(facts)
+    known = facts.get("interconnects", {})
+    present = runs.dropna(subset="interconnect")[["interconnect", "site"]].drop_duplicates()
+    names = [*known, *sorted(set(present["interconnect"]) - set(known))]
+    places = list(dict.fromkeys(["", *facts.get("sites", {}), *sorted(set(present["site"].fillna("")))]))
+    pairs = set(zip(present["interconnect"], present["site"].fillna(""), strict=True))
+    apart = {
+        at_site(name, site): _at(known.get(name, {}), name, site)
+        for name in names
+        for site in places
+        if (name, site) in pairs
+    }
+    changed = {name: _renamed(table) for name, table in tables.items()}
+    both = apart | {name: dict(known.get(name, {})) for name in names}
+    return _renamed(runs), changed, {**facts, "interconnects": both}
+
+
+def at_site(name: str, site: str) -> str:
+    """Name an interconnect at a site."""
+    return f"{name}@{site}" if site else name
+
+
+def _at(about: Mapping[str, Any], name: str, site: str) -> dict[str, Any]:
+    title = about.get("title") or name
+    return {**about, "title": f"{title} ({site})" if site else title}
+
+
+def _renamed(table: pd.DataFrame) -> pd.DataFrame:
+    if "site" not in table:
+        return table
+    named = table["site"].notna()
+    suffix = "@" + table["site"].fillna("")
+    columns = [column for column in INTERCONNECTS if column in table]
+    return table.assign(**{column: table[column].mask(named, table[column] + suffix) for column in columns})

@@ -1,0 +1,1 @@
+"""Interconnects by themselves: curves of their benchmarks, links, traffic, congestion, replays."""

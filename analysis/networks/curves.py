@@ -1,0 +1,325 @@
+"""Curves of network benchmarks against message size, from the records of their runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.runs.errors import TableError
+from analysis.tables.contract import COUNT, NOTE, POSITIVE, TEXT, table_schema, validated
+
+PERCENTILES = (5, 25, 75, 95)
+
+SIZE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
+"""Bytes or number of a rank: 0 is a value."""
+
+LABELS = ("bytes", "pairs", "source", "target", "part")
+"""What tells rows of one run apart; a benchmark has some of them."""
+
+POINT = (
+    "site",
+    "case",
+    "interconnect",
+    "kind",
+    "oversubscription",
+    "nodes",
+    "processes",
+    "imported_from",
+)
+
+DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
+"""Benchmarks of two processes that have headline numbers, and the messages that are under way at once."""
+
+NETWORK = table_schema(
+    "network",
+    interconnect=NOTE,
+    kind=TEXT,
+    benchmark=TEXT,
+    processes=COUNT,
+    bytes=SIZE,
+    latency_us=POSITIVE,
+    bandwidth_MBps=POSITIVE,
+    **{f"latency_us_p{share}": POSITIVE for share in PERCENTILES},
+    latency_us_lowest_run=POSITIVE,
+    latency_us_highest_run=POSITIVE,
+    latency_us_lowest_rank=POSITIVE,
+    latency_us_highest_rank=POSITIVE,
+    busy_share=POSITIVE,
+    n=COUNT,
+    runs=COUNT,
+    case=TEXT,
+    oversubscription=COUNT,
+    nodes=COUNT,
+    pairs=COUNT,
+    source=SIZE,
+    target=SIZE,
+    part=NOTE,
+    imported_from=NOTE,
+)
+"""One row a point and message size (and what else `LABELS` has); columns.yaml says what the columns mean."""
+
+
+def read_network(runs: pd.DataFrame, folder: str | Path) -> pd.DataFrame:
+    """Gather the curves of a study from the records that its runs table names.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    folder : path
+        Folder of the study's results, which the paths in ``record`` start from.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `NETWORK`; without rows where no valid run was one of a network benchmark. An imported run
+        whose record is not there has no curve.
+
+    Raises
+    ------
+    TableError
+        A record that cannot be read.
+    """
+    return network_table(*read_details(runs, folder))
+
+
+def read_details(runs: pd.DataFrame, folder: str | Path) -> tuple[pd.DataFrame, list[Mapping[str, Any]]]:
+    """Read what the programs of a study's benchmarks told, from the records that its runs table names.
+
+    Parameters
+    ----------
+    runs, folder
+        See `read_network`.
+
+    Returns
+    -------
+    runs : DataFrame
+        The valid runs of benchmarks whose records are there.
+    details : list of mappings
+        Of each, what its program told.
+
+    Raises
+    ------
+    TableError
+        A record that cannot be read.
+    """
+    ours = runs[(runs["application"] == "mpi4py") & runs["valid"] & runs["record"].notna()]
+    told = [
+        record_details(Path(folder), name, started)
+        for name, started in zip(ours["record"], ours["started"], strict=True)
+    ]
+    there = [one is not None for one in told]
+    return ours[there], [one for one in told if one is not None]
+
+
+def record_details(folder: Path, name: str, started: str) -> Mapping[str, Any] | None:
+    """What the program of a run told; None where its record is not there, or one of another run is."""
+    path = next((path for path in (folder / name, Path(name)) if path.is_file()), None)
+    if path is None:
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return record["details"] if record["started"] == started else None
+    except (OSError, ValueError, KeyError) as error:
+        raise TableError(f"cannot be read as a record: {error}", str(path)) from None
+
+
+def network_table(runs: pd.DataFrame, details: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Gather curves over the repetitions of each point.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Valid runs, with the columns of `POINT`.
+    details : sequence of mappings
+        Of each run, what its program told: ``rows``, one a message size, as `workflows.benchmarks.sweep`
+        makes them. A program that told none has no curve.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `NETWORK`, points in the order of the runs, sizes rising.
+    """
+    points = runs.reindex(columns=list(POINT)).to_dict("records")
+    rows = [
+        {**point, **row}
+        for point, told in zip(points, details, strict=True)
+        for row in told.get("rows", [])
+        if "seconds_p50" in row
+    ]
+    if not rows:
+        return validated(NETWORK, pd.DataFrame())
+    frame = pd.DataFrame(rows).reindex(columns=[*POINT, *LABELS, *_VALUES])
+    key = [*POINT, *LABELS]
+    groups = frame.groupby(key, dropna=False, sort=False)
+    table = groups.agg(
+        **{column: (source, "median") for column, source in _MEDIANS.items()},
+        latency_us_lowest_run=("seconds_p50", "min"),
+        latency_us_highest_run=("seconds_p50", "max"),
+        moved_bytes=("moved_bytes", "first"),
+        busy_share=("busy_share", "median"),
+        n=("n", "sum"),
+        runs=("n", "size"),
+    ).reset_index()
+    times = [column for column in table if column.startswith("latency_us")]
+    table[times] *= 1e6
+    moved = pd.to_numeric(table["moved_bytes"]).replace(0, np.nan)
+    table["bandwidth_MBps"] = moved / table["latency_us"]
+    table["benchmark"] = table["case"].str.partition("-")[0]
+    order = {name: place for place, name in enumerate(dict.fromkeys(table["case"]))}
+    table["order"] = table["case"].map(order)
+    by = ["order", *POINT[2:], "pairs", "source", "target", "part", "bytes"]
+    return validated(NETWORK, table.sort_values(by, kind="stable", ignore_index=True))
+
+
+_MEDIANS = {
+    "latency_us": "seconds_p50",
+    **{f"latency_us_p{share}": f"seconds_p{share}" for share in PERCENTILES},
+    "latency_us_lowest_rank": "seconds_lowest_rank",
+    "latency_us_highest_rank": "seconds_highest_rank",
+}
+_VALUES = (*dict.fromkeys(_MEDIANS.values()), "moved_bytes", "busy_share", "n")
+
+
+def network_parts(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Give the rows of each curve against size, one a point; points with several curves are left out.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `network_table` gives it; rows of a curve keep their order.
+    """
+    plain = table[table[list(LABELS[1:])].isna().all(axis="columns")]
+    for _, rows in plain.groupby(list(POINT), dropna=False, sort=False):
+        yield rows
+
+
+def pair_matrix(table: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Lay out a figure of every pair of ranks as a square.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one point and message size of benchmark ``pair_matrix``.
+    value : str
+        Column to lay out: ``latency_us`` or ``bandwidth_MBps``.
+
+    Returns
+    -------
+    DataFrame
+        Symmetric, ranks by ranks; the diagonal is missing.
+    """
+    pairs = table[table["source"] != table["target"]]
+    upper = pairs.pivot(index="source", columns="target", values=value)
+    ranks = sorted({*pairs["source"], *pairs["target"]})
+    upper = upper.reindex(index=ranks, columns=ranks)
+    return upper.fillna(upper.T)
+
+
+def availability(table: pd.DataFrame) -> pd.DataFrame:
+    """How much of an exchange's time the processor has for other work, by message size.
+
+    The overhead is what the exchange adds to work that takes longer than the exchange: time of both at
+    once less that of the work alone. Availability is 1 - overhead / time of the exchange: 0 where the
+    processor does all of it, 1 where the adapter does (Doerfler and Brightwell, EuroPVM/MPI 2006).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of benchmark ``availability`` as `network_table` gives them.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `POINT`, ``bytes, exchange_us, overhead_us, availability``, in the order of the rows;
+        without rows where the table has none of the benchmark.
+    """
+    key = [*POINT, "bytes"]
+    rows = table[table["part"].notna()]
+    if rows.empty:
+        return pd.DataFrame(columns=[*key, "exchange_us", "overhead_us", "availability"])
+    wide = rows.groupby([*key, "part"], dropna=False, sort=False)["latency_us"].first().unstack("part")
+    wide = wide.reset_index()
+    overhead = wide["exchange_and_work"] - wide["work"]
+    return wide[key].assign(
+        exchange_us=wide["exchange"], overhead_us=overhead, availability=1 - overhead / wide["exchange"]
+    )
+
+
+def sized(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of curves against the message size, without pairs, parts of an exchange, and barriers."""
+    plain = table[list(LABELS[1:])].isna().all(axis="columns")
+    return table[plain & table["bytes"].notna()]
+
+
+def spreads(table: pd.DataFrame) -> pd.DataFrame:
+    """How the times of ping-pongs and exchanges that were run more than once vary.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `network_table` gives it.
+
+    Returns
+    -------
+    DataFrame
+        Rows of 0 bytes and powers of two, with ``between_percent``: slowest less fastest run's median, in
+        percent of their median; and ``within_percent``: 95th percentile over a run's batches less its
+        median, in percent of the latter.
+    """
+    rows = powers_only(sized(table))
+    rows = rows[rows["benchmark"].isin(DIRECTIONS) & (rows["runs"] > 1)]
+    middle = rows["latency_us"]
+    return rows.assign(
+        between_percent=100 * (rows["latency_us_highest_run"] - rows["latency_us_lowest_run"]) / middle,
+        within_percent=100 * (rows["latency_us_p95"] / middle - 1),
+    )
+
+
+def powers_only(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of no size, of 0 bytes and of powers of two, without the perturbed sizes beside them."""
+    sizes = table["bytes"].fillna(0).to_numpy("int64")
+    return table[sizes & (sizes - 1) == 0]
+
+
+def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Interconnects of a study's runs and of its network curves, which may be imported."""
+    parts = [runs, tables["network"]] if "network" in tables else [runs]
+    return list(dict.fromkeys(name for part in parts for name in part["interconnect"].dropna()))
+
+
+def without_benchmarks(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Leave out of all other tables the cases that are benchmarks of a network.
+
+    The time of such a run is a mean over message sizes: a speedup over process counts would mean nothing.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Of a study, as `analysis.registry.ALL_TABLES` names them.
+    """
+    names = benchmarks(tables)
+    return {
+        name: table[~table["case"].isin(names)].reset_index(drop=True)
+        if names and "case" in table and not name.startswith(_OF_BENCHMARKS)
+        else table
+        for name, table in tables.items()
+    }
+
+
+_OF_BENCHMARKS = ("network", "traffic")
+"""What the names of the tables of such cases begin with."""
+
+
+def benchmarks(tables: Mapping[str, pd.DataFrame]) -> set[str]:
+    """Cases of a study that are benchmarks of a network: those of its curves and of its traffic patterns."""
+    found = set(tables["traffic"]["case"]) if "traffic" in tables else set()
+    if "network" in tables:
+        found |= set(tables["network"].loc[tables["network"]["imported_from"].isna(), "case"])
+    return found

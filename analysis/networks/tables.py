@@ -1,0 +1,202 @@
+"""Tables of headline numbers: of each ping-pong and exchange, and where an interconnect overtakes another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+from typing import Any
+
+import pandas as pd
+
+from analysis.networks.curves import (
+    DIRECTIONS,
+    NETWORK,
+    POINT,
+    SIZE,
+    availability,
+    network_parts,
+    powers_only,
+)
+from analysis.networks.headlines import faster_from, headlines
+from analysis.networks.links import LINKS
+from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schema, validated
+
+HEADLINES = table_schema(
+    "network_headlines",
+    benchmark=TEXT,
+    case=TEXT,
+    interconnect=NOTE,
+    kind=TEXT,
+    processes=COUNT,
+    oversubscription=COUNT,
+    latency_us=POSITIVE,
+    peak_MBps=POSITIVE,
+    peak_bytes=COUNT,
+    link_MBps=POSITIVE,
+    percent_of_link=POSITIVE,
+    half_peak_bytes=POSITIVE,
+    switches=NOTE,
+    loses_from_bytes=COUNT,
+    imported_from=NOTE,
+)
+"""One row a curve; columns.yaml says what the columns of these tables mean."""
+
+CROSSINGS = table_schema(
+    "network_crossings",
+    benchmark=TEXT,
+    case=TEXT,
+    kind=TEXT,
+    processes=COUNT,
+    oversubscription=COUNT,
+    interconnect=TEXT,
+    other_interconnect=TEXT,
+    from_bytes=COUNT,
+)
+"""Sizes from which `interconnect` is faster than `other_interconnect` while it was not at the size before."""
+
+AVAILABILITY = table_schema(
+    "network_availability",
+    case=TEXT,
+    interconnect=NOTE,
+    kind=TEXT,
+    processes=COUNT,
+    oversubscription=COUNT,
+    bytes=SIZE,
+    exchange_us=POSITIVE,
+    overhead_us=NUMBER,
+    availability=NUMBER,
+)
+"""How much of an exchange's time is left to the application: see `analysis.networks.curves.availability`."""
+
+PAIRS = table_schema(
+    "network_pairs",
+    case=TEXT,
+    interconnect=NOTE,
+    kind=TEXT,
+    processes=COUNT,
+    oversubscription=COUNT,
+    nodes=COUNT,
+    bytes=SIZE,
+    pairs=COUNT,
+    latency_us=POSITIVE,
+    bandwidth_MBps=POSITIVE,
+    pair_MBps=POSITIVE,
+    share_of_alone=POSITIVE,
+)
+"""Pairs that exchange messages at once."""
+
+NETWORK_TABLES = {
+    "network": NETWORK,
+    "network_headlines": HEADLINES,
+    "network_crossings": CROSSINGS,
+    "network_availability": AVAILABILITY,
+    "network_pairs": PAIRS,
+    "network_links": LINKS,
+}
+"""Schema of each table of a study that measures or imports network curves, by its name."""
+
+
+def link_rates(facts: Mapping[str, Any], published: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """Find the peak of one direction of each interconnect's link, MB/s, where it is known.
+
+    Parameters
+    ----------
+    facts : mapping
+        Of a study; its ``interconnects`` tell ``link_mbps``, in 10^6 bits per second.
+    published : mapping of str to DataFrame
+        Published figures; ``network_peaks`` tells the links of published interconnects.
+    """
+    rates = {name: one.get("link_mbps") for name, one in facts["interconnects"].items()}
+    told = published.get("network_peaks", pd.DataFrame(columns=["interconnect", _LINK_PEAK]))
+    links = dict(zip(told["interconnect"], told[_LINK_PEAK].astype(float), strict=True))
+    return links | {name: rate / 8 for name, rate in rates.items() if rate}
+
+
+_LINK_PEAK = "link_peak_unidirectional_MBps"
+
+
+def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> dict[str, pd.DataFrame]:
+    """Make the tables of headline numbers from the curves.
+
+    Parameters
+    ----------
+    network : DataFrame
+        As `analysis.networks.curves.network_table` gives it. Protocols, peaks and crossings are looked for
+        among powers of two; sizes just beside them are left to the curve.
+    links : mapping of str to float
+        Peak of one direction of the link by interconnect, 10^6 bytes per second, where it is known.
+
+    Returns
+    -------
+    dict of DataFrame
+        Those of `NETWORK_TABLES` that have rows, but published links: see `analysis.networks.links`.
+    """
+    kept = powers_only(network)
+    tables = {
+        "network": network,
+        "network_headlines": validated(
+            HEADLINES, pd.DataFrame(_headline_rows(kept, links), columns=list(HEADLINES.columns))
+        ),
+        "network_crossings": validated(
+            CROSSINGS, pd.DataFrame(_crossing_rows(kept), columns=list(CROSSINGS.columns))
+        ),
+        "network_availability": validated(AVAILABILITY, availability(network)),
+        "network_pairs": validated(PAIRS, _pairs_at_once(network)),
+    }
+    return {name: table for name, table in tables.items() if len(table)}
+
+
+def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
+    """Rows of benchmark ``simultaneous_pairs``, each beside the pair that was alone."""
+    rows = network[network["pairs"].notna()]
+    rows = rows.assign(pair_MBps=rows["bandwidth_MBps"] / rows["pairs"].astype(float))
+    key = [*POINT, "bytes"]
+    alone = rows.loc[rows["pairs"] == 1, [*key, "pair_MBps"]].rename(columns={"pair_MBps": "alone"})
+    rows = rows.merge(alone, on=key, how="left")
+    return rows.assign(share_of_alone=rows["pair_MBps"] / rows["alone"])
+
+
+def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterator[dict[str, object]]:
+    told = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
+    for one in network_parts(told):
+        if one["bandwidth_MBps"].isna().all():
+            continue
+        link = DIRECTIONS[one["benchmark"].iat[0]] * links.get(one["interconnect"].iat[0], float("nan"))
+        found = headlines(
+            one["bytes"].to_numpy(float), one["latency_us"].to_numpy(), one["bandwidth_MBps"].to_numpy(), link
+        )
+        yield {
+            **one.iloc[0][["site", "benchmark", "case", "interconnect", "kind", "processes"]],
+            "oversubscription": one["oversubscription"].iat[0],
+            "latency_us": found.latency_us,
+            "peak_MBps": found.peak_bandwidth,
+            "peak_bytes": found.peak_bytes,
+            "percent_of_link": found.percent_of_link,
+            "half_peak_bytes": found.half_peak_bytes,
+            "loses_from_bytes": found.loses_from_bytes,
+            "link_MBps": link,
+            "switches": " ".join(map(str, found.switches)) or None,
+            "imported_from": one["imported_from"].iat[0],
+        }
+
+
+def _crossing_rows(network: pd.DataFrame) -> Iterator[dict[str, object]]:
+    place = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
+    sized = network[
+        network[["bytes", "latency_us"]].notna().all(axis="columns")
+        & network[["pairs", "source", "part"]].isna().all(axis="columns")
+    ]
+    for values, group in sized.groupby(place, dropna=False, sort=False):
+        curves = dict(list(group.groupby("interconnect", sort=False)))
+        for name, other in permutations(curves, 2):
+            own, others = (
+                (curves[one]["bytes"].to_numpy(float), curves[one]["latency_us"].to_numpy())
+                for one in (name, other)
+            )
+            for size in faster_from(*own, *others):
+                yield {
+                    **dict(zip(place, values, strict=True)),
+                    "interconnect": name,
+                    "other_interconnect": other,
+                    "from_bytes": size,
+                }

@@ -1,0 +1,161 @@
+"""Traffic patterns beside the figures that were published of them on QsNet, statement by statement.
+
+The statements are those of ``qsnet.csv`` (Petrini, Frachtenberg, Hoisie, Coll 2003), on 64 nodes and fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import pandas as pd
+
+from analysis.networks.traffic import TRAFFIC_TABLES
+
+PUBLISHED_OF = "quadrics_elan3"
+"""Interconnects whose names begin so stand for what was measured."""
+
+NODES = 64
+UNEVEN = ("shuffle", "transpose", "bit_reversal")
+"""Permutations of which the source tells the lowest and the highest bandwidth."""
+
+Tables = Mapping[str, pd.DataFrame]
+Statement = tuple[str, str, str]
+Finder = Callable[[Tables], float | None]
+
+
+def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
+    """Find what each interconnect came to for each statement.
+
+    Parameters
+    ----------
+    tables : mapping
+        ``traffic`` and ``traffic_processes``: see `analysis.networks.traffic.TRAFFIC_TABLES`; others are not
+        used.
+    statements : DataFrame
+        ``experiment, condition, quantity, value, unit``.
+
+    Returns
+    -------
+    DataFrame
+        A row a statement and interconnect: ``experiment, condition, quantity, unit, published, interconnect,
+        kind, found, error_percent``. Statements that nothing stands beside have no row; one in percent
+        has no error in percent.
+    """
+    traffic = tables["traffic"]
+    owners = traffic.loc[traffic["interconnect"].str.startswith(PUBLISHED_OF), ["interconnect", "kind"]]
+    rows = []
+    for told in statements.to_dict("records"):
+        finder = FOUND.get((told["experiment"], told["condition"], told["quantity"]))
+        for interconnect, kind in owners.drop_duplicates().itertuples(index=False) if finder else ():
+            found = finder({name: _of(tables[name], interconnect, kind) for name in TRAFFIC_TABLES})
+            if found is None:
+                continue
+            value = float(told["value"])
+            rows.append(
+                {name: told[name] for name in ("experiment", "condition", "quantity", "unit")}
+                | {"published": value, "interconnect": interconnect, "kind": kind, "found": found}
+                | {"error_percent": 100 * (found / value - 1) if told["unit"] != "%" else None}
+            )
+    columns = ["experiment", "condition", "quantity", "unit", "published", "interconnect", "kind", "found"]
+    return pd.DataFrame(rows, columns=[*columns, "error_percent"]).astype({"error_percent": float})
+
+
+def _of(table: pd.DataFrame, interconnect: str, kind: str) -> pd.DataFrame:
+    return table[(table["interconnect"] == interconnect) & (table["kind"] == kind)]
+
+
+def _pattern(tables: Tables, name: str, processes: int = NODES) -> pd.DataFrame:
+    rows = tables["traffic"]
+    return rows[(rows["pattern"] == name) & (rows["processes"] == processes)]
+
+
+def _highest(rows: pd.DataFrame, column: str) -> float | None:
+    return float(rows[column].max()) if len(rows) and rows[column].notna().any() else None
+
+
+def _of_pattern(tables: Tables, name: str, column: str = "accepted_MBps") -> float | None:
+    return _highest(_pattern(tables, name), column)
+
+
+def _of_uneven(tables: Tables, choose: Callable[[list[float]], float]) -> float | None:
+    found = [_of_pattern(tables, name) for name in UNEVEN]
+    return None if None in found else choose(found)
+
+
+def _hot(tables: Tables, processes: int) -> float | None:
+    return _highest(_pattern(tables, "hot_spot", processes), "target_MBps")
+
+
+def _hot_decrease(tables: Tables) -> float | None:
+    half, whole = _hot(tables, NODES // 2), _hot(tables, NODES)
+    return 100 * (1 - whole / half) if half and whole else None
+
+
+def _hot_share(tables: Tables, first: int, last: int) -> float | None:
+    rows = tables["traffic_processes"]
+    rows = rows[(rows["pattern"] == "hot_spot") & (rows["processes"] == NODES)]
+    rows = rows[(rows["offered_load"] == rows["offered_load"].max()) & rows["process"].between(first, last)]
+    return float(rows["accepted_MBps"].mean()) if len(rows) else None
+
+
+def _io(tables: Tables, destinations: str, mapping: str) -> float | None:
+    rows = _pattern(tables, "multiple_hot_spots")
+    rows = rows[(rows["destinations"] == destinations) & (rows["io_mapping"] == mapping)]
+    return _highest(rows, "target_MBps")
+
+
+def _compute_alone(tables: Tables) -> float | None:
+    rows = _pattern(tables, "combined")
+    return _highest(rows[(rows["job"] == "compute") & rows["beside_load"].isna()], "accepted_MBps")
+
+
+def _degradation(tables: Tables, mapping: str, application: str) -> float | None:
+    rows = _pattern(tables, "combined")
+    rows = rows[(rows["io_mapping"] == mapping) & (rows["application_mapping"] == application)]
+    slowdown = _highest(rows, "slowdown")
+    return None if slowdown is None else 100 * (1 - 1 / slowdown)
+
+
+_UNEVEN = "shuffle, transpose, bit-reversal"
+FOUND: Mapping[Statement, Finder] = {
+    ("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)"): partial(
+        _of_pattern, name="uniform"
+    ),
+    ("uniform", "64 nodes", "fraction of bidirectional maximum"): partial(
+        _of_pattern, name="uniform", column="accepted_load"
+    ),
+    **{
+        ("permutation", name, "asymptotic bandwidth"): partial(_of_pattern, name=name)
+        for name in ("neighbor", "butterfly", "complement")
+    },
+    ("permutation", _UNEVEN, "asymptotic bandwidth, lowest"): partial(_of_uneven, choose=min),
+    ("permutation", _UNEVEN, "asymptotic bandwidth, highest"): partial(_of_uneven, choose=max),
+    ("hot-spot", "1 MB messages, up to 32 nodes", "aggregate bandwidth"): partial(_hot, processes=NODES // 2),
+    ("hot-spot", "1 MB messages, 64 nodes", "decrease"): _hot_decrease,
+    **{
+        ("hot-spot", f"64 nodes, senders {first}-{last}", "bandwidth per node"): partial(
+            _hot_share, first=first, last=last
+        )
+        for first, last in ((1, 3), (4, 15), (16, 63))
+    },
+    **{
+        ("multiple-hot-spots", f"{choice} traffic, {mapping} I/O", "maximum accepted load"): partial(
+            _io, destinations=choice, mapping=mapping
+        )
+        for choice in ("random", "deterministic")
+        for mapping in ("clustered", "distributed")
+    },
+    (
+        "combined",
+        "uniform compute job alone, 256 KB messages",
+        "asymptotic bandwidth (about)",
+    ): _compute_alone,
+    ("combined", "compute job overlapping the I/O nodes", "degradation, at most"): partial(
+        _degradation, mapping="clustered_compute", application="shared"
+    ),
+    ("combined", "compute job on no I/O node", "degradation"): partial(
+        _degradation, mapping="clustered_compute", application="dedicated"
+    ),
+}
+"""How each statement is found in what ran."""

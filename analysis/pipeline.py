@@ -1,0 +1,100 @@
+"""From a runs table to every table that a study may come to, from one set of curves and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+import pandas as pd
+
+from analysis.decisions.economics import tariffs
+from analysis.decisions.money import MONEY, market_costs, money_pieces, whole_market
+from analysis.decisions.proposal import proposal_pieces
+from analysis.decisions.request import Request
+from analysis.decisions.turnaround import packing_pieces
+from analysis.estimates.changes import make_changes
+from analysis.estimates.curves import Curve, all_curves, ranking
+from analysis.estimates.model_tables import model_pieces
+from analysis.estimates.precision import make_precision
+from analysis.estimates.quality import make_quality_tables
+from analysis.estimates.scaling import check_names, core_pieces, core_tables
+from analysis.estimates.sites import by_site
+from analysis.estimates.time_parts import make_part_tables
+from analysis.registry import ALL_TABLES, REQUIRED, finished
+from analysis.tables.frames import Pieces, merge
+from analysis.text import turnaround_words
+
+
+def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
+    """Make every table that applies.
+
+    Curves and their draws are made once, case by case; every table is made from the same.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it. The order of its rows changes nothing.
+    request : Request
+
+    Returns
+    -------
+    dict of DataFrame
+        In the order of `analysis.registry.ALL_TABLES`, with its columns. Those of `REQUIRED` are always
+        there, without rows where no run over an interconnect is valid, and those of `MONEY` with a market;
+        each other one if it has rows.
+
+    Raises
+    ------
+    TableError
+        If the request names an interconnect or a case that the runs have not, if there are two
+        references, or if a price cannot be told (`analysis.decisions.money.market_costs`).
+    """
+    settings = request.settings
+    check_names(runs, settings)
+    tables = by_site(runs, lambda own: _tables_of_one_site(own, request))
+    tables |= make_changes(runs, settings)
+    tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
+    always = REQUIRED + (MONEY if "cost" in tables else ())
+    return {name: tables[name] for name in ALL_TABLES if name in always or len(tables.get(name, ()))}
+
+
+def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
+    settings, market = request.settings, request.market
+    ranked = ranking(runs)
+    costs = market_costs(runs, market) if market and ranked else None
+    mixed = market.mix.weights if market and market.mix else ()
+    of_mix: list[list[Curve]] = []
+
+    def parts() -> Iterator[Pieces]:
+        offered = None if costs is None else tariffs(costs)
+        for some in _in_fives(all_curves(runs, settings)):
+            yield core_pieces(some, ranked, settings)
+            yield from _optional_pieces(some, request)
+            for curves in some:
+                if offered is not None:
+                    yield money_pieces(curves, ranked, offered, market.node, settings)
+                if curves[0].case in mixed:
+                    of_mix.append(curves)
+
+    pieces = merge(parts())
+    tables = core_tables(pieces, runs) | make_quality_tables(runs, settings) | make_part_tables(runs)
+    tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
+    if costs is not None:
+        tables |= whole_market(runs, costs, of_mix, market, settings)
+    return tables
+
+
+def _in_fives(cases: Iterator[list[Curve]]) -> Iterator[list[list[Curve]]]:
+    """Some cases at once: enough that NumPy has something to do, few enough for a processor's cache."""
+    while some := list(islice(cases, 5)):
+        yield some
+
+
+def _optional_pieces(of_cases: Sequence[Sequence[Curve]], request: Request) -> Iterator[Pieces]:
+    """Rows about models, turnaround and a proposal from all curves of each of some cases."""
+    settings, market = request.settings, request.market
+    yield model_pieces(chain(*of_cases), settings)
+    yield packing_pieces(of_cases, request.queue, settings, turnaround_words)
+    if request.rule is not None:
+        cores_per_node = market.node.cores if market else None
+        yield proposal_pieces(chain(*of_cases), request.rule, settings, cores_per_node)

@@ -1,0 +1,148 @@
+"""What the page of a proposal shows: one curve a case, and what it leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.decisions.rules import Rule
+from analysis.report.blocks import column
+from analysis.runs.kinds import ORDER
+from analysis.tables.selection import CURVE, alike
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+from analysis.text.proposal_sheets import Sheet, rule_text, sheets
+
+MOST_COUNTS = 12
+"""Process counts of a curve, evenly taken from the smallest to the largest."""
+MOST_NAMED = 4
+LONGEST = 240
+"""Letters of a text that a study or rule gives."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The curves of a page, in its order, and how many there were to choose from.
+
+    Attributes
+    ----------
+    sheets : tuple of Sheet
+        One a case.
+    cases : tuple of str
+        Their titles.
+    curves : int
+        Of the whole table.
+    thinned : bool
+        Whether a curve has more counts than are shown.
+    introduction : str
+        The rule, and how the curves were chosen.
+    """
+
+    sheets: tuple[Sheet, ...]
+    cases: tuple[str, ...]
+    curves: int
+    thinned: bool
+    introduction: str
+
+
+def choose(
+    table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | None = None, level: float = 0.95
+) -> Choice:
+    """Choose one curve a case.
+
+    It is that of the study's interconnect, or, where the case has none of it or the study names none, that
+    with the highest speedup; at the lowest oversubscription level, and of the first kind of
+    `analysis.runs.kinds.ORDER` that the case has, since kinds are not compared.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table ``proposal``, judged by `rule`.
+    rule : Rule
+    labels : Labels
+    interconnect : str, optional
+        The study's choice.
+    level : float
+        Nominal coverage of the intervals.
+    """
+    if table.empty:
+        return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
+    cases = labels.sorted_cases(table["case"].unique())
+    chosen = pd.concat([_curve(table[table["case"] == case], interconnect) for case in cases])
+    found = sheets(chosen, rule, labels, level)
+    how = "with the highest speedup"
+    if interconnect is not None:
+        how = f"of {labels.interconnect(interconnect)}, or where it was not run the one {how}"
+    return Choice(
+        sheets=tuple(_thinned(sheet) for sheet in found),
+        cases=tuple(labels.case(case) for case in cases),
+        curves=table.groupby(CURVE, dropna=False).ngroups,
+        thinned=any(len(sheet.rows) > MOST_COUNTS for sheet in found),
+        introduction=f"{_cut(rule_text(rule))} Shown is one curve a case: the one {how}, at the lowest "
+        "oversubscription that was run.",
+    )
+
+
+def _curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
+    first_kind = min(rows["kind"], key=ORDER.index)
+    rows = rows[rows["kind"] == first_kind]
+    rows = rows[rows["oversubscription"] == rows["oversubscription"].min()]
+    named = rows[rows["interconnect"] == interconnect]
+    rows = rows if named.empty else named
+    return alike(rows, rows.loc[rows["speedup"].idxmax()])
+
+
+def _thinned(sheet: Sheet) -> Sheet:
+    last = len(sheet.rows) - 1
+    places = np.unique(np.linspace(0, last, min(MOST_COUNTS, last + 1)).round().astype(int))
+    return replace(
+        sheet,
+        title=_cut(sheet.title),
+        reading=_cut(sheet.reading),
+        rows=tuple(sheet.rows[place] for place in places),
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def page(choice: Choice, number: int, labels: Labels) -> dict[str, Any]:
+    """Texts of a page of the first `number` curves of a choice, as plain data.
+
+    Returns
+    -------
+    dict
+        ``title, subtitle, paragraphs, sheets``, the sheets as mappings of the attributes of
+        `analysis.text.proposal_sheets.Sheet`, each title of the header as a list of lines.
+    """
+    shown = choice.sheets[:number]
+    return {
+        "title": _cut(labels.title),
+        "subtitle": _cut(f"Scaling table for a proposal · {labels.subtitle}"),
+        "paragraphs": [choice.introduction, *_left_out(choice, number)],
+        "sheets": [
+            asdict(sheet) | {"header": [column(title)["title"] for title in sheet.header]} for sheet in shown
+        ],
+    }
+
+
+def _left_out(choice: Choice, number: int) -> list[str]:
+    """Say what is not shown, and where it is."""
+    said = []
+    if others := choice.curves - len(choice.sheets):
+        said.append(counted(others, "other curve"))
+    if missing := [_cut(title) for title in choice.cases[number:]]:
+        named = missing[:MOST_NAMED]
+        more = [counted(len(missing) - len(named), "more", "more")] if len(missing) > len(named) else []
+        said.append(f"for want of room {counted(len(missing), 'case')} ({listed([*named, *more])})")
+    if choice.thinned:
+        said.append(f"process counts where a curve has more than {MOST_COUNTS}")
+    if not said:
+        return []
+    steps = " Incremental efficiency is that over the next smaller count that was run." * choice.thinned
+    files = "tables/proposal.csv, proposal.tex and proposal.docx"
+    return [f"Left out: {listed(said)}; all is in {files}.{steps}"]

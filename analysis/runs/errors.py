@@ -1,0 +1,39 @@
+"""The error of a bad table or file, and what stands on one line."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+"""Unicode categories: control, format, private and unassigned characters, separators of lines."""
+
+
+class TableError(Exception):
+    """A bad table, told in one line: the file, the row, the column, what is wrong.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong with the value.
+    source : str
+        The file, or what else the table is called.
+    place : str
+        ``line 7`` of a text file, ``row 6`` of another table; empty where no row is to blame.
+    column : str
+    row : int or None
+        Position of the row in the table, from 0.
+    """
+
+    def __init__(
+        self, message: str, source: str = "", place: str = "", column: str = "", row: int | None = None
+    ) -> None:
+        where = ", ".join(part for part in (place, f"column '{column}'" if column else "") if part)
+        super().__init__(": ".join(part for part in (source, where, message) if part))
+        self.message, self.column, self.row = message, column, row
+
+
+def one_line(text: object) -> str:
+    """Put a text on one line: line breaks, tabs and characters without a shape become single spaces."""
+    shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in str(text))
+    return re.sub(" +", " ", shaped).strip(" ")

@@ -1,0 +1,411 @@
+"""The runs table: one row a repetition, whoever made it."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+from pandera.errors import SchemaError
+
+from analysis.runs.errors import TableError
+from analysis.runs.groups import Groups, coded
+
+KINDS = ("measured", "emulated", "simulated", "published")
+REQUIRED = ("case", "interconnect", "processes", "seconds")
+COLUMNS = (
+    "study",
+    "case",
+    "application",
+    "interconnect",
+    "kind",
+    "nodes",
+    "processes",
+    "cores",
+    "oversubscription",
+    "block",
+    "repetition",
+    "attempt",
+    "seconds",
+    "valid",
+    "reason",
+    "noise",
+    "started",
+    "record",
+    "site",
+)
+REPETITION = (
+    "site",
+    "case",
+    "interconnect",
+    "kind",
+    "nodes",
+    "processes",
+    "oversubscription",
+    "block",
+    "repetition",
+    "attempt",
+)
+_TEXTS = (
+    "study",
+    "case",
+    "application",
+    "interconnect",
+    "kind",
+    "reason",
+    "started",
+    "record",
+    "site",
+    "work_unit",
+)
+_COUNTS = (
+    "nodes",
+    "processes",
+    "cores",
+    "oversubscription",
+    "block",
+    "repetition",
+    "attempt",
+    "data_servers",
+)
+_NUMBERS = (
+    "seconds",
+    "seconds_low",
+    "seconds_high",
+    "noise",
+    "wall_seconds",
+    "cpu_seconds",
+    "startup_seconds",
+    "output_seconds",
+    "foreign_cores",
+    "stolen_cores",
+    "idle_wait_seconds",
+    "answer",
+    "work",
+)
+LOOP_SECONDS = "loop_seconds."
+PREPARE_SECONDS = "prepare_seconds."
+SOLVER_ITERATIONS = "solver_iterations."
+GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
+RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
+"""Beginnings of columns that an application's runs may have: time of a part of the main loop, time of a part
+of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
+an operation of the Global Arrays. Those that a record has are `RECORDED`."""
+_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_SOUND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_NAME = "may hold letters, digits and _ . + - only, and starts with a letter or a digit"
+
+
+def _sound_names(names: pd.Series) -> pd.Series:
+    codes, different = pd.factorize(names)  # none is missing
+    sound = [_SOUND_NAME.fullmatch(name) is not None for name in different]
+    return pd.Series(np.array(sound, bool)[codes], names.index)
+
+
+def _name(nullable: bool = False) -> pa.Column:
+    return pa.Column(str, pa.Check(_sound_names, error=_NAME), nullable=nullable)
+
+
+def _count(nullable: bool = False) -> pa.Column:
+    check = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+    return pa.Column("Int64", check, nullable=nullable)
+
+
+RUNS = pa.DataFrameSchema(
+    {
+        "study": _name(nullable=True),
+        "case": _name(),
+        "application": pa.Column(str, nullable=True),
+        "interconnect": _name(nullable=True),
+        "kind": pa.Column(str, pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")),
+        "nodes": _count(nullable=True),
+        "processes": _count(),
+        "cores": _count(),
+        "oversubscription": _count(),
+        "block": pa.Column("Int64"),
+        "repetition": _count(),
+        "attempt": _count(),
+        "seconds": pa.Column(float, nullable=True),
+        "valid": pa.Column(bool),
+        "reason": pa.Column(str, nullable=True),
+        "noise": pa.Column(
+            float, pa.Check.in_range(0, 1, error="must be a share from 0 to 1"), nullable=True
+        ),
+        "started": pa.Column(str, nullable=True),
+        "record": pa.Column(str, nullable=True),
+        "site": _name(nullable=True),
+        "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
+        "work_unit": pa.Column(str, nullable=True, required=False),
+    },
+    name="runs",
+)
+"""Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
+in `seconds`, in `work_unit`; a table without it gives no rates."""
+
+_TIME = pa.Check(lambda seconds: (seconds > 0) & (seconds < np.inf), error="must be a positive time")
+_MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
+_VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, [_TIME, _MEASURABLE])})
+_SERIAL_RUNS = pa.DataFrameSchema(
+    {
+        "processes": pa.Column(
+            "Int64", pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
+        )
+    }
+)
+
+
+def read_runs(path: str | Path, may_be_empty: bool = False) -> pd.DataFrame:
+    """Read a runs table from a CSV or Parquet file and complete it.
+
+    Parameters
+    ----------
+    path : path of a ``.csv`` or ``.parquet`` file
+        With the columns ``case, interconnect, processes, seconds`` at least.
+    may_be_empty : bool
+        Whether a table without rows is one, as that of a study of published figures alone.
+
+    Returns
+    -------
+    DataFrame
+        One row a repetition, as `complete_runs` gives it.
+
+    Raises
+    ------
+    TableError
+        In one line with file, row and column.
+    """
+    path = Path(path)
+    if path.suffix not in (".csv", ".parquet"):
+        raise TableError("must end in .csv or .parquet", str(path))
+    try:
+        table = pyarrow.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
+    except FileNotFoundError:
+        raise TableError("there is no such file", str(path)) from None
+    except UnicodeDecodeError as error:
+        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
+    except (OSError, csv.Error, pyarrow.ArrowException) as error:
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        raise TableError(f"cannot be read: {first}", str(path)) from None
+    twice = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    if twice:
+        raise TableError("is there twice", str(path), column=twice[0])
+    try:
+        return complete_runs(table.to_pandas(), str(path), may_be_empty)
+    except TableError as error:
+        if error.row is None or path.suffix == ".parquet":
+            raise
+        place = f"line {line_of(path, error.row)}"
+        raise TableError(error.message, str(path), place, error.column, error.row) from None
+
+
+def _read_csv(path: Path) -> pyarrow.Table:
+    """Every cell as text, null where empty; any row of another length is an error."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        names = next(csv.reader(file), [])
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    convert = pyarrow.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pyarrow.string()), strings_can_be_null=True, null_values=[""]
+    )
+    one_thread = pyarrow.csv.ReadOptions(use_threads=False)  # else errors do not name the row
+    return pyarrow.csv.read_csv(path, one_thread, parse, convert)
+
+
+def line_of(path: Path, row: int) -> int:
+    """Line on which a row of a CSV file begins, the header being line 1; rows count from 0."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        next(reader)
+        begins = (reader.line_num - sum(cell.count("\n") for cell in cells) for cells in reader if cells)
+        return next(itertools.islice(begins, row, None))
+
+
+def complete_runs(
+    frame: pd.DataFrame, source: str = "runs table", may_be_empty: bool = False
+) -> pd.DataFrame:
+    """Complete the optional columns of a runs table and check it.
+
+    An empty cell counts as a missing column does: `kind` is then ``published``, `oversubscription`
+    (processes + data servers) / cores, or 1 without `cores`, `cores` (processes + data servers) /
+    oversubscription, `valid` true; a row without a `block` is a block of its own, paired with nothing.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a repetition; text or numbers.
+    source : str
+        What a message calls the table.
+    may_be_empty : bool
+        Whether a table without rows is one.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS` first, then whatever else `frame` has; rows in the same order, index from 0. Counts
+        are ``Int64``, times ``float64`` in seconds, names ``str``.
+
+    Raises
+    ------
+    TableError
+        In one line with row and column, for the first fault found.
+    """
+    missing = [name for name in REQUIRED if name not in frame]
+    if missing:
+        needed = ", ".join(REQUIRED)
+        raise TableError(
+            f"is missing (needed: {needed}; found: {', '.join(frame)})", source, column=missing[0]
+        )
+    if frame.empty and not may_be_empty:
+        raise TableError("holds no row", source)
+    try:
+        runs = _filled(_typed(frame.reset_index(drop=True)))
+        _validate(RUNS, runs)
+        _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
+        _validate(_VALID_RUNS, runs[runs["valid"]])
+        _fitting(runs)
+        _distinct(runs)
+    except TableError as error:
+        place = "" if error.row is None else f"row {error.row + 1}"
+        raise TableError(error.message, source, place, error.column, error.row) from None
+    return runs
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every known column with its type, empty where it was not there; extra columns as they are."""
+    names = [*COLUMNS, *(name for name in frame if name not in COLUMNS)]
+    return pd.DataFrame({name: _column(frame, name) for name in names})
+
+
+def _column(frame: pd.DataFrame, name: str) -> pd.Series:
+    of_part = name.startswith((PREPARE_SECONDS, *RECORDED))
+    read, dtype = (_number, "float") if of_part else _READ.get(name, (None, None))
+    if name not in frame:
+        return pd.Series(np.nan if dtype == "float" else pd.NA, frame.index, dtype=dtype)
+    return read(frame[name]) if read else frame[name]
+
+
+def _text(column: pd.Series) -> pd.Series:
+    text = column.astype("str")
+    return text.mask(text == "")
+
+
+def _number(column: pd.Series) -> pd.Series:
+    """Floats, NaN where empty; text that is no number, nan included, is a fault."""
+    numbers = _parsed(column)
+    if not pd.api.types.is_numeric_dtype(column):
+        odd = (
+            np.isnan(numbers)
+            & column.notna().to_numpy()
+            & (column.astype("str").str.strip() != "").to_numpy()
+        )
+        if odd.any():
+            row = int(odd.argmax())
+            raise TableError(f"{str(column.iloc[row])!r} is no number", column=str(column.name), row=row)
+    return pd.Series(numbers, column.index, name=column.name)
+
+
+def _parsed(column: pd.Series) -> NDArray[np.float64]:
+    """Floats, NaN where there is no number."""
+    if column.dtype == "str":
+        try:  # ten times as fast as pandas, which is asked where some text is no plain number
+            return pyarrow.array(column).cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
+        except pyarrow.ArrowInvalid:
+            pass
+    return pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(float, na_value=np.nan)
+
+
+def _whole(column: pd.Series) -> pd.Series:
+    column = _number(column)
+    odd = (column % 1 != 0) & column.notna() | (column.abs() >= 2**53)
+    if odd.any():
+        row = int(odd.argmax())
+        raise TableError(f"{column.iloc[row]:g} is no whole number", column=str(column.name), row=row)
+    return column.astype("Int64")
+
+
+def _truth(column: pd.Series) -> pd.Series:
+    text = column.astype("str").str.strip().str.lower()
+    truth = text.map(_TRUTH).astype("boolean")
+    odd = truth.isna() & column.notna() & (text != "")
+    if odd.any():
+        row = int(odd.argmax())
+        raise TableError(
+            f"{str(column.iloc[row])!r} is neither true nor false", column=str(column.name), row=row
+        )
+    return truth
+
+
+_READ = {
+    **dict.fromkeys(_TEXTS, (_text, "str")),
+    **dict.fromkeys(_COUNTS, (_whole, "Int64")),
+    **dict.fromkeys(_NUMBERS, (_number, "float")),
+    "valid": (_truth, "boolean"),
+}
+
+
+def _filled(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs with every optional column given its value."""
+    runs["kind"] = runs["kind"].fillna("published")
+    runs["valid"] = runs["valid"].fillna(True).astype(bool)
+    runs["attempt"] = runs["attempt"].fillna(1)
+    if runs["oversubscription"].isna().any():
+        level = -(-_ranks(runs) // runs["cores"].clip(lower=1))
+        runs["oversubscription"] = runs["oversubscription"].fillna(level.clip(lower=1)).fillna(1)
+    if runs["cores"].isna().any():
+        cores = -(-_ranks(runs) // runs["oversubscription"].clip(lower=1))
+        runs["cores"] = runs["cores"].fillna(cores)
+    lone = runs["block"].isna()
+    if lone.any():
+        first = 1 if lone.all() else int(runs["block"].max()) + 1
+        group = ["case", "processes", "oversubscription"]
+        ordered = runs.loc[lone].sort_values([*group, "kind", "interconnect", "nodes", "seconds"])
+        runs.loc[lone, "block"] = first + ordered.groupby(group, dropna=False).cumcount()
+    if runs["repetition"].isna().any():
+        order = _rows_with_the_same(runs, REPETITION[:-2]).place + 1
+        runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
+    return runs
+
+
+def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:
+    return Groups.of(*(coded(runs[name])[0] for name in names))
+
+
+def _ranks(runs: pd.DataFrame) -> pd.Series:
+    """Processes and data servers."""
+    return runs["processes"] + (runs["data_servers"].fillna(0) if "data_servers" in runs else 0)
+
+
+def _fitting(runs: pd.DataFrame) -> None:
+    """Refuse ranks that the stated cores and oversubscription have no room for."""
+    ranks = _ranks(runs)
+    crowded = (ranks > runs["cores"] * runs["oversubscription"]).to_numpy()
+    if crowded.any():
+        row = int(crowded.argmax())
+        level, told = runs.at[row, "oversubscription"], ranks[row] / runs.at[row, "cores"]
+        message = f"{level}: by processes and cores it is {told:g}"
+        raise TableError(message, column="oversubscription", row=row)
+
+
+def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
+    try:
+        schema.validate(runs)
+    except SchemaError as error:
+        row, column = int(error.failure_cases["index"].iloc[0]), error.schema.name
+        value, rule = runs.at[row, column], getattr(error.check, "error", None)
+        told = "is empty" if pd.isna(value) else repr(value) if isinstance(value, str) else f"{value:g}"
+        raise TableError(f"{told}: it {rule}" if rule else told, column=column, row=row) from None
+
+
+def _distinct(runs: pd.DataFrame) -> None:
+    twice = _rows_with_the_same(runs, REPETITION).place > 0
+    if twice.any():
+        row = int(twice.argmax())
+        raise TableError("the same repetition as in a row before", column="repetition", row=row)

@@ -1,0 +1,30 @@
+"""Reading the small YAML files of the analysis; what is wrong with one is told in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from analysis.runs.errors import TableError
+
+
+def read_yaml(path: Path) -> object:
+    """Read a YAML file, whatever it holds.
+
+    Raises
+    ------
+    TableError
+        In one line with file and place, if there is no such file or it is no YAML.
+    """
+    try:
+        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TableError("there is no such file", str(path)) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = str(error.problem).splitlines()[0]
+        raise TableError(problem, str(path), f"line {mark.line + 1}" if mark else "") from None
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None

@@ -1,0 +1,121 @@
+"""Whether the network with the best figures makes the fastest runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from analysis.text import formats
+from analysis.text.formats import listed
+from analysis.text.labels import Labels
+from analysis.text.winners import fastest_run
+
+QUANTITIES = {"latency_us": "µs", "peak_Mbps": "Mbit/s"}
+"""Network figures and their units as they are printed."""
+
+
+def network_figures(published: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Find the latency and the bandwidth of each interconnect in tables of published figures.
+
+    Parameters
+    ----------
+    published : mapping of str to DataFrame
+        Read here are ``network_summary`` and, for interconnects that it calls otherwise, ``network_names``.
+
+    Returns
+    -------
+    DataFrame
+        By interconnect, ``latency_us_low, latency_us_high, peak_Mbps_low, peak_Mbps_high``: the range over
+        all rows that it may stand for. Missing is missing.
+    """
+    summary = published.get("network_summary")
+    if summary is None:
+        return pd.DataFrame(
+            columns=[f"{one}_{end}" for one in QUANTITIES for end in ("low", "high")], dtype=float
+        )
+    figures = summary.drop(columns="source")
+    if "network_names" in published:
+        names = published["network_names"].drop(columns="source")
+        named = names.merge(figures.rename(columns={"interconnect": "network"}), on=["network", "api"])
+        figures = pd.concat([figures[~figures["interconnect"].isin(named["interconnect"])], named])
+    figures = figures.assign(latency_us_high=figures["latency_us_high"].fillna(figures["latency_us"]))
+    return figures.groupby("interconnect").agg(
+        latency_us_low=("latency_us", "min"),
+        latency_us_high=("latency_us_high", "max"),
+        peak_Mbps_low=("peak_Mbps", "min"),
+        peak_Mbps_high=("peak_Mbps", "max"),
+    )
+
+
+def span(figures: pd.DataFrame, interconnect: str, quantity: str) -> str:
+    """Write a network figure without its unit: ``6370`` or ``27 to 30``."""
+    low, high = figures.loc[interconnect, [f"{quantity}_low", f"{quantity}_high"]]
+    return formats.exact(low) if low == high else f"{formats.exact(low)} to {formats.exact(high)}"
+
+
+def network_sentences(
+    scaling: pd.DataFrame, won: pd.DataFrame, figures: pd.DataFrame, labels: Labels
+) -> list[str]:
+    """Say whether the lowest latency or the highest bandwidth makes the fastest runs of a case.
+
+    Parameters
+    ----------
+    scaling : DataFrame
+        Rows of one case. Only those that were published are held against published network figures.
+    won : DataFrame
+        Rows of `analysis.text.winners.winners` of the case.
+    figures : DataFrame
+        See `network_figures`.
+
+    Returns
+    -------
+    list of str
+        Nothing where fewer than two interconnects have both figures.
+    """
+    rows = scaling[~scaling["serial"] & (scaling["kind"] == "published")]
+    figures = figures.dropna()
+    figures = figures[figures.index.isin(rows["interconnect"])]
+    if len(figures) < 2:
+        return []
+    lowest = list(figures.index[figures["latency_us_low"] <= figures["latency_us_high"].min()])
+    highest = list(figures.index[figures["peak_Mbps_high"] >= figures["peak_Mbps_low"].max()])
+    best = rows.loc[rows["seconds"].idxmin(), "interconnect"]
+    named = list(dict.fromkeys([*lowest, *highest]))
+    return [
+        f"Lowest latency: {_holders(lowest, figures, 'latency_us', labels)}; "
+        f"highest bandwidth: {_holders(highest, figures, 'peak_Mbps', labels)}.",
+        f"The fastest run takes {fastest_run(rows, labels)}{_verdict(best, named, figures)}.",
+        _records(named, rows, won, labels),
+    ]
+
+
+def _figure(figures: pd.DataFrame, interconnect: str, quantity: str) -> str:
+    return f"{span(figures, interconnect, quantity)}{formats.THIN}{QUANTITIES[quantity]}"
+
+
+def _holders(names: Sequence[str], figures: pd.DataFrame, quantity: str, labels: Labels) -> str:
+    return listed(
+        (f"{labels.interconnect(name, 'published')}, {_figure(figures, name, quantity)}" for name in names),
+        "or",
+    )
+
+
+def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
+    if best not in figures.index:
+        return ", whose network figures are not known"
+    told = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
+    if best in named:
+        return f", with {told}"
+    return f", with {told}: the fastest network does not make the fastest run"
+
+
+def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
+    """Count the points at which an interconnect is the fastest of those that ran there."""
+    place = ["oversubscription", "processes_per_node", "processes"]
+    parts = []
+    for name in names:
+        ran = won.merge(rows.loc[rows["interconnect"] == name, place], on=place)
+        first = int((ran["interconnect"] == name).sum()) or "none"
+        parts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(ran)}")
+    return f"Of the points that each shares with others, {listed(parts)}."

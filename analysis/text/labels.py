@@ -1,0 +1,161 @@
+"""Titles of cases and interconnects as a study's facts give them, on one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.runs.errors import one_line
+from analysis.runs.settings import Settings
+from analysis.tables.missing import is_missing
+from analysis.text.formats import THIN, exact, percent, plain
+
+SERIAL = "Serial run"
+BAND = "the band of the simulation"
+DIRECT = "measured"
+DEFAULT_LEVEL = Settings().level
+
+
+def intervals(rows: pd.DataFrame, level: float) -> str:
+    """Name intervals by their nominal level, and what those of times cover where that is another share.
+
+    The interval of a time lies between two of its blocks, so that it cannot have just any coverage.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With ``coverage``.
+    level : float
+        Nominal coverage of all others.
+    """
+    nominal, covered = exact(round(100 * level, 1)), rows["coverage"].dropna()
+    shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
+    told = f" ({' to '.join(shares)}{THIN}% for times)" if set(shares) - {nominal} and len(covered) else ""
+    return f"{nominal}{THIN}% intervals{told}"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of a study's tables as readers see them.
+
+    Attributes
+    ----------
+    facts : mapping
+        What is known of the study besides its tables; read here are ``cases`` and ``interconnects``,
+        each a mapping of name to a mapping with ``title``, and ``study`` with ``compare_kinds``,
+        ``level`` and ``scaling``. A name that is missing there is its own title.
+    """
+
+    facts: Mapping[str, Any]
+
+    def case(self, name: str) -> str:
+        """Title of a case."""
+        return one_line(self.facts.get("cases", {}).get(name, {}).get("title") or name)
+
+    def interconnect(self, name: object, kind: str | None = None) -> str:
+        """Title of an interconnect, with the kind where its rows were not measured.
+
+        Without a `kind`, the one that the facts give. No name at all is a serial run.
+        """
+        if is_missing(name):
+            return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
+        known = self.facts.get("interconnects", {}).get(name, {})
+        kind = known.get("kind", DIRECT) if kind is None else kind
+        title = one_line(known.get("title") or name)
+        told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
+        return title if told else f"{title} ({one_line(kind)})"
+
+    def curve(self, row: Mapping[Hashable, Any]) -> str:
+        """Title of the curve of a table's row: interconnect, and processes per node where they vary."""
+        return self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
+
+    def placed(self, interconnect: object, kind: str, placement: object) -> str:
+        """Title of an interconnect with its processes per node, where they vary."""
+        name = self.interconnect(interconnect, kind)
+        if is_missing(placement):
+            return name
+        return f"{name} with {plain(placement)} {'process' if placement == 1 else 'processes'} per node"
+
+    @property
+    def weak(self) -> bool:
+        """Whether sizes grow with the processes; without a word of the study they do not."""
+        return self.facts.get("study", {}).get("scaling") == "weak"
+
+    @property
+    def speedup(self) -> str:
+        """What speedup is called: weak scaling has a scaled one."""
+        return "scaled speedup" if self.weak else "speedup"
+
+    @property
+    def title(self) -> str:
+        """Heading of what is written about the study."""
+        study = self.facts.get("study", {})
+        return one_line(
+            study.get("title") or study.get("description") or study.get("name") or "Scaling study"
+        )
+
+    @property
+    def subtitle(self) -> str:
+        """The study's name, the day of its results, and what wrote it."""
+        name = self.facts.get("study", {}).get("name")
+        made, version = self.facts.get("made"), self.facts.get("version")
+        parts = [
+            f"Study {name}" if name else "",
+            "" if is_missing(made) else str(made)[:10],
+            f"Nodeworth {version}" if version else "Nodeworth",
+        ]
+        return one_line(" · ".join(filter(None, parts)))
+
+    @property
+    def level(self) -> str:
+        """Nominal level of the intervals, as text."""
+        return percent(100 * self._level, places=0)
+
+    @property
+    def _level(self) -> float:
+        return self.facts.get("settings", {}).get("level", DEFAULT_LEVEL)
+
+    def intervals(self, rows: pd.DataFrame, times: bool = False) -> str:
+        """Name the intervals of what follows from times, or of `times`; simulated ones have a band."""
+        kinds = set(rows["kind"])
+        if kinds == {"simulated"}:
+            return BAND
+        told = intervals(rows, self._level) if times else f"{self.level} intervals"
+        return told + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
+
+    def times(self, rows: pd.DataFrame) -> str:
+        """Name times by what they are: medians, or simulated."""
+        return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians over blocks"
+
+    @property
+    def declared(self) -> list[list[str]]:
+        """Pairs of kinds that the study declares comparable."""
+        return self.facts.get("study", {}).get("compare_kinds", [])
+
+    def order(self) -> list[str]:
+        """Interconnects in the study's order."""
+        return list(self.facts.get("interconnects", {}))
+
+    def sorted_cases(self, present: Iterable[str]) -> list[str]:
+        """Cases that are present, in the study's order, then alphabetically."""
+        return _sorted_by(self.facts.get("cases", {}), present)
+
+    def sorted_interconnects(self, present: Iterable[str]) -> list[str]:
+        """Interconnects that are present, in the study's order, then alphabetically."""
+        return _sorted_by(self.facts.get("interconnects", {}), present)
+
+
+def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(set(present), key=lambda name: (places.get(name, len(places)), name))
+
+
+def by_case(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Part `rows` by case, in the order of the labels: by interconnect and ``processes`` in each."""
+    order = labels.sorted_interconnects(rows["interconnect"])
+    for case in labels.sorted_cases(rows["case"]):
+        own = rows[rows["case"] == case]
+        yield case, own.assign(place=own["interconnect"].map(order.index)).sort_values(["place", "processes"])

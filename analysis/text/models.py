@@ -1,0 +1,150 @@
+"""What fitted scaling models say, in plain sentences: from the tables of models to text."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.estimates.models import MODELS
+from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import CURVE, alike
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import and_level, processes
+
+Row = Mapping[Hashable, object]
+
+TITLES = {
+    "amdahl": "Amdahl's law",
+    "usl": "USL",
+    "communication": "communication model",
+    "gustafson": "Gustafson's law",
+}
+"""What a model is called, by its name."""
+
+
+def model_title(name: object) -> str:
+    """Title of a model."""
+    return TITLES.get(str(name), str(name))
+
+
+def compared_models(models: pd.DataFrame) -> pd.DataFrame:
+    """Give the best model of every curve of which at least two could be fitted.
+
+    Parameters
+    ----------
+    models : DataFrame
+        As `analysis.estimates.model_tables.make_model_tables` gives it.
+
+    Returns
+    -------
+    DataFrame
+        Rows of `models` with ``next_percent``, the smallest held-out error of the curve's other models.
+    """
+    fitted = models[models["held_out_percent"].notna()]
+    curves = fitted.groupby(CURVE, dropna=False, sort=False)["held_out_percent"]
+    second = curves.transform(lambda errors: errors.nsmallest(2).iloc[-1] if len(errors) > 1 else np.nan)
+    return fitted.assign(next_percent=second)[fitted["best"] & second.notna()]
+
+
+def counts_needed(scaling: str) -> int:
+    """Process counts of a curve that two models at least can be fitted to, with one held out."""
+    return sorted(model.coefficients + 1 for model in MODELS if model.scaling == scaling)[1]
+
+
+def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
+    """Say how many curves have too few counts for models to be compared; empty where none has.
+
+    Parameters
+    ----------
+    models, best : DataFrame
+        The table of models, and what `compared_models` makes of it.
+    labels : Labels
+    """
+    curves = len(models.drop_duplicates(CURVE))
+    short = curves - len(best)
+    if not short:
+        return ""
+    needed = counts_needed("weak" if labels.weak else "strong")
+    has = "has" if short == 1 else "have"
+    whose = "No curve has" if short == curves else f"{counted(short, 'curve')} of {curves} {has} not"
+    return (
+        f"{whose} the {counted(needed, 'process count', 'process counts')} at least that it takes to compare "
+        "scaling models by their error at a count left out of the fit."
+    )
+
+
+def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say where the best model of each curve of a case peaks, and what it predicts at most.
+
+    Parameters
+    ----------
+    best : DataFrame
+        Rows of one case as `compared_models` gives them.
+    curves : DataFrame
+        Rows of the table ``model_curves`` of that case.
+    labels : Labels
+    """
+    told: dict[tuple[str, float], list[str]] = {}
+    order = labels.sorted_interconnects(best["interconnect"])
+    for row in sorted(best.to_dict("records"), key=lambda row: order.index(row["interconnect"])):
+        text, count = _place(row)
+        at = and_level(best, row["oversubscription"]).replace(" and", " at")
+        name = f"{labels.curve(row)}{at} ({_numbers(row, curves, labels)})"
+        told.setdefault((text, count), []).append(name)
+    return [
+        f"{_start(place, count, labels)} {listed(names)}." for (place, count), names in sorted(told.items())
+    ]
+
+
+def _place(row: Row) -> tuple[str, float]:
+    """Where the predicted peak lies, and the count that this refers to."""
+    peak = as_float(row["peak_processes"])
+    if is_missing(peak):
+        return "scaled", as_float(row["told_to"])
+    if np.isinf(peak):
+        return "none", as_float(row["told_to"])
+    beyond = peak > as_float(row["fitted_to"])
+    return "beyond" if beyond else "inside", as_float(row["fitted_to"])
+
+
+def _start(place: str, count: float, labels: Labels) -> str:
+    return {
+        "inside": f"Predicted peak within the {processes(count)} that were run:",
+        "beyond": f"Predicted peak beyond the {processes(count)} that were run:",
+        "none": f"No peak is predicted up to {processes(count)}, as far as a model is told:",
+        "scaled": f"Prediction for {processes(count)}, as far as a model is told:",
+    }[place]
+
+
+def _numbers(row: Row, curves: pd.DataFrame, labels: Labels) -> str:
+    place, _ = _place(row)
+    parts = []
+    if place in ("inside", "beyond"):
+        parts.append(f"at {peak_text(row)} processes")
+    else:
+        last = _predicted(row, curves, int(as_float(row["told_to"])))
+        parts.append(f"{labels.speedup} {bracketed(last, 'speedup')}")
+    if place != "scaled":
+        parts.append(f"limit {bracketed(row, 'limit', 'limit_speedup')}")
+    error = formats.percent(as_float(row["held_out_percent"]))
+    return f"{', '.join(parts)}; {model_title(row['model'])}, held-out error {error}"
+
+
+def _predicted(row: Row, curves: pd.DataFrame, count: int) -> Row:
+    found = alike(curves, {**row, "processes": count}, [*CURVE, "model", "processes"])
+    return found.iloc[0].to_dict()
+
+
+def peak_text(row: Row) -> str:
+    """Write a predicted peak with its interval; ∞ is further than the model is told."""
+    return bracketed(row, "peak", "peak_processes")
+
+
+def bracketed(row: Row, quantity: str, column: str | None = None) -> str:
+    """Write `column` of a row (else `quantity`) with the interval of `quantity`."""
+    ends = (as_float(row[f"{quantity}_{end}"]) for end in ("low", "high"))
+    return formats.bracketed(as_float(row[column or quantity]), *ends)

@@ -1,0 +1,217 @@
+"""What the curves of network benchmarks say, in plain sentences."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.networks.curves import spreads
+from analysis.runs.kinds import ORDER
+from analysis.text import formats
+from analysis.text.formats import THIN, counted, listed, number
+from analysis.text.labels import Labels
+from analysis.text.network_words import benchmark, ordered, size_text
+
+CALM_PERCENT = 10
+"""Runs whose times differ by less are called alike."""
+MOST_CROSSINGS = 6
+"""Pairs of interconnects of which a sentence tells where one overtakes the other."""
+SLOW = 1.5
+"""A pair is called slow where its time is more than so many times the median over the pairs."""
+BUSY = 0.2
+"""Cores kept busy by other programs from which on the reader is told."""
+
+
+def headline_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which interconnect has the lowest latency and the highest bandwidth, kind by kind.
+
+    Parameters
+    ----------
+    headlines : DataFrame
+        Table ``network_headlines``.
+    labels : Labels
+    """
+    said = []
+    for name in ordered(set(headlines["benchmark"])):
+        own = headlines[headlines["benchmark"] == name]
+        for kind in (kind for kind in ORDER if (own["kind"] == kind).any()):
+            rows = own[own["kind"] == kind]
+            parts = [*_lowest(rows, labels), _highest(rows, labels)]
+            said.append(f"{benchmark(name)}, {kind}: {'; '.join(parts)}.")
+    return said
+
+
+def _lowest(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    told = rows.dropna(subset="latency_us")
+    if told.empty:
+        return []
+    row = told.loc[told["latency_us"].idxmin()]
+    title = labels.interconnect(row["interconnect"], row["kind"])
+    return [f"lowest latency at 0 bytes {number(row['latency_us'])}{THIN}µs, {title}"]
+
+
+def _highest(rows: pd.DataFrame, labels: Labels) -> str:
+    row = rows.loc[rows["peak_MBps"].idxmax()]
+    title = labels.interconnect(row["interconnect"], row["kind"])
+    link = row["percent_of_link"]
+    share = "" if pd.isna(link) else f", {formats.percent(link)} of its link"
+    rate = f"{number(row['peak_MBps'])}{THIN}MB/s"
+    return f"highest bandwidth {rate}, {title} at {size_text(row['peak_bytes'])}{share}"
+
+
+def loss_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say from which sizes on the ping-pong of which interconnect falls below its peak."""
+    rows = headlines[(headlines["benchmark"] == "pingpong") & headlines["loses_from_bytes"].notna()]
+    if rows.empty:
+        return []
+    parts = [
+        f"{labels.interconnect(row['interconnect'], row['kind'])} from {size_text(row['loses_from_bytes'])}"
+        for row in rows.to_dict("records")
+    ]
+    return [f"Large messages of a ping-pong are 5{THIN}% or more slower than the best: {listed(parts)} on."]
+
+
+def crossing_sentences(crossings: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say from which sizes on an interconnect overtakes another in a ping-pong."""
+    rows = crossings[crossings["benchmark"] == "pingpong"]
+    said: list[str] = []
+    pairs = rows.groupby(["interconnect", "other_interconnect", "kind"], sort=False)
+    for (name, other, kind), found in pairs:
+        if len(said) == MOST_CROSSINGS:
+            said.append(f"{len(pairs) - MOST_CROSSINGS} more pairs of interconnects are in the table below.")
+            break
+        sizes = listed(size_text(size) for size in found["from_bytes"])
+        said.append(
+            f"In a ping-pong, {labels.interconnect(name, kind)} overtakes {labels.interconnect(other, kind)} "
+            f"at {sizes}."
+        )
+    return said
+
+
+def variability_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how far the runs of a ping-pong differ."""
+    rows = spreads(network)
+    rows = rows[rows["benchmark"] == "pingpong"]
+    said = []
+    for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
+        middle, worst = own["between_percent"].median(), own.loc[own["between_percent"].idxmax()]
+        title = labels.interconnect(name, kind)
+        if worst["between_percent"] < CALM_PERCENT:
+            least = f"{CALM_PERCENT}{THIN}%"
+            said.append(f"{title}: runs of a ping-pong differ by less than {least} at any size.")
+            continue
+        said.append(
+            f"{title}: runs of a ping-pong differ by {formats.percent(middle)} at the median size, and by "
+            f"{formats.percent(worst['between_percent'])} at {size_text(worst['bytes'])}."
+        )
+    return said
+
+
+def pressure_sentences(runs: pd.DataFrame) -> list[str]:
+    """Say whether other programs kept cores busy while network benchmarks ran, which feel it first.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Those of network benchmarks.
+    """
+    busy = runs["foreign_cores"].dropna() if "foreign_cores" in runs else pd.Series(dtype=float)
+    if busy.empty or busy.median() < BUSY:
+        return []
+    return [
+        f"Other programs kept {number(busy.median(), 2)} cores busy during the median run: single figures "
+        "may be many times too slow, and bands are wide."
+    ]
+
+
+def slow_pair_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the pairs whose small message takes much longer than the median pair's."""
+    rows = network[network["source"].notna() & (network["source"] != network["target"])]
+    said = []
+    for (name, kind, count, level), own in rows.groupby(
+        ["interconnect", "kind", "processes", "oversubscription"], sort=False
+    ):
+        small = own[own["bytes"] == own["bytes"].min()]
+        if len(small) < 2:
+            continue
+        middle = small["latency_us"].median()
+        slow = small[small["latency_us"] > SLOW * middle]
+        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process', 'processes')}"
+        title += f" at oversubscription {level}" if level > 1 else ""
+        said.append(f"{title}: {_slow(slow, len(small), middle)}")
+    return said
+
+
+def _slow(slow: pd.DataFrame, pairs: int, middle: float) -> str:
+    if slow.empty:
+        return f"no pair of {pairs} takes more than {SLOW:g} times the median of {number(middle)}{THIN}µs."
+    worst = slow.loc[slow["latency_us"].idxmax()]
+    return (
+        f"{len(slow)} of {pairs} pairs take more than {SLOW:g} times the median of {number(middle)}{THIN}µs, "
+        f"the slowest, {worst['source']} and {worst['target']}, {number(worst['latency_us'])}{THIN}µs."
+    )
+
+
+def contention_sentences(pairs: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how much bandwidth most pairs at once have together, compared with one alone."""
+    said = []
+    for (name, kind, count, level), own in pairs.groupby(
+        ["interconnect", "kind", "processes", "oversubscription"], sort=False
+    ):
+        large = own[own["bytes"] == own["bytes"].max()].set_index("pairs")
+        most = int(large.index.max())
+        if most < 2 or 1 not in large.index:
+            continue
+        gain = large.loc[most, "bandwidth_MBps"] / large.loc[1, "bandwidth_MBps"]
+        place = f", {counted(count, 'process', 'processes')}"
+        place += f" at oversubscription {level}" if level > 1 else ""
+        said.append(
+            f"{labels.interconnect(name, kind)}{place}: {most} pairs at once move {number(gain)} times what "
+            f"one pair moves alone ({number(large.loc[most, 'bandwidth_MBps'])} against "
+            f"{number(large.loc[1, 'bandwidth_MBps'])}{THIN}MB/s)."
+        )
+    return said
+
+
+def availability_sentences(table: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how much of the processor an exchange of the largest message leaves to an application."""
+    said = []
+    for (name, kind), own in table.groupby(["interconnect", "kind"], sort=False):
+        row = own.loc[own["bytes"].idxmax()]
+        share = min(max(row["availability"], 0.0), 1.0)
+        said.append(
+            f"{labels.interconnect(name, kind)}: an exchange of {size_text(row['bytes'])} leaves "
+            f"{formats.percent(100 * share, places=0)} of the processor's time to other work."
+        )
+    return said
+
+
+def collective_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say over which interconnect collectives on most processes are fastest, small and large messages.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of collectives, as `analysis.networks.curves.NETWORK`.
+    labels : Labels
+    """
+    rows = rows[rows["latency_us"].notna()]
+    most = rows[rows["processes"].isna() | (rows["processes"] == rows["processes"].max())]
+    said = []
+    for name in ordered(set(most["benchmark"])):
+        own = most[most["benchmark"] == name]
+        for (kind, count), same in own.groupby(["kind", "processes"], dropna=False, sort=False):
+            place = "" if pd.isna(count) else f" on {counted(int(count), 'process', 'processes')}"
+            said.append(f"{benchmark(name)}{place}, {kind}: {_fastest(same, labels)}.")
+    return said
+
+
+def _fastest(rows: pd.DataFrame, labels: Labels) -> str:
+    sizes = [None] if rows["bytes"].isna().all() else sorted({rows["bytes"].min(), rows["bytes"].max()})
+    told = []
+    for size in sizes:
+        at = rows if size is None else rows[rows["bytes"] == size]
+        best = at.loc[at["latency_us"].idxmin()]
+        of = "" if size is None else f" with {size_text(size)}"
+        title = labels.interconnect(best["interconnect"], best["kind"])
+        told.append(f"{number(best['latency_us'])}{THIN}µs{of} over {title}")
+    return f"at best {listed(told)}"

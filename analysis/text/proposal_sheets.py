@@ -1,0 +1,212 @@
+"""The scaling table of a proposal as text: for LaTeX, for Word, for a page of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import docx
+import pandas as pd
+from docx.enum.section import WD_ORIENT
+from docx.shared import Pt
+
+from analysis.decisions.proposal import outcome
+from analysis.decisions.rules import Rule
+from analysis.runs.errors import one_line
+from analysis.tables.missing import is_missing
+from analysis.tables.selection import CURVE
+from analysis.text import formats
+from analysis.text.labels import Labels, intervals
+
+_HEADINGS = {
+    "speedup_per_doubling": "Speedup per doubling",
+    "efficiency": None,
+    "incremental_efficiency": None,
+}
+"""Heading of the judged quantity, where it is no column of every table anyway."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One table with its caption, everything as text.
+
+    Attributes
+    ----------
+    title : str
+        Case and interconnect.
+    reading : str
+        What the times and brackets are, and what speedup refers to.
+    rule : str
+        The rule that judges.
+    outcome : str
+        Up to where it is passed.
+    header : tuple of str
+    rows : tuple of tuple of str
+        As long as the header.
+    """
+
+    title: str
+    reading: str
+    rule: str
+    outcome: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def caption(self) -> str:
+        """All that is to be known to read the table by itself."""
+        return f"{self.title} {self.reading} {self.rule} {self.outcome}"
+
+
+def sheets(table: pd.DataFrame, rule: Rule, labels: Labels, level: float = 0.95) -> list[Sheet]:
+    """One sheet a curve.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table ``proposal``, judged by `rule`.
+    rule : Rule
+    labels : Labels
+    level : float
+        Nominal coverage of the intervals.
+    """
+    groups = [rows for _, rows in table.groupby(CURVE, sort=False, dropna=False)]
+    return [_sheet(rows, rule, labels, level) for rows in groups]
+
+
+def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> Sheet:
+    extra = _HEADINGS[rule.quantity]
+    header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
+    header += ["Incremental efficiency", "Node hours", *([extra] if extra else []), "Verdict"]
+    known = rows.astype(object).where(rows.notna(), None)
+    cells = tuple(_cells(row, bool(extra)) for row in known.itertuples())
+    return Sheet(
+        title=_title(rows.iloc[0], labels),
+        reading=_reading(rows, labels, level),
+        rule=rule_text(rule),
+        outcome=outcome(rows),
+        header=tuple(header),
+        rows=cells,
+    )
+
+
+def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
+    def spread(name: str) -> str:
+        value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+        return formats.bracketed(value, *((None, None) if low == high else (low, high)))
+
+    return (
+        formats.whole(row.nodes),
+        formats.whole(row.ranks),
+        f"{row.ranks_per_node:.3g}" if row.ranks_per_node else formats.MISSING,
+        spread("seconds"),
+        formats.whole(row.n),
+        spread("speedup"),
+        spread("efficiency"),
+        spread("incremental_efficiency"),
+        formats.number(row.node_hours),
+        *([spread("value")] if extra else []),
+        formats.MISSING if is_missing(row.verdict) else row.verdict,
+    )
+
+
+def _title(row: pd.Series, labels: Labels) -> str:
+    name = labels.curve(row)
+    if row["oversubscription"] > 1:
+        name += f", {row['oversubscription']} processes a core"
+    return f"{labels.case(row['case'])} over {name}."
+
+
+def _reading(rows: pd.DataFrame, labels: Labels, level: float) -> str:
+    first = rows.iloc[0]
+    simulated = first["kind"] == "simulated"
+    times = "simulated" if simulated else "medians over n blocks"
+    said = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
+    if rows["speedup_low"].notna().any():
+        brackets = "the band of the simulation" if simulated else intervals(rows, level)
+        said += f" In brackets: {brackets}."
+    return said
+
+
+def rule_text(rule: Rule) -> str:
+    """Say what a rule asks for, and who asks."""
+    note = one_line(rule.note)
+    return f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).{f' {note}' if note else ''}"
+
+
+def _reference(row: pd.Series, labels: Labels) -> str:
+    time = formats.seconds(row["reference_seconds"])
+    if is_missing(row["reference_interconnect"]):
+        return f"the serial run of {time}"
+    count = formats.counted(row["reference_processes"], "process", "processes")
+    return f"{count} over {labels.interconnect(row['reference_interconnect'], row['kind'])} in {time}"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    formats.THIN: r"\,",
+    formats.SPACE: "~",
+    formats.MINUS: "$-$",
+    formats.MISSING: "--",
+    "∞": r"$\infty$",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+}
+
+
+def latex_text(text: str) -> str:
+    """Escape text for LaTeX."""
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+def to_latex(found: Sequence[Sheet]) -> str:
+    r"""Tables to paste into a LaTeX document that loads ``booktabs`` and ``graphicx``.
+
+    Each is as wide as the text at most.
+    """
+    tables = []
+    for sheet in found:
+        lines = [r"\begin{table}", r"  \centering", f"  \\caption{{{latex_text(sheet.caption)}}}"]
+        lines += [r"  \resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"]
+        lines += [f"  \\begin{{tabular}}{{{'r' * (len(sheet.header) - 1)}l}}", r"    \toprule"]
+        lines += [f"    {_latex_row(sheet.header)}", r"    \midrule"]
+        lines += [f"    {_latex_row(row)}" for row in sheet.rows]
+        lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table}"]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(latex_text(cell) for cell in cells) + r" \\"
+
+
+def write_word(found: Sequence[Sheet], path: str | Path, title: str = "Scaling") -> None:
+    """Write tables to a Word document in landscape format, or nothing.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    document = docx.Document()
+    section = document.sections[0]
+    section.orientation = WD_ORIENT.LANDSCAPE
+    section.page_width, section.page_height = section.page_height, section.page_width
+    document.add_heading(one_line(title), level=1)
+    for sheet in found:
+        document.add_paragraph(one_line(sheet.caption))
+        table = document.add_table(rows=0, cols=len(sheet.header), style="Light Grid Accent 1")
+        for row in (sheet.header, *sheet.rows):
+            for cell, text in zip(table.add_row().cells, row, strict=True):
+                cell.text = one_line(text)
+                cell.paragraphs[0].runs[0].font.size = Pt(8)
+        document.add_paragraph()
+    path = Path(path)
+    with tempfile.TemporaryDirectory(prefix=".word-", dir=path.parent) as folder:
+        document.save(str(Path(folder) / path.name))
+        (Path(folder) / path.name).replace(path)

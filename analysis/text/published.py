@@ -1,0 +1,99 @@
+"""What tables of published figures say, in sentences. Their interconnects are all called published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import processes
+
+AVERAGE = "average"
+"""Case of the rows of ``improvement`` that hold the published mean over cases."""
+
+Tables = Mapping[str, pd.DataFrame]
+
+
+def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
+    """Sum up the published improvements of each interconnect over all cases, and check their mean."""
+    table = published.get("improvement")
+    if table is None:
+        return []
+    sentences = []
+    for (baseline, interconnect), rows in table.groupby(
+        ["baseline_interconnect", "interconnect"], sort=False
+    ):
+        cases, means = rows[rows["case"] != AVERAGE], rows[rows["case"] == AVERAGE]
+        if cases.empty:
+            continue
+        at_peak, average = cases["improvement_percent"], cases["average_percent"]
+        faster = f"{int((at_peak > 0).sum())} of {counted(len(cases), 'case')}"
+        text = f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
+        text += f": {_spread(at_peak)} at the count compared"
+        if average.notna().all():
+            text += f", {_spread(average)} averaged over the counts up to it"
+        for mean in means.to_dict("records"):
+            stated = (_percent(mean[f"{one}_percent"]) for one in ("improvement", "average"))
+            text += f"; stated as the means are {listed(stated)}"
+        sentences.append(f"{text}.")
+    return sentences
+
+
+def _spread(values: pd.Series) -> str:
+    low, high, mean = (_percent(value) for value in (values.min(), values.max(), values.mean()))
+    return low if low == high else f"{low} to {high} (mean {mean})"
+
+
+def _percent(value: float) -> str:
+    return formats.percent(value, signed=True, places=0 if value == round(value) else 1)
+
+
+def peak_sentences(published: Tables, labels: Labels) -> list[str]:
+    """Count the cases in which an interconnect peaks at more processes than what it is compared with."""
+    if not {"peaks", "improvement"} <= set(published):
+        return []
+    peaks = published["peaks"].pivot(index="case", columns="interconnect", values="peak_processes")
+    sentences = []
+    pairs = published["improvement"][["baseline_interconnect", "interconnect"]].drop_duplicates()
+    for baseline, interconnect in pairs.itertuples(index=False):
+        if not {baseline, interconnect} <= set(peaks):
+            continue
+        both = peaks[[baseline, interconnect]].dropna()
+        difference = both[interconnect] - both[baseline]
+        fewer = list(difference.index[difference < 0])
+        counts = {
+            "at more processes": f"{int((difference > 0).sum())}",
+            "at as many": f"{int((difference == 0).sum())}",
+            "at fewer": f"{len(fewer)}{f' ({listed(map(labels.case, fewer))})' if fewer else ''}",
+        }
+        told = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
+        sentences.append(
+            f"Compared with {_name(baseline, labels)}, the speedup of {_name(interconnect, labels)} peaks "
+            f"{listed(told)} of {counted(len(both), 'case')}."
+        )
+    return sentences
+
+
+def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
+    """Say how many processes reach a published speedup over each interconnect."""
+    table = published.get("node_equivalent")
+    if table is None:
+        return []
+    return [
+        f"A speedup of {formats.exact(target)} on {labels.case(case)} takes "
+        + listed(_equivalent(row, labels) for row in rows.to_dict("records"))
+        + "."
+        for (case, target), rows in table.groupby(["case", "target_speedup"], sort=False)
+    ]
+
+
+def _equivalent(row: Mapping, labels: Labels) -> str:
+    saved = f", {formats.plain(row['processes_saved'])} fewer" if row["processes_saved"] else ""
+    return f"{processes(row['processes'])} over {_name(row['interconnect'], labels)}{saved}"
+
+
+def _name(interconnect: str, labels: Labels) -> str:
+    return labels.interconnect(interconnect, "published")

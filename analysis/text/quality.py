@@ -1,0 +1,189 @@
+"""How good the measurements are, in plain sentences: from the tables of quality to text."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.estimates.outcomes import Row
+from analysis.estimates.quality import FEWEST, OUTLIER_RULE
+from analysis.tables.missing import is_missing
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import processes
+
+DISTURBED_CORES = 0.2
+"""CPUs that other programs keep busy, on average, above which a repetition is called disturbed."""
+MOST = 4
+"""Points that a sentence names."""
+
+
+def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
+    """Say how many repetitions something else on the machine got in the way of.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With ``foreign_cores``, if that is known.
+    """
+    if "foreign_cores" not in runs:
+        return []
+    known = runs["foreign_cores"].dropna()
+    disturbed = int((known > DISTURBED_CORES).sum())
+    if not disturbed:
+        return []
+    verb = "was" if disturbed == 1 else "were"
+    return [
+        f"{counted(disturbed, 'repetition')} of {formats.whole(len(known))} {verb} disturbed: other programs "
+        f"kept more than {DISTURBED_CORES} CPUs busy meanwhile. They count like the others; column "
+        "foreign_cores of runs.csv tells which."
+    ]
+
+
+def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how many repetitions are outliers by the named rule, and which are the farthest."""
+    valid = repetitions[repetitions["valid"]]
+    points = valid.groupby(_POINT, dropna=False)["seconds"].transform("size")
+    judged, outliers = valid[points >= FEWEST], valid[valid["outlier"]]
+    if judged.empty:
+        return [f"Outliers are not flagged: that takes {counted(FEWEST, 'repetition')} of a point."]
+    of_all = f"of {counted(len(judged), 'valid repetition')}"
+    if outliers.empty:
+        return [f"None {of_all} is an outlier by {OUTLIER_RULE}."]
+    far = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
+    change = [formats.percent(100 * (row["relative_seconds"] - 1), signed=True) for row in far]
+    named = listed(
+        f"{_point(row, labels)}, block {row['block']} ({percent})"
+        for row, percent in zip(far, change, strict=True)
+    )
+    verb = "is an outlier" if len(outliers) == 1 else "are outliers"
+    said = f"{formats.whole(len(outliers))} {of_all} {verb} by {OUTLIER_RULE}; all stay in the estimates."
+    which = f" {'The farthest' if len(outliers) > len(far) else 'In time'}: {named}."
+    return [said + which + _disturbed_outliers(outliers, runs)]
+
+
+def _disturbed_outliers(outliers: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """Say how many outliers were disturbed, where that is known of all of them."""
+    if "foreign_cores" not in runs or outliers["record"].isna().any():
+        return ""
+    busy = runs.drop_duplicates("record").set_index("record")["foreign_cores"].reindex(outliers["record"])
+    if busy.isna().any():
+        return ""
+    disturbed = int((busy > DISTURBED_CORES).sum())
+    count = formats.whole(disturbed) if disturbed else "none"
+    return f" Of the outliers, {count} {'was' if disturbed < 2 else 'were'} disturbed."
+
+
+def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which points became slower or faster from their first to their last block."""
+    tested = drift[drift["p_adjusted"].notna()]
+    if tested.empty:
+        return [f"Drift is not told: that takes {counted(FEWEST, 'block')} of a point."]
+    test = "Kendall's test of the order, p after Holm's correction"
+    ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]
+    moved = ordered[ordered["distinguishable"]]
+    if moved.empty:
+        first = ordered.iloc[0].to_dict()
+        return [
+            f"No drift can be told in {counted(len(tested), 'point')} from the first block to the last "
+            f"({test}); the largest change is that of {_point(first, labels)} ({_change(first)})."
+        ]
+    named = [f"{_point(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
+    rest = len(moved) - len(named)
+    more = f", and {formats.whole(rest)} more in tables/drift.csv" if rest else ""
+    verb = "drifts" if len(moved) == 1 else "drift"
+    return [
+        f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
+        f"last ({test}): {listed(named)}{more}."
+    ]
+
+
+def _change(row: Row) -> str:
+    value = formats.bracketed_percent(*(row[f"drift_{end}"] for end in ("percent", "low", "high")))
+    return f"{value}{formats.THIN}%, {formats.p_value(row['p_adjusted'])}"
+
+
+def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how much times vary from run to run over each interconnect, and where that differs."""
+    known = variability[variability["spread_percent"].notna()]
+    if known.empty:
+        return ["Run-to-run variability is not told: that takes two blocks of a point."]
+    medians = known.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
+    order = [None if is_missing(name) else name for name in medians.index.get_level_values(0)]
+    places = labels.sorted_interconnects(filter(None, order))
+    rows = sorted(
+        zip(order, medians.index.get_level_values(1), medians, strict=True),
+        key=lambda row: (-1 if row[0] is None else places.index(row[0]), row[1]),
+    )
+    told = listed(
+        f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
+    )
+    return [
+        "Run-to-run spread of the block times (standard deviation from the median absolute deviation, median "
+        f"over the points): {told}.",
+        _spread_tests(known, labels),
+    ]
+
+
+def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
+    tested = known[known["p_adjusted"].notna()]
+    if tested.empty:
+        return "Spreads are not compared: that takes two blocks in common with the baseline."
+    test = "sign flips of absolute deviations, p after Holm's correction"
+    differing = tested[tested["distinguishable"]]
+    if differing.empty:
+        return (
+            f"In none of {counted(len(tested), 'comparison')} can the spread be told apart from that of the "
+            f"baseline ({test})."
+        )
+    first = differing.sort_values("p_adjusted", kind="stable").head(MOST)
+    named = [f"{_point(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
+    rest = len(differing) - len(named)
+    more = f", and {formats.whole(rest)} more in tables/variability.csv" if rest else ""
+    return (
+        f"In {formats.whole(len(differing))} of {counted(len(tested), 'comparison')} the spread differs from "
+        f"that of the baseline ({test}): {listed(named)}{more}."
+    )
+
+
+def _spreads(row: Row, labels: Labels) -> str:
+    own, other = (formats.percent(row[f"{whose}spread_percent"], places=1) for whose in ("", "baseline_"))
+    baseline = labels.interconnect(row["baseline_interconnect"], row["kind"])
+    return f"{own} against {other} of {baseline}, {formats.p_value(row['p_adjusted'])}"
+
+
+def told_precision(precision: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons of the table ``precision`` that have an interval; one of a time with itself has none."""
+    return precision[precision["half_width_percent"] > 0]
+
+
+def precision_sentences(precision: pd.DataFrame) -> list[str]:
+    """Say how many improvements have an interval as narrow as wanted, and what the others take."""
+    known = told_precision(precision)
+    if known.empty:
+        return ["No improvement has an interval: that takes two blocks at least."] if len(precision) else []
+    target = f"±{formats.number(known['target_percent'].iloc[0], 2)} percentage points"
+    wide = known[~known["reached"]]
+    all_of = f"{formats.whole(len(known) - len(wide))} of {counted(len(known), 'improvement')}"
+    if wide.empty:
+        if len(known) == 1:
+            return [f"The interval of the one improvement is no wider than {target}."]
+        return [f"No interval of {counted(len(known), 'improvement')} is wider than {target}."]
+    low, high = int(wide["blocks_wanted"].min()), int(wide["blocks_wanted"].max())
+    wanted = formats.whole(low) if low == high else f"{formats.whole(low)} to {formats.whole(high)}"
+    have = sorted({int(blocks) for blocks in wide["blocks"].dropna()})
+    now = f" where they have {listed(map(formats.whole, have), 'or')}" if have else ""
+    return [
+        f"The interval of {all_of} is no wider than {target}. The others would take about {wanted} "
+        f"blocks{now}: an interval narrows with the square root of the blocks, in the long run."
+    ]
+
+
+_POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "nodes"]
+
+
+def _point(row: Row, labels: Labels) -> str:
+    text = f"{labels.case(row['case'])}, {labels.interconnect(row['interconnect'], row['kind'])}"
+    if row["processes"] > 1:
+        text += f", {processes(row['processes'])}"
+    return text if row["oversubscription"] == 1 else f"{text} at oversubscription {row['oversubscription']}"

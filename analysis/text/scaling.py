@@ -1,0 +1,354 @@
+"""The answers of a study in plain sentences, with their numbers: from tables to text.
+
+Brackets hold intervals, p-values are Holm-corrected. Functions take the rows of one case unless they
+say otherwise, and every name of an interconnect that was not measured says its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from analysis.estimates.outcomes import OUTCOMES, SHARED, Row, is_shared, outcome
+from analysis.runs.kinds import comparable_sets, side
+from analysis.tables.missing import is_missing
+from analysis.tables.selection import CURVE
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+
+OVER_ONE = {
+    "faster": "are faster than one",
+    "slower": "are slower than one",
+    "not distinguishable": "are not distinguishable from one",
+    "untested": "change the speed, untested,",
+}
+WEAK = "Weak scaling: the size grows with the processes."
+BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription", "processes_per_node"]
+
+
+def processes(*counts: float) -> str:
+    """Write process counts: ``4 processes``, ``4 and 8 processes``."""
+    noun = "process" if counts == (1,) else "processes"
+    return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
+
+
+def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which time speedup refers to, with its absolute value."""
+    columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
+    sentences = [WEAK] if labels.weak else []
+    for (site, interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
+        kinds = list(dict.fromkeys(rows["kind"]))
+        whose = f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
+        whose += "" if is_missing(site) else f" ({site})"
+        what, why = "the serial run", ""
+        if not is_missing(interconnect):
+            what = f"the run of {processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
+            why = ", since there is no serial run"
+        sentences.append(
+            f"{labels.speedup.capitalize()}{whose} refers to {what}, {formats.seconds(seconds)}{why}."
+        )
+    return sentences
+
+
+def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say where the speedup of each interconnect peaks, or that its peak is not reached.
+
+    Interconnects that peak alike share a sentence.
+    """
+    counts = scaling.groupby(CURVE, dropna=False)["processes"].agg(["max", "nunique"]).reset_index()
+    rows = peaks.merge(counts, on=CURVE, how="left")
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for row in in_order(rows, labels):
+        level, peak = int(row["oversubscription"]), int(row["peak_processes"])
+        at_end, alone = peak == row["max"], row["nunique"] == 1
+        alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
+        speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
+        note = "" if is_missing(row["note"]) else str(row["note"])
+        key = (level, peak, alike, bool(row["reached"]), at_end, alone, note)
+        told = f"{labels.curve(row)} ({speedup})" if peak > 1 else labels.curve(row)
+        groups.setdefault(key, []).append(told)
+    sentences = []
+    for (level, peak, alike, reached, at_end, alone, note), names in sorted(groups.items()):
+        start = labels.speedup.capitalize()
+        if _several_levels(peaks):
+            start = f"At oversubscription {level}, {labels.speedup}"
+        if alone:
+            sentences.append(f"{start} is known at {processes(peak)} alone, over {listed(names)}.")
+            continue
+        text = f"{start} {'peaks' if reached else 'is highest'} at {processes(peak)} over {listed(names)}"
+        text += ": more bring nothing" if peak == 1 and reached else ""
+        if len(alike) > 1:
+            text += f"; {processes(*alike)} cannot be told apart"
+        if not reached:
+            text += ", the most that was run: no peak is reached" if at_end else ": the peak may lie beyond"
+        sentences.append(f"{text}{f' ({note})' if note else ''}.")
+    return sentences
+
+
+def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which interconnect has the shortest median time at each count, and whose intervals overlap.
+
+    Only kinds that may be compared compete; counts with one interconnect are passed over.
+    """
+    own = scaling[~scaling["serial"]]
+    sentences = []
+    sets = comparable_sets(own["kind"], labels.declared)
+    sites = list(own.groupby("site", dropna=False, sort=False))
+    for kinds, (site, of_site) in product(sets, sites):
+        of_kinds = of_site[of_site["kind"].isin(kinds)]
+        groups: dict[tuple[int, str, str], list[int]] = {}
+        place = ["oversubscription", "processes_per_node", "processes"]
+        for (level, _, count), competing in of_kinds.groupby(place, dropna=False):
+            if len(competing) > 1:
+                groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
+        told = [
+            f"{name} at {processes(*counts)}{_on_nodes(of_kinds, level, counts)}{and_level(own, level)}"
+            f"{f' (its interval overlaps that of {near})' if near else ''}"
+            for (level, name, near), counts in groups.items()
+        ]
+        if told:
+            which = f" of the {listed(kinds)} interconnects" if len(sets) > 1 else ""
+            which += f" ({site})" if len(sites) > 1 and not is_missing(site) else ""
+            sure = "" if of_kinds["seconds_low"].notna().all() else " (not all times have an interval)"
+            sentences.append(f"Fastest{which}{sure}: {'; '.join(told)}.")
+    return sentences
+
+
+def _on_nodes(rows: pd.DataFrame, level: int, counts: Sequence[int]) -> str:
+    """Name the nodes of some process counts, where nodes grow with the processes alone."""
+    nodes = rows[rows["oversubscription"] == level].groupby("processes")["nodes"].agg(["min", "max"])
+    if nodes.isna().any(axis=None) or (nodes["min"] != nodes["max"]).any() or nodes["min"].nunique() < 2:
+        return ""
+    told = [int(nodes.at[count, "min"]) for count in counts]
+    return f" ({listed(map(str, told))} {'node' if told == [1] else 'nodes'})"
+
+
+def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
+    first, *others = rows.sort_values(["seconds", "interconnect"]).to_dict("records")
+    near = [row for row in others if row["seconds_low"] <= first["seconds_high"]]
+    return labels.curve(first), listed(labels.curve(row) for row in near)
+
+
+def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:
+    """Say what each interconnect brings over the baseline at its peak.
+
+    Oversubscription is named where the table has several levels, or if `say_level`.
+    """
+    if improvement.empty:
+        return ["There is no comparison: no two interconnects of kinds that may be compared were run."]
+    sentences = []
+    ordered = _with_baseline_kind(improvement, labels)
+    for (baseline, kind, level, placement), rows in ordered.groupby(BASELINE, sort=False, dropna=False):
+        name = labels.placed(baseline, kind, placement)
+        for (count, peak), of_count in rows.groupby(["at_processes", "baseline_peak_processes"], sort=False):
+            place = f"where {name} peaks"
+            if count != peak:
+                place = f"the nearest common count below the peak of {name}"
+            at = f"At {processes(count)}{and_level(improvement, level, say_level)}, {place}"
+            sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
+        apart = [_compared(row, labels) for row in rows[rows["at_processes"].isna()].to_dict("records")]
+        if apart:
+            sentences.append(f"{listed(apart)}: no process count up to the peak of {name} was run.")
+    return sentences
+
+
+def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the comparisons that are none, the baseline being fastest serially. Takes the whole table."""
+    rows = _with_baseline_kind(improvement, labels)
+    told: dict[str, list[str]] = {}
+    keys = [*BASELINE, "case"]
+    for (*curve, case), _ in rows[is_shared(rows)].groupby(keys, sort=False, dropna=False):
+        baseline, kind, level, placement = curve
+        name = labels.placed(baseline, kind, placement)
+        title = f"{labels.case(case)}{and_level(improvement, level).replace(' and', ' at')}"
+        told.setdefault(name, []).append(title)
+    return [
+        f"Nothing is compared with {name} where its peak is the serial run: {'; '.join(cases)}."
+        for name, cases in told.items()
+    ]
+
+
+def _outcome_sentences(rows: Sequence[Row], at: str, labels: Labels) -> list[str]:
+    told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
+    for row in rows:
+        numbers = _numbers(row, "improvement")
+        told[outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
+    sentences = []
+    if told[SHARED]:
+        sentences.append(f"{at}, there is nothing to compare: that is the serial run.")
+    for word, link in (("faster", "than"), ("slower", "than"), ("not distinguishable", "from")):
+        if names := told[word]:
+            sentences.append(f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {word} {link} it.")
+    if told["untested"]:
+        sentences.append(f"{at}, the improvement over it is untested: {listed(told['untested'])}.")
+    return sentences
+
+
+def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what more processes per core gain or lose on the most cores where that can be compared."""
+    sentences = []
+    for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
+        told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
+        for row in in_order(rows, labels):
+            told[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
+        at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
+        sentences += [f"{at} {OVER_ONE[word]} over {listed(names)}." for word, names in told.items() if names]
+    return sentences
+
+
+def gain_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
+    """Sum up over all cases what more processes per core bring on the most cores. Takes the whole table."""
+    sentences = []
+    most = _on_most_cores(oversubscription)
+    ordered = pd.DataFrame(in_order(most, labels), columns=most.columns)
+    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    for (level, *curve), rows in ordered.groupby(keys, sort=False, dropna=False):
+        name = labels.placed(*curve)
+        sentences.append(f"{level} processes per core against one over {name}: {_outcomes(rows, 'gain')}.")
+    return sentences
+
+
+def _on_most_cores(oversubscription: pd.DataFrame) -> pd.DataFrame:
+    most = oversubscription.groupby(["case", "oversubscription"])["cores"].transform("max")
+    return oversubscription[oversubscription["cores"] == most]
+
+
+def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:
+    """Say how many processes of each interconnect are worth the baseline at its highest target.
+
+    Oversubscription is named where the table has several levels, or if `say_level`.
+    """
+    sentences = []
+    ordered = _with_baseline_kind(equivalent, labels)
+    for (baseline, kind, level, placement), rows in ordered.groupby(BASELINE, sort=False, dropna=False):
+        highest = rows[rows["target_speedup"] == rows["target_speedup"].max()].to_dict("records")
+        start = f"The {labels.speedup} of {formats.number(highest[0]['target_speedup'])}"
+        if not is_missing(count := highest[0]["baseline_processes"]):
+            start += f" that {labels.placed(baseline, kind, placement)} has at {processes(count)}"
+        told: dict[str, list[str]] = {}
+        for row in highest:
+            verb, what = _equivalent(row, labels)
+            told.setdefault(verb, []).append(what)
+        parts = "; it ".join(f"{verb} {listed(whats)}" for verb, whats in told.items())
+        sentences.append(f"{start}{and_level(equivalent, level, say_level)} {parts}.")
+    return sentences
+
+
+def _equivalent(row: Row, labels: Labels) -> tuple[str, str]:
+    other = _compared(row, labels)
+    if not row["attainable"]:
+        return "is not attained by", other
+    if is_missing(row["equivalent_processes"]):
+        return "is exceeded at the smallest count run by", other
+    value = formats.bracketed(row["equivalent_processes"], row["equivalent_low"], row["equivalent_high"])
+    saved = row["processes_saved"]
+    difference = (
+        "" if is_missing(saved) else f", {formats.fixed(abs(saved), 1)} {'more' if saved < 0 else 'fewer'}"
+    )
+    return "takes", f"{value} processes over {other}{difference}"
+
+
+def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Sum up over all cases what each interconnect brings over the baseline. Takes the whole table."""
+    sentences = []
+    known = improvement[improvement["improvement_percent"].notna()]
+    ordered = _with_baseline_kind(known, labels)
+    keys = [*BASELINE, "interconnect", "kind"]
+    for (*of_baseline, interconnect, kind), rows in ordered.groupby(keys, sort=False, dropna=False):
+        baseline, own, level, placement = of_baseline
+        name = labels.placed(interconnect, side(kind, 1), placement)
+        against = labels.placed(baseline, own, placement)
+        where = f" at oversubscription {level}" if _several_levels(known) else ""
+        sentences.append(f"{name} against {against}{where}: {_outcomes(rows, 'improvement')}.")
+    return sentences
+
+
+def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
+    """Count the cases of each outcome, with the span of their percentages."""
+    values: dict[str, list[float]] = {word: [] for word in OUTCOMES}
+    for row in rows.to_dict("records"):
+        values[outcome(row, quantity)].append(row[f"{quantity}_percent"])
+    tested = rows[rows["p_adjusted"].notna()]
+    few = ", with too few blocks to tell" if (tested["blocks"] < tested["blocks_needed"]).all() else ""
+    parts = []
+    for word, found in values.items():
+        span = "" if word == SHARED else f" ({_span(found)})"
+        span += few if word == "not distinguishable" else ""
+        parts += [f"{word} in {counted(len(found), 'case')}{span}"] if found else []
+    return listed(parts)
+
+
+def _span(values: Sequence[float]) -> str:
+    if not values:
+        return ""
+    low, high = (formats.percent(value, signed=True) for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
+    """Say how many blocks the tests of a whole table need at least, where it has fewer.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``p_adjusted, blocks, blocks_needed``.
+    what : str
+        What is tested, in the plural.
+    """
+    tested = table[table["p_adjusted"].notna()]
+    short = tested[tested["blocks"] < tested["blocks_needed"]]
+    if short.empty:
+        return []
+    needed, have = int(short["blocks_needed"].max()), int(short["blocks"].min())
+    return [
+        f"With {counted(have, 'block')}, none of {counted(len(tested), 'test')} of {what} can come out as "
+        f"distinguishable after Holm's correction; that takes {counted(needed, 'block')} at least."
+    ]
+
+
+def _percent_interval(row: Row, quantity: str) -> str:
+    value, low, high = (row[f"{quantity}_{end}"] for end in ("percent", "low", "high"))
+    places = formats.percent_places(value)
+    text = formats.percent(value, signed=True, places=places)
+    if is_missing(low) or is_missing(high):
+        return text
+    return f"{text} [{formats.fixed(low, places, signed=True)}, {formats.fixed(high, places, signed=True)}]"
+
+
+def _numbers(row: Row, quantity: str) -> str:
+    """Write a comparison with its interval and its p-value, or why there is none."""
+    text = _percent_interval(row, quantity)
+    if not is_missing(row["p_adjusted"]):
+        unpaired = "" if row.get("paired", True) else ", unpaired"
+        return f"{text}, {formats.p_value(row['p_adjusted'])}{unpaired}"
+    note = row.get("note")
+    return text if is_missing(note) else f"{text}, {str(note).removeprefix('no test: ')}"
+
+
+def _compared(row: Row, labels: Labels) -> str:
+    return labels.curve({**row, "kind": side(row["kind"], 1)})
+
+
+def _several_levels(table: pd.DataFrame) -> bool:
+    return table["oversubscription"].nunique() > 1
+
+
+def and_level(table: pd.DataFrame, level: int, say_level: bool = False) -> str:
+    """Name the oversubscription level where the table has several, or if `say_level`."""
+    return f" and oversubscription {level}" if say_level or _several_levels(table) else ""
+
+
+def _with_baseline_kind(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """Rows in the study's order, with the kind of their baseline."""
+    ordered = pd.DataFrame(in_order(table, labels), columns=table.columns)
+    return ordered.assign(baseline_kind=[side(kind, 0) for kind in ordered["kind"]])
+
+
+def in_order(table: pd.DataFrame, labels: Labels) -> list[Row]:
+    """Rows in the study's order of interconnects, otherwise as they were."""
+    order = {name: place for place, name in enumerate(labels.sorted_interconnects(table["interconnect"]))}
+    return sorted(table.to_dict("records"), key=lambda row: order[row["interconnect"]])

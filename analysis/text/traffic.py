@@ -1,0 +1,48 @@
+"""Traffic patterns by the names that readers see."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.networks.traffic import CHOICES
+from analysis.text.labels import Labels
+
+
+def in_order(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """Rows of a table with its cases in the study's order."""
+    places = {name: place for place, name in enumerate(labels.sorted_cases(table["case"]))}
+    return table.sort_values("case", key=lambda names: names.map(places), kind="stable", ignore_index=True)
+
+
+def with_titles(table: pd.DataFrame) -> pd.DataFrame:
+    """Name the patterns of a table in ``title``, with those of their choices that vary within a pattern.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `TRAFFIC_TABLES`.
+
+    Returns
+    -------
+    DataFrame
+        With ``title``, as ``multiple hot spots, clustered, dedicated``.
+    """
+    titles = table["pattern"].astype(object)
+    for _, rows in table.groupby("pattern"):
+        for name in CHOICES:
+            if rows[name].nunique() > 1:
+                words = rows[name].map(_WORDS.get(name, str))
+                titles.loc[rows.index] = titles.loc[rows.index] + ", " + words
+    return table.assign(title=titles.str.replace("_", " "))
+
+
+_PLACES = {
+    "clustered_io": "clustered under the I/O job",
+    "clustered_compute": "clustered under the compute job",
+}
+_WORDS = {
+    "sizes": lambda name: f"{name} sizes",
+    "intervals": lambda name: f"{name} intervals",
+    "io_mapping": lambda name: _PLACES.get(name, name),
+    "write_ratio": lambda share: f"{100 * share:.0f} % writes",
+}

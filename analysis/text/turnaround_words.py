@@ -1,0 +1,79 @@
+"""Ways to run jobs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.tables.missing import is_missing
+from analysis.text.formats import counted, listed, plain
+
+
+def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], jobs: int) -> str:
+    """Write one way after the other, with no more jobs at a time than are left.
+
+    Parameters
+    ----------
+    packing : mapping of str to array (ways,)
+        As `analysis.decisions.turnaround.packing_columns` gives it.
+    waves : array (ways,)
+        As `analysis.decisions.turnaround.fastest_waves` gives it.
+    jobs : int
+    """
+    told, left = [], jobs
+    for way in np.flatnonzero(waves):
+        at_once = packing["jobs_at_once"][way]
+        often = "one wave" if waves[way] == 1 else counted(waves[way], "wave")
+        told.append(f"{way_in_words(packing, way, min(left, at_once))}, in {often}")
+        left -= waves[way] * at_once
+    return ", then ".join(told)
+
+
+def way_in_words(packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
+    """Write so many jobs at a time with the size of each, and its placement where that varies."""
+    counts = (int(packing[name][way]) for name in ("processes", "cores"))
+    return _in_words(int(jobs_at_once), *counts, *per_node(packing["processes_per_node"][way]))
+
+
+@cache
+def _in_words(jobs_at_once: int, processes: int, cores: int, *placed: str) -> str:
+    jobs = "one" if jobs_at_once == 1 else f"{jobs_at_once}"
+    size = counted(processes, "process", "processes")
+    size += f" and {counted(cores, 'core')}" * (cores != processes) + " each" * (jobs_at_once > 1)
+    return ", ".join([f"{jobs} at a time on {size}", *placed])
+
+
+def name_of_way(packing: Mapping[str, NDArray], way: int) -> str:
+    """Write the process count of a way, with what tells it from others of that count."""
+    return with_notes(
+        *(packing[name][way] for name in ("processes", "oversubscription", "processes_per_node"))
+    )
+
+
+def names_of_ways(packing: Mapping[str, NDArray], ways: NDArray[np.int64]) -> str:
+    """Write the process counts of several ways as a list."""
+    return listed(name_of_way(packing, way) for way in ways)
+
+
+def goal_of(jobs: int) -> str:
+    """Name the goal of running so many jobs soonest."""
+    return counted(jobs, "job")
+
+
+def unreached(efficiency: float) -> str:
+    """Write that no way has an efficiency."""
+    return f"no count reaches an efficiency of {efficiency:g}"
+
+
+def with_notes(processes: int, level: int, processes_per_node: object) -> str:
+    """Write a count, its level where that is not 1, and its placement where it varies: ``8 (1 per node)``."""
+    notes = [*([f"oversubscription {level}"] if level > 1 else []), *per_node(processes_per_node)]
+    return f"{processes}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def per_node(processes: object) -> list[str]:
+    """Write a placement as a list of one, ``1 per node``; of none where it does not vary."""
+    return [] if is_missing(processes) else [f"{plain(processes)} per node"]

@@ -1,0 +1,249 @@
+"""Write docs/reference/: every key of the files that a user writes, every column of the tables.
+
+    .venv/bin/python docs/make_reference.py
+
+Keys and what they mean are in workflows/schemas/*.yaml and `analysis.decisions.rules.SCHEMA`. Columns are in
+the schemas of the tables, and what they mean in analysis/tables/columns.yaml.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandera.pandas as pa
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from analysis.decisions import rules  # noqa: E402
+from analysis.decisions.parts import PARTS  # noqa: E402
+from analysis.decisions.prices import BOOK  # noqa: E402
+from analysis.importers.results import CURVES  # noqa: E402
+from analysis.importers.tables import DERIVED, LONG_CURVES  # noqa: E402
+from analysis.registry import ALL_TABLES  # noqa: E402
+from analysis.runs.runs import RUNS  # noqa: E402
+from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
+
+FOLDER = ROOT / "docs/reference"
+MADE = "<!-- Made by `python docs/make_reference.py` from the schemas; do not edit. -->\n"
+KEY_PAGES = {
+    "study": ("A study file, `config/studies/*.yaml`", "studies", ["study"]),
+    "interconnect": (
+        "An interconnect file, `config/interconnects/*.yaml`",
+        "interconnects",
+        ["interconnect"],
+    ),
+    "case": (
+        "A case file, `cases/<application>/<case>/case.yaml`",
+        "add-a-case",
+        ["case", "case_openfoam", "case_nwchem", "case_lammps", "case_mpi4py", "case_command"],
+    ),
+    "cluster": ("The cluster file, `cluster/site.yaml`", "cluster", ["cluster"]),
+    "proposal": ("A rule for proposals, `config/proposals/*.yaml`", "proposal", ["rules"]),
+}
+"""By page: its title, the page that says what to do, and the schemas on it."""
+STUDY_TABLES = {"runs": RUNS, **ALL_TABLES}
+IMPORTED_TABLES = {
+    "network curves": CURVES,
+    LONG_CURVES.name: LONG_CURVES,
+    **DERIVED,
+    BOOK.name: BOOK,
+    PARTS.name: PARTS,
+}
+_TYPES = {
+    "object": "section",
+    "array": "list",
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "null": "empty",
+}
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+Schema = Mapping[str, Any]
+
+
+class Key(NamedTuple):
+    """A key of a file: its path, what its value may be, and what it means."""
+
+    path: str
+    value: str
+    meaning: str
+
+
+def schema_of(name: str) -> Schema:
+    """Read a schema by the name of its file; ``rules`` is that of the rules for proposals."""
+    return rules.SCHEMA if name == "rules" else read_yaml(SCHEMAS / f"{name}.yaml")
+
+
+def keys(schema: Schema, path: str = "") -> Iterator[Key]:
+    """Every key of a schema, each followed by those inside it."""
+    schema = _resolved(schema)
+    for name, about in schema.get("properties", {}).items():
+        about = _resolved(about)
+        if "not" not in about:  # a key that nobody may give
+            own = f"{path}{name}"
+            needed = name in schema.get("required", ())
+            yield Key(own, _value(about, needed), about.get("description", "").strip())
+            yield from _inside(about, own)
+
+
+def _inside(about: Schema, path: str) -> Iterator[Key]:
+    found = list(keys(about, f"{path}."))
+    for part, way in ((about.get("items"), "[]."), (about.get("additionalProperties"), ".NAME.")):
+        found += keys(part, path + way) if isinstance(part, dict) else []
+    for one in about.get("oneOf", ()):
+        found += keys(one, f"{path}.")
+    yield from dict.fromkeys(found)
+
+
+def _resolved(schema: Schema) -> Schema:
+    return schema_of(schema["$ref"].removesuffix(".yaml")) if "$ref" in schema else schema
+
+
+def _value(about: Schema, needed: bool) -> str:
+    """Say what a value may be: ``whole number ≥ 1; default 6``."""
+    if "enum" in about or "const" in about:
+        allowed = about.get("enum", [about.get("const")])
+        parts = [", ".join(f"`{one}`" for one in allowed)]
+    else:
+        types = about.get("type", "object")
+        parts = [" or ".join(_TYPES[one] for one in ([types] if isinstance(types, str) else types))]
+        bounds = ((f"{sign} {about[name]:,}") for name, sign in _BOUNDS.items() if name in about)
+        parts[0] += " " + ", ".join(bounds)
+    if about.get("default") not in (None, {}, [], ""):
+        default = about["default"]
+        told = str(default).lower() if isinstance(default, bool) else default
+        parts.append(f"default `{', '.join(map(str, told)) if isinstance(told, list) else told}`")
+    return "; ".join([part.strip() for part in parts] + ["**needed**"] * needed)
+
+
+def key_page(name: str) -> str:
+    """Page of the keys of one kind of file."""
+    title, guide, schemas = KEY_PAGES[name]
+    lines = [
+        MADE,
+        f"# {title}\n",
+        f"What to do with it: [{guide}](../{guide}.md). `NAME` is a name of your own.\n",
+    ]
+    for each in schemas:
+        schema = schema_of(each)
+        lines += [f"## {schema['title']}\n"] if len(schemas) > 1 else []
+        lines += [_one_line(schema["description"]) + "\n"]
+        rows = ((f"`{key.path}`", key.value, _one_line(key.meaning)) for key in keys(schema))
+        lines.append(_table(("key", "value", "meaning"), rows))
+    return "\n".join(lines)
+
+
+class Column(NamedTuple):
+    """Columns of a table that are described together, and what they mean; `shared` by many tables."""
+
+    names: tuple[str, ...]
+    meaning: str
+    shared: bool
+
+
+def columns(schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> list[Column]:
+    """Columns of a table in its order, ends of an interval with what they are the ends of.
+
+    Raises
+    ------
+    LookupError
+        A column that nothing describes.
+    """
+    own, found = about.get("columns", {}), {}
+    for name in schema.columns:
+        meaning = own.get(name, everywhere.get(name, ""))
+        whole = None
+        if not meaning and name.endswith(("_low", "_high")):
+            stem = name.rpartition("_")[0]
+            whole = next((one for one in found if one.startswith(stem)), None)
+        if whole:
+            found[whole] = found[whole]._replace(names=(*found[whole].names, name))
+        elif meaning:
+            found[name] = Column((name,), meaning, name not in own)
+        else:
+            raise LookupError(
+                f"{schema.name}: column {name} is described neither in the table nor everywhere"
+            )
+    return list(found.values())
+
+
+def descriptions() -> Mapping[str, Any]:
+    """Read what the columns mean."""
+    return read_yaml(ROOT / "analysis/tables/columns.yaml")
+
+
+def table_pages() -> dict[str, str]:
+    """Pages of the tables that a study writes, and of those that it reads."""
+    told = descriptions()
+    everywhere = told["everywhere"]
+    written = [
+        MADE,
+        "# Columns of the tables\n",
+        "`results/<study>/runs.csv` and `results/<study>/tables/*.csv`. What is missing is empty. `…_low` "
+        "and `…_high` are the ends of an interval; of a simulated row, of its band. How they are worked out: "
+        "[statistics](../statistics.md), [economics](../economics.md), [networks](../networks.md).\n",
+        ", ".join(f"[{name}](#{name})" for name in STUDY_TABLES) + "\n",
+        "## Columns of many tables\n",
+        _table(("column", "meaning"), ((f"`{name}`", meaning) for name, meaning in everywhere.items())),
+    ]
+    written += [
+        _table_text(name, one, told["tables"][name], everywhere) for name, one in STUDY_TABLES.items()
+    ]
+    read = [
+        MADE,
+        "# Columns of the files that a study reads\n",
+        "What to do with them: [import](../import.md), [economics](../economics.md). A runs table needs "
+        "`case, interconnect, processes, seconds`; its other columns are those of [runs](tables.md#runs). "
+        "Columns without a line here are those of [many tables](tables.md#columns-of-many-tables).\n",
+    ]
+    read += [
+        _table_text(name, one, told["imports"][name], everywhere) for name, one in IMPORTED_TABLES.items()
+    ]
+    return {"tables": "\n".join(written), "imports": "\n".join(read)}
+
+
+def _table_text(name: str, schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> str:
+    found = columns(schema, about, everywhere)
+    shared = ", ".join(f"`{name}`" for column in found if column.shared for name in column.names)
+    rows = [(_code(column.names), _one_line(column.meaning)) for column in found if not column.shared]
+    rows += [(_code(names.split(", ")), _one_line(text)) for names, text in about.get("further", {}).items()]
+    lines = [f"## {name}\n", _one_line(about["about"]) + "\n"]
+    lines += [f"As in many tables: {shared}.\n"] if shared else []
+    return "\n".join([*lines, _table(("column", "meaning"), rows)])
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    heads = list(heads)
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"|{'|'.join(cell.replace('|', '&#124;') for cell in line)}|" for line in lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    """Text in one line, with links in the place of the names of pages."""
+    return re.sub(r"docs/([\w-]+)\.md", r"[\1](../\1.md)", " ".join(text.split()))
+
+
+def pages() -> dict[str, str]:
+    """Every page of the reference by its name."""
+    return {name: key_page(name) for name in KEY_PAGES} | table_pages()
+
+
+def main() -> None:
+    """Write the pages."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / f"{name}.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Bare Snakemake beside a study: as many jobs of the same shape over as many files, and nothing else.
+
+Rules are those up to the runs table, with names of files as they come, a line of shell each, and no
+functions, resources, parameters, logs or environments.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SNAKEFILE = """
+CASES = {cases}
+COUNTS = {counts}
+LEVELS = {levels}
+
+rule all:
+    input:
+        "runs.csv",
+
+rule prepare_serial:
+    output:
+        directory("prepared/{{case}}/processes-1"),
+    shell:
+        "mkdir {{output}}"
+
+rule prepare_parallel:
+    input:
+        "prepared/{{case}}/processes-1",
+    output:
+        directory("prepared/{{case}}/processes-{{processes}}"),
+    shell:
+        "mkdir {{output}}"
+
+ruleorder: prepare_serial > prepare_parallel
+
+rule reference:
+    input:
+        "prepared/{{case}}/processes-1",
+    output:
+        "prepared/{{case}}/reference.json",
+    shell:
+        "touch {{output}}"
+
+rule measure_part:
+    input:
+        "prepared/{{case}}/processes-{{processes}}",
+        "prepared/{{case}}/reference.json",
+    output:
+        "measured/{{case}}/processes-{{processes}}/oversubscription-{{level}}/blocks-1-1.txt",
+    shell:
+        "touch {{output}}"
+
+rule measure:
+    input:
+        expand(
+            "measured/{{case}}/processes-{{processes}}/oversubscription-{{level}}/blocks-1-1.txt",
+            case=CASES, processes=COUNTS, level=LEVELS,
+        ),
+    output:
+        "records.txt",
+    shell:
+        "touch {{output}}"
+
+rule collect:
+    input:
+        "records.txt",
+    output:
+        "runs.csv",
+    shell:
+        "touch {{output}}"
+"""
+
+
+def write_bare(folder: Path, cases: Sequence[str], counts: Sequence[int], levels: Sequence[int]) -> None:
+    """Write the Snakefile of as many jobs as a study of these has, with one job a part and one block."""
+    text = SNAKEFILE.format(cases=list(cases), counts=list(counts), levels=list(levels))
+    (folder / "Snakefile").write_text(text)
+
+
+def bare(folder: Path, *options: str) -> list[str]:
+    """Give the command that runs it."""
+    command = [sys.executable, "-m", "snakemake", "--directory", str(folder), "--cores", "2"]
+    snakefile = ["--snakefile", str(folder / "Snakefile"), "--workflow-profile", "none"]
+    return [*command, *snakefile, "--scheduler", "greedy", "--nolock", *options]

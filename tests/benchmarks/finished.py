@@ -1,0 +1,118 @@
+"""What a finished study costs that is asked for again: the default one, of cases that run for a moment, and a large one.
+
+The large one is made up: files as runs would have left them, known to Snakemake.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from tests.benchmarks.figures import ROOT, Figure, cost, side_by_side
+from tests.benchmarks.peers import bare_snakemake, finished_bare
+from workflows.plan.plan import Plan, make_plan
+from workflows.plan.records import record_path
+
+NAME = "clock_finished"
+WRITTEN = ["runs.csv", "runs.parquet", "facts.json", "report.json", "report.pdf", "report.html"]
+WRITTEN += [f"proposal.{ending}" for ending in ("pdf", "tex", "docx")]
+CASES, LEVELS = 192, (1, 2)
+CASE = """
+application: command
+title: Nothing
+description: A program that does nothing.
+stands_for: Nothing; it is never run.
+size: none
+sizes: {none: {parameters: {}, serial_seconds: 0.01, memory_MB: 1}}
+settings: {program: [echo, took 0.001 s], read: {seconds: 'took (\\S+) s'}}
+"""
+
+
+def write_study(file: Path) -> None:
+    """Write the default study with its cases at their smallest size, in one block."""
+    yaml = YAML()
+    study = yaml.load((ROOT / "config/studies/laptop.yaml").read_text())
+    sizes = {case: f"{case}-smoke" for case in study["cases"]}
+    study |= {"name": NAME, "cases": list(sizes.values()), "blocks": 1}
+    for part in study["exclude"]:
+        part.update({"case": sizes[part["case"]]} if "case" in part else {})
+    study["simulation"]["cases"] = [sizes[case] for case in study["simulation"]["cases"]]
+    study["limits"]["idle_seconds"] = 0.1
+    yaml.dump(study, file)
+
+
+def measure() -> list[Figure]:
+    """Run the study, ask for it again, and bare Snakemake for as many files that are there."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, file = Path(name), Path(name) / f"{NAME}.yaml"
+        write_study(file)
+        jobs = len(make_plan(file).points)
+        finished_bare(folder, jobs)
+        asked = [Path(sys.executable).with_name("snakemake"), "--configfile", file]
+        try:
+            cost([ROOT / "run-study", file])
+            found = side_by_side(
+                {
+                    "ours": lambda: cost([ROOT / "run-study", file]).cpu_seconds,
+                    "snakemake": lambda: cost(asked).cpu_seconds,
+                    "bare": lambda: bare_snakemake(folder, jobs).cpu_seconds,
+                }
+            )
+        finally:
+            shutil.rmtree(ROOT / "results" / NAME, ignore_errors=True)
+    peer = f"bare Snakemake, {jobs} files"
+    return [
+        Figure("finished default study", found["ours"], "s CPU", 0.8, peer, found["bare"], 1.6),
+        Figure("the same, asked of Snakemake", found["snakemake"], "s CPU", None, peer, found["bare"], None),
+    ]
+
+
+def write_made_up(folder: Path) -> Plan:
+    """Write a study of 960 points and all that its runs and reports would have left; give its plan."""
+    names = [f"nothing{number}" for number in range(CASES)]
+    for name in names:
+        (folder / "cases/command" / name).mkdir(parents=True)
+        (folder / "cases/command" / name / "case.yaml").write_text(CASE)
+    file = folder / f"{NAME}.yaml"
+    file.write_text(
+        f"name: {NAME}\ncases_folder: {folder / 'cases'}\ncases: {names}\ninterconnects: [shared_memory, tcp_loopback]\n"
+        f"processes: [1, 2]\noversubscription: {list(LEVELS)}\nblocks: 1\n"
+    )
+    plan = make_plan(file)
+    records = [ROOT / record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+    made = [ROOT / plan.results / name for name in (*WRITTEN, "records.txt")]
+    for one in [*plan.prepared(), *(plan.results / name for name in ("published", "tables", "figures"))]:
+        (ROOT / one).mkdir(parents=True)
+    for one in [*records, *(ROOT / one for one in plan.references()), *made]:
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_text("{}")
+    (ROOT / plan.results / "records.txt").write_text("".join(f"{one.relative_to(ROOT)}\n" for one in records))
+    (ROOT / plan.results / "facts.json").write_text('{"runs": {}}')
+    cost([Path(sys.executable).with_name("snakemake"), "--configfile", file, "--touch"])
+    return plan
+
+
+def measure_many() -> list[Figure]:
+    """Ask for a large study again, and bare Snakemake for as many files that are there."""
+    with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
+        try:
+            jobs = len(write_made_up(Path(ours)).points)
+            finished_bare(Path(theirs), jobs)
+            asked = [ROOT / "run-study", Path(ours) / f"{NAME}.yaml"]
+            cost(asked)  # Snakemake finds that nothing is to be done
+            found = side_by_side(
+                {
+                    "ours": lambda: cost(asked).cpu_seconds,
+                    "bare": lambda: bare_snakemake(Path(theirs), jobs).cpu_seconds,
+                }
+            )
+        finally:
+            shutil.rmtree(ROOT / "results" / NAME, ignore_errors=True)
+    peer = f"bare Snakemake, {jobs} files"
+    return [
+        Figure(f"finished study of {jobs} points", found["ours"], "s CPU", 1.2, peer, found["bare"], 1.33)
+    ]

@@ -1,0 +1,39 @@
+"""For all tests: what the machine must have, no deadline, and what runs beside what with pytest-xdist (``-n``).
+
+A test is skipped, with the reason, where the machine has not what it needs. The tests of a file share a process, and so
+their fixtures.
+"""
+
+import os
+
+import hypothesis
+import pytest
+from needs import need
+from xdist.scheduler import LoadFileScheduling
+
+hypothesis.settings.register_profile("steady", deadline=None)  # no time of a busy machine fails a test
+hypothesis.settings.load_profile("steady")
+
+SLURM = "tests/slurm/"  # looks for what a small Slurm left on the machine: never two of them at once
+
+
+class ByFile(LoadFileScheduling):
+    """A file goes to one worker, and all of the small Slurm to the same."""
+
+    def _split_scope(self, nodeid):
+        return SLURM if nodeid.startswith(SLURM) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """Of tests side by side, those that wait longest begin: the small Slurm, then the other slow ones."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: (not item.nodeid.startswith(SLURM), not item.get_closest_marker("slow")))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        need(*mark.args)

@@ -1,0 +1,247 @@
+"""Attesting inside a run: every way to initialise MPI, and programs that nothing must happen to."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.launch import attesters
+from workflows.launch.compiling import shown
+from workflows.launch.execution import Execution, execute
+from workflows.launch.launch import read_placement
+from workflows.launch.launchers import launch_ranks
+from workflows.launch.one_sided import read_windows
+from workflows.launch.transport import chosen
+from workflows.measure import attestation
+from workflows.measure.attestation import attest_once, contradiction, probe
+from workflows.plan.plan import ROOT
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
+from workflows.tracing.build import build as build_tracer
+from workflows.tracing.raw import read_raw
+
+FORTRAN = {"openmpi": "mpi_mpifh", "mpich": "mpichfort"}
+NAMES = {"openmpi": "tcp_loopback", "mpich": "tcp_loopback_mpich"}
+LIBRARIES = ["openmpi", pytest.param("mpich", marks=pytest.mark.slow)]
+RANKS = 3
+
+
+def interconnect(library: str, **changes) -> Interconnect:
+    return replace(load_interconnect(NAMES[library], ROOT / "config/interconnects"), **changes)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The program ``initialises.c`` of an MPI library."""
+    made = {}
+
+    def make(library: str) -> str:
+        if library not in made:
+            made[library] = str(tmp_path_factory.mktemp(library) / "initialises")
+            source = str(Path(__file__).with_name("initialises.c"))
+            options = ["-o", made[library], source, f"-l{FORTRAN[library]}"]
+            subprocess.run([f"mpicc.{library}", *options], check=True, timeout=120)
+        return made[library]
+
+    return make
+
+
+def attested(
+    joins: Interconnect, command: list[str], scratch: Path, **environment: str
+) -> tuple[Execution, dict | None, str]:
+    """Run a command on three ranks that share two cores: what it did, what they found, what Open MPI said else."""
+    scratch.mkdir(exist_ok=True)
+    point = Point("none", joins.name, RANKS, 2, 1, 2)
+    given = attesters.environment(point, joins, scratch) | environment
+    launch = launch_ranks(point, joins, (), command, given, scratch)
+    done = execute(launch.argv, launch.env, scratch, 60)
+    transports, said = chosen(read_windows(launch.messages)[1], scratch)
+    return done, attesters.found(scratch, read_placement(launch.placement), transports), said
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("entry", ["Init", "Init_thread", "init_", "init_thread_"])
+def test_a_run_attests_however_it_initialises_mpi(program, library, entry, tmp_path):
+    joins = interconnect(library, attest={})
+    done, found, said = attested(joins, [program(library), entry], tmp_path)
+    assert ([line.text for line in done.lines], done.errors, said) == (["3 ranks, sum 3"], "", "")
+    assert found["way"] == "in the run"
+    assert (found["ranks"], found["problem"]) == ([0, 1], None)  # 2 shares the core of 0
+    assert 1 <= found["attempts"] <= 5
+    assert found["cores"][0] != found["cores"][1]
+    assert 0 < found["latency_us"] < 1e4
+    assert 0 < found["bandwidth_MBps"] < 1e6
+    assert found["transports"] == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_that_python_alone_has_loaded_is_found(library, tmp_path):
+    command = [sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"]
+    done, found, _ = attested(interconnect(library, attest={}), command, tmp_path, MPI4PY_RC_THREADS="0")
+    assert done.exit_status == 0, done.errors
+    assert (found["ranks"], found["problem"]) == ([0, 1], None)
+    assert found["library"].startswith({"openmpi": "Open MPI", "mpich": "MPICH"}[library])
+
+
+def test_a_script_that_starts_the_program_is_bound_to_no_library(program, tmp_path):
+    script = f"grep -c libmpi /proc/self/maps; exec {program('openmpi')} Init"
+    done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", script], tmp_path)
+    assert [line.text for line in done.lines] == ["0"] * RANKS + ["3 ranks, sum 3"]
+    assert found["ranks"] == [0, 1]
+
+
+@pytest.mark.parametrize("command", [["true"], ["sh", "-c", "exit 0"]])
+def test_a_program_without_mpi_runs_and_attests_nothing(command, tmp_path):
+    done, found, _ = attested(interconnect("openmpi", attest={}), command, tmp_path)
+    assert (done.exit_status, done.errors, found) == (0, "", None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("library", "other"), [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_what_was_built_for_another_library_does_nothing(program, library, other, tmp_path):
+    foreign = str(attesters.build(other) / "attest.so")
+    joins = interconnect(library, attest={})
+    done, found, _ = attested(joins, [program(library), "Init"], tmp_path, NODEWORTH_ATTESTER=foreign)
+    assert [line.text for line in done.lines] == ["3 ranks, sum 3"]
+    assert found is None
+
+
+def test_the_tracer_records_nothing_of_it(program, tmp_path):
+    tracer, traces = build_tracer("mpicc.openmpi", tmp_path / "built"), tmp_path / "traces"
+    traces.mkdir()
+    run = f'LD_PRELOAD="$LD_PRELOAD:{tracer}" NODEWORTH_TRACE={traces} exec {program("openmpi")} Init'
+    done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", run], tmp_path / "run")
+    assert done.exit_status == 0, done.errors
+    assert found["problem"] is None
+    for raw in read_raw(traces, RANKS):
+        words = [line.split(" ")[1] for line in raw.lines if not line.startswith("#")]
+        assert [word for word in words if word != "compute"] == ["init", "allreduce", "finalize"]
+
+
+def test_a_rank_that_went_elsewhere_is_found_out(program, tmp_path):
+    moved = f"taskset -cp 0 $$ >/dev/null; exec {program('openmpi')} Init"
+    _, found, _ = attested(interconnect("openmpi"), ["sh", "-c", moved], tmp_path)
+    assert found["problem"].startswith("rank 1 was started on core 1 of ")
+    assert ", with MPI initialised it was on core 0 of " in found["problem"]
+    assert contradiction(found, interconnect("openmpi")).startswith(
+        "the probe of tcp_loopback did not succeed: "
+    )
+
+
+@pytest.mark.slow
+def test_ranks_that_do_not_find_each_other_are_found_out(program, tmp_path):
+    """As where mpirun and the program are not of one library."""
+    unset = "unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); exec "
+    _, found, _ = attested(
+        interconnect("openmpi"), ["sh", "-c", f"{unset}{program('openmpi')} Init"], tmp_path
+    )
+    assert found["problem"] == "1 of its 3 ranks were there"
+
+
+def test_a_value_worse_than_attested_is_measured_again(program, tmp_path):
+    strict = interconnect("openmpi", attest={"latency_us": [0, 1e-4]})
+    _, found, _ = attested(strict, [program("openmpi"), "Init"], tmp_path)
+    assert found["attempts"] == 5
+    assert contradiction(found, strict) is not None
+
+
+def test_open_mpi_tells_nothing_once_it_is_attested(program, tmp_path):
+    attested(interconnect("openmpi", attest={}), [program("openmpi"), "Init"], tmp_path)
+    messages = "".join(file.read_text() for file in (tmp_path / "messages").iterdir())
+    assert "Using tcp btl for send to" in messages
+    assert "close: component" not in messages  # which it tells at the end
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("source", ["preload.c", "attest.c", "alone.c"])
+def test_it_compiles_without_a_warning(library, source):
+    compiler = shown(f"mpicc.{library}").split()[0]
+    options = [word for word in shown(f"mpicc.{library}").split() if word.startswith("-I")]
+    strict = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    subprocess.run([compiler, *options, *strict, str(attesters.SOURCE / source)], check=True, timeout=60)
+
+
+@pytest.fixture
+def no_compiler(monkeypatch):
+    """A machine without a compiler, on which nothing was built before."""
+    monkeypatch.setattr(attesters, "compiler_of", lambda _: None)
+    monkeypatch.setattr(attesters, "_built", attesters._built.__wrapped__)  # without what is remembered
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_without_a_compiler_one_is_asked_for():
+    with pytest.raises(InputError, match=r"^no mpicc.openmpi \(Debian: libopenmpi-dev\)$"):
+        attesters.build("openmpi")
+
+
+def test_a_folder_that_cannot_be_preloaded_from_is_one_line(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be preloaded, for the blank or colon in it$"):
+        attesters.build("openmpi", tmp_path / "two words")
+
+
+def here(point: Point, joins: Interconnect, tmp_path: Path) -> list[dict]:
+    """Where the ranks of a point are on this machine."""
+    launch = launch_ranks(point, joins, (), ["true"], {}, tmp_path)
+    execute(launch.argv, launch.env, tmp_path, 30)
+    return read_placement(launch.placement)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "Python"])
+def test_beside_a_run_a_program_of_its_own_attests(library, compiled, request, tmp_path):
+    if not compiled:
+        request.getfixturevalue("no_compiler")
+    joins = interconnect(library)
+    point = Point("none", joins.name, RANKS, 2, 1, 2)
+    found = probe(point, joins, (), here(point, joins, tmp_path))
+    assert found["way"] == attesters.BESIDE
+    assert (found["ranks"], found["problem"]) == ([0, 1], None)
+    assert found["transports"] == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
+    assert found["latency_us"] > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"read": {}}, "the whole run is timed"),
+        ({"read": {"seconds": "took (.*)"}}, None),
+    ],
+)
+def test_a_run_that_is_timed_as_a_whole_attests_nothing(settings, reason):
+    case = replace(
+        load_case("barrier-smoke", ROOT / "cases", "test"), application="command", settings=settings
+    )
+    assert attesters.hindrance(case, interconnect("openmpi")) == reason
+
+
+def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
+    made = []
+
+    def attest(point, joins, nodes, placement):
+        made.append(placement)
+        both = {"hosts": ["a", "a"], "cores": placement, "ranks": [0, 1]}
+        return {**both, "way": "beside", "problem": None, "latency_us": 9, "bandwidth_MBps": 5000}
+
+    monkeypatch.setattr(attestation, "attest", attest)
+    monkeypatch.setattr(attestation, "_of_blocks", {})
+    case: Case = load_case("barrier-smoke", ROOT / "cases", "test")
+    joins, point = interconnect("openmpi"), Point("none", "tcp_loopback", 2, 1, 1, 2)
+
+    def once(placement, block, link=joins):
+        return attest_once(case, point, link, (), placement, block)
+
+    once(["0", "0"], 1)  # says nothing of the interconnect: not kept
+    first = once(["0", "1"], 1)
+    assert first["way"] == "beside: none of its programs initialised MPI in sight"
+    assert once(["0", "1"], 1) is first
+    assert len(made) == 2
+    once(["0", "1"], 2)
+    assert len(made) == 3
+    wrong = replace(joins, name="wrong", attest={"latency_us": [1, 2]})
+    assert contradiction(once(["0", "1"], 1, wrong), wrong)
+    assert contradiction(once(["0", "1"], 1, wrong), wrong)
+    assert len(made) == 5  # a contradiction is not kept either

@@ -1,0 +1,51 @@
+"""Why a run ended, from standard errors of real launchers: tests/logs/launchers."""
+
+import pytest
+
+from workflows.launch.last_words import telling_line
+from workflows.plan.plan import ROOT
+
+NO_LIBRARY = "ImportError: libmpi.so.12: cannot open shared object file: No such file or directory"
+TOLD = {
+    "openmpi_wrong_library": NO_LIBRARY,
+    "openmpi_exception": "ZeroDivisionError: division by zero",
+    "openmpi_exit_status": "grid too small for 2 ranks",
+    "openmpi_abort": "mesh does not divide",
+    "openmpi_killed": "mpirun.openmpi noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
+    "openmpi_no_program": (
+        "mpirun.openmpi was unable to launch the specified application as it could not access or execute an "
+        "executable: Executable: /nowhere/solver"
+    ),
+    "openmpi_peer_gone": "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
+    "openmpi_silent": None,
+    "mpich_exception": "ZeroDivisionError: division by zero",
+    "mpich_abort": "mesh does not divide",
+    "mpich_no_program": (
+        "[proxy:0:0@vm] HYDU_create_process (utils/launch/launch.c:73): execvp error on file /nowhere/solver "
+        "(No such file or directory)"
+    ),
+}
+
+
+@pytest.mark.parametrize(("log", "line"), TOLD.items())
+def test_the_line_that_names_the_error_counts(log, line):
+    assert telling_line((ROOT / f"tests/logs/launchers/{log}.err").read_text()) == line
+
+
+@pytest.mark.parametrize(
+    ("errors", "line"),
+    [
+        ("wrong input\n-----\n\n", "wrong input"),
+        ("\n", None),
+        (
+            "[vm:23671] Read -1, expected 11223, errno = 3\n"
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).\n",
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
+        ),
+        ("Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort\n", "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort"),
+        ("--------\nMPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 7.\n\nNOTE: x\n",
+         "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD with errorcode 7."),
+    ],
+)  # fmt: skip
+def test_without_such_a_line_the_next_best_counts(errors, line):
+    assert telling_line(errors) == line

@@ -1,0 +1,54 @@
+"""How a study ends whose runs do not all count."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from workflows.plan.announce import tell_done
+from workflows.results.outcome import outcome
+
+NO_LIBRARY = "exit status 1: ImportError: libmpi.so.12"
+
+
+def runs(*rows: tuple[str | None, str | None]) -> pd.DataFrame:
+    """Runs by interconnect and reason; without a reason they are valid."""
+    table = pd.DataFrame(rows, columns=["interconnect", "reason"]).astype("str")
+    return table.assign(valid=table["reason"].isna())
+
+
+def told(folder: Path, table: pd.DataFrame, capsys) -> str:
+    facts = {"runs": {"recorded": len(table), **outcome(table)}}
+    (folder / "facts.json").write_text(json.dumps(facts))
+    tell_done(SimpleNamespace(results=folder))
+    return capsys.readouterr().err
+
+
+def test_a_study_whose_runs_all_count(tmp_path, capsys):
+    table = runs((None, None), ("memory", None))
+    assert told(tmp_path, table, capsys) == f"done: report and proposal in {tmp_path}\n"
+
+
+def test_the_last_line_says_how_many_are_invalid_and_why(tmp_path, capsys):
+    table = runs((None, None), ("memory", None), ("memory", "slow"), ("memory", "slow"), ("memory", "late"))
+    assert told(tmp_path, table, capsys) == (
+        f"done: report and proposal in {tmp_path}; 3 of 5 runs are invalid, 2 of them: slow\n"
+    )
+    assert "; 1 of 2 runs is invalid: slow\n" in told(tmp_path, table[1:3], capsys)
+
+
+def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
+    table = runs((None, None), ("memory", None), ("loopback", NO_LIBRARY), ("loopback", NO_LIBRARY))
+    with pytest.raises(SystemExit) as error:
+        told(tmp_path, table, capsys)
+    assert error.value.code == (
+        "nodeworth: no run over loopback is valid; 2 of 4 runs are invalid: "
+        f"{NO_LIBRARY}; report and proposal of the others in {tmp_path}"
+    )
+
+
+def test_a_part_of_a_study_has_no_runs_to_tell_of(tmp_path, capsys):
+    tell_done(SimpleNamespace(results=tmp_path))
+    assert capsys.readouterr().err == f"done: report and proposal in {tmp_path}\n"

@@ -1,0 +1,72 @@
+"""The order of the layers: a module imports only what lies in its own folder or in a layer below it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from workflows.paths import ROOT
+
+LAYERS = {
+    "analysis": "runs tables importers estimates decisions networks text figures registry report pipeline",
+    "workflows": "errors paths domain inputs traffic benchmarks launch applications simulation study jobs plan "
+    "measure tracing replay report results scripts command",
+}
+"""Folders and single modules of each package, the lowest layer first; docs/architecture.md says what each holds."""
+
+
+def layer_of(module: Path, package: str) -> str:
+    """First folder of a module below its package, or the module itself."""
+    return module.relative_to(ROOT / package).parts[0].removesuffix(".py")
+
+
+def imported(module: Path) -> set[str]:
+    """Dotted names of what a module imports of this project, wherever in the module it does."""
+    found = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] in LAYERS}
+
+
+def modules(package: str) -> list[Path]:
+    """All modules of a package but its own ``__init__.py``."""
+    return [path for path in sorted((ROOT / package).rglob("*.py")) if path != ROOT / package / "__init__.py"]
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_every_module_lies_in_a_layer_and_every_layer_has_modules(package):
+    assert {layer_of(module, package) for module in modules(package)} == set(LAYERS[package].split())
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_modules_import_nothing_of_a_layer_above(package):
+    order = {layer: place for place, layer in enumerate(LAYERS[package].split())}
+    edges = [
+        (order[layer_of(module, package)], order[name.split(".")[1]], f"{module.relative_to(ROOT)}: {name}")
+        for module in modules(package)
+        for name in imported(module)
+        if name.split(".")[0] == package
+    ]
+    assert len(edges) > 100
+    assert not [edge for own, other, edge in edges if other > own]
+
+
+def test_the_analysis_imports_nothing_of_the_workflows():
+    names = [name for module in modules("analysis") for name in imported(module)]
+    assert names
+    assert not [name for name in names if name.startswith("workflows")]
+
+
+def test_the_page_about_the_architecture_names_what_is_there():
+    """Every path on it exists, and every layer is on it."""
+    page = (ROOT / "docs/architecture.md").read_text()
+    told = set(re.findall(r"`([\w./-]+\.(?:py|yaml|smk|md)|[\w./-]+/)`", page))
+    folders = ("", "workflows/", "analysis/")
+    lost = [path for path in told if not any((ROOT / folder / path).exists() for folder in folders)]
+    assert len(told) > 40 and not lost
+    layers = {layer for package in LAYERS.values() for layer in package.split()}
+    assert not [layer for layer in layers if not re.search(rf"\b{layer}\b", page)]

@@ -1,0 +1,43 @@
+"""Links of the documents lead to files and headings that are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "envs/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SCREENS = 135
+"""Figures, decisions and what is made from schemas and cases are not read through."""
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            file, _, anchor = target.partition("#")
+            yield (page.parent / file if file else page), anchor
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    broken = [
+        (file.name, anchor)
+        for file, anchor in links(page)
+        if not file.exists() or (anchor and anchor not in anchors(file))
+    ]
+    assert broken == []
+
+
+def test_links_are_found():
+    assert len(list(links(ROOT / "README.md"))) > 20
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_has_two_screens(page):
+    if page.stem not in ("figures", "decisions", "cases"):
+        assert len(page.read_text().splitlines()) <= SCREENS

@@ -1,0 +1,1 @@
+"""What schedulers of clusters are asked, and what they answer."""

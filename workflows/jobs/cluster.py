@@ -1,0 +1,150 @@
+"""A cluster file, read and checked: how jobs are asked for and how ranks are started in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from workflows import inputs
+from workflows.domain import InputError, Interconnect
+from workflows.jobs import slurm
+from workflows.study.interconnects import unavailable
+
+_OF_SLURM = ("partition", "partitions", "account", "constraint", "qos", "extra")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The keys of workflows/schemas/cluster.yaml, which describes each; None for what is not said."""
+
+    file: Path
+    scheduler: str
+    launcher: str
+    mpi_plugin: str
+    partition: str | None
+    partitions: Mapping[str, str]
+    account: str | None
+    constraint: str | None
+    qos: str | None
+    exclusive: bool
+    extra: str
+    nodes: int | None
+    cores_per_node: int | None
+    memory_per_node_MB: int | None  # noqa: N815
+    minutes: int
+    blocks_per_job: int
+    scratch: str | None
+    modules: Sequence[str]
+    container: str | None
+    joined_by: str | None
+
+    def partition_of(self, interconnect: str | None) -> str | None:
+        """Give the partition of the runs over an interconnect; None for Slurm's own default."""
+        return self.partitions.get(interconnect, self.partition)
+
+    def nodes_of(self, interconnect: str | None) -> slurm.Nodes:
+        """Tell the nodes that runs over an interconnect can have.
+
+        Raises
+        ------
+        InputError
+            If Slurm is asked and does not know the partition, or does not answer.
+        """
+        if None not in (said := (self.nodes, self.cores_per_node, self.memory_per_node_MB)):
+            return slurm.Nodes(*said)
+        found = slurm.nodes_of(self.partition_of(interconnect), f"{self.file}: partition")
+        return slurm.Nodes(
+            *(own if own is not None else asked for own, asked in zip(said, found, strict=True))
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what changes a run: how it is started, where, and with whose software."""
+        parts = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
+        parts += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read_cluster(file: Path) -> Cluster:
+    """Read a cluster file.
+
+    Raises
+    ------
+    InputError
+        One line that names the file, the key and the value.
+    """
+    data = inputs.read_yaml(file)
+    inputs.check(data, "cluster", file)
+    given = inputs.defaults("cluster") | data
+    names = [name for name in Cluster.__dataclass_fields__ if name != "file"]
+    if given["scheduler"] != "slurm":
+        _check_other(given, data, file)
+    return Cluster(file=file, **{name: given.get(name) for name in names})
+
+
+def _check_other(given: Mapping[str, Any], said: Mapping[str, Any], file: Path) -> None:
+    """Check what only Slurm can be asked or told."""
+    scheduler = given["scheduler"]
+    if given["launcher"] == "srun":
+        raise InputError(f"{file}: launcher: srun is Slurm's; with scheduler {scheduler}: mpirun or hydra")
+    if missing := [key for key in ("nodes", "cores_per_node", "memory_per_node_MB") if key not in said]:
+        raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {scheduler}")
+    if foreign := [key for key in _OF_SLURM if key in said]:
+        raise InputError(
+            f"{file}: {', '.join(foreign)}: only for Slurm; what {scheduler} is told is in "
+            f"cluster/{scheduler}/config.yaml"
+        )
+    if scheduler == "flux" and given["nodes"] != 1:
+        raise InputError(f"{file}: nodes: {given['nodes']}: a job of Snakemake's executor for Flux has one")
+
+
+def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
+    """Give an interconnect the nodes and cores that it has on a cluster."""
+    own = interconnect.place == "own" or interconnect.simulate
+    if own or (interconnect.emulate and interconnect.name != cluster.joined_by):
+        return interconnect
+    nodes = cluster.nodes_of(interconnect.name)
+    between = interconnect.emulate or interconnect.place == "cluster"
+    return replace(interconnect, nodes=nodes.number if between else 1, cores_per_node=nodes.cores)
+
+
+def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
+    """Tell in one line why an interconnect cannot be used on a cluster."""
+    if interconnect.simulate:
+        return unavailable(interconnect)
+    if interconnect.emulate and interconnect.name != cluster.joined_by:
+        return "is emulated on one machine, and runs are made on a cluster"
+    nodes = cluster.nodes_of(interconnect.name)
+    for what, wanted, there in (
+        ("nodes", interconnect.nodes, nodes.number),
+        ("cores a node", interconnect.cores_per_node, nodes.cores),
+    ):
+        if wanted > there:
+            return f"has {wanted} {what}, its partition {there}"
+    return None
+
+
+def check_cluster(cluster: Cluster, interconnects: Mapping[str, Interconnect]) -> None:
+    """Check that what a cluster file says of interconnects is possible.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    interconnects : mapping of str to Interconnect
+        Those of the study.
+
+    Raises
+    ------
+    InputError
+    """
+    joined = interconnects.get(cluster.joined_by)
+    if joined and not joined.emulate:
+        raise InputError(
+            f"{cluster.file}: joined_by: {cluster.joined_by!r} is {joined.kind}; only an emulated one "
+            "joins an emulated cluster"
+        )

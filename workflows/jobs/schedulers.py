@@ -1,0 +1,83 @@
+"""Jobs of schedulers other than Slurm, in the same words as `workflows.jobs.slurm`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from workflows.domain import InputError
+from workflows.jobs import slurm
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """What a scheduler says of a job in the job's environment, and what it is asked.
+
+    Attributes
+    ----------
+    name : str
+        As a cluster file has it.
+    job_variable : str
+        Holds the job's number.
+    hosts_variable : str or None
+        Names a file whose lines begin with a host, one or more for each; a job without it is on one host.
+    question : tuple of str
+        A command that tells of a job whose number is added.
+    gone : str
+        Regular expression of what it prints of a job that is over, upper and lower case alike.
+    """
+
+    name: str
+    job_variable: str
+    hosts_variable: str | None
+    question: tuple[str, ...]
+    gone: str
+
+    def this_job(self) -> slurm.Job | None:
+        """Give the job that this process is in, without end and restarts; None outside of one."""
+        number = os.environ.get(self.job_variable)
+        file = os.environ.get(self.hosts_variable) if self.hosts_variable else None
+        lines = Path(file).read_text().splitlines() if file else [platform.node()]
+        hosts = dict.fromkeys(line.split()[0] for line in lines if line.strip())
+        return slurm.Job(number, "RUNNING", ",".join(hosts)) if number else None
+
+    def job(self, number: str) -> slurm.Job:
+        """Tell whether a job still waits or runs; how it ended is not known.
+
+        Raises
+        ------
+        InputError
+            If the command is not there or does not answer.
+        """
+        command = [*self.question, number]
+        try:
+            asked = subprocess.run(command, capture_output=True, text=True, timeout=slurm.ASK_SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InputError(f"{command[0]}: {error}") from None
+        answer = asked.stdout + asked.stderr
+        if re.search(self.gone, answer, re.I):
+            return slurm.Job(number, "unknown")
+        if asked.returncode:
+            raise InputError(f"{command[0]}: {' '.join(answer.split())}")
+        return slurm.Job(number, "RUNNING")
+
+    def hosts(self, node_list: str) -> tuple[str, ...]:
+        """Give the nodes of a list as `this_job` writes it."""
+        return tuple(node_list.split(","))
+
+
+_OTHERS = (
+    Scheduler("pbs", "PBS_JOBID", "PBS_NODEFILE", ("qstat",), "unknown job|has finished"),
+    Scheduler("sge", "JOB_ID", "PE_HOSTFILE", ("qstat", "-j"), "do not exist"),
+    Scheduler(
+        "lsf", "LSB_JOBID", "LSB_DJOB_HOSTFILE", ("bjobs", "-noheader", "-o", "stat"), "DONE|EXIT|not found"
+    ),
+    Scheduler("flux", "FLUX_JOB_ID", None, ("flux", "jobs", "-no", "{state}"), "INACTIVE|unknown"),
+)
+SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{one.name: one for one in _OTHERS}}

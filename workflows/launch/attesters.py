@@ -1,0 +1,210 @@
+"""What attests an interconnect inside a run: building it, giving it to the ranks, reading what it wrote."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
+from workflows.launch.transport import asking
+from workflows.paths import RESULTS, ROOT
+
+SOURCE = Path(__file__).parent / "attester"
+BUILT = ROOT / RESULTS / ".attesters"
+ALONE = "alone"
+"""Program that does nothing but to initialise MPI."""
+
+IN_RUN = "in the run"
+BESIDE = "beside the run, once a block"
+
+_WRITTEN = "attested.json"
+_OPTIONS = ("-O2", "-Wall", "-Wextra")
+
+
+def build(library: str, folder: Path = BUILT) -> Path:
+    """Build the attester for an MPI library, unless `folder` has it already.
+
+    Parameters
+    ----------
+    library : str
+        ``openmpi`` or ``mpich``.
+    folder : Path
+        Made where it is missing. All nodes must see it.
+
+    Returns
+    -------
+    Path
+        Folder with ``preload.so``, ``attest.so`` and the program `ALONE`.
+
+    Raises
+    ------
+    InputError
+        It cannot be built, or not be preloaded: one line.
+    """
+    built = _built(library, folder)
+    if isinstance(built, InputError):
+        raise InputError(str(built))
+    return built
+
+
+@functools.cache
+def _built(library: str, folder: Path) -> Path | InputError:
+    """Build once in this process, and try no more than once."""
+    try:
+        return _found_or_built(library, folder)
+    except InputError as error:
+        return error
+
+
+def _found_or_built(library: str, folder: Path) -> Path:
+    compiler = compiler_of(library)
+    if compiler is None:
+        raise InputError(f"no mpicc.{library} (Debian: {PACKAGES[library]})")
+    if set(" :") & set(str(folder)):
+        raise InputError(f"{folder}: what lies there cannot be preloaded, for the blank or colon in it")
+    command = shown(compiler)
+    sources = b"".join(file.read_bytes() for file in sorted(SOURCE.glob("*.c")))
+    system = f"{os.confstr('CS_GNU_LIBC_VERSION')} {platform.machine()}"  # of an image, perhaps
+    made = folder / hashlib.sha256(f"{command}{system}".encode() + sources).hexdigest()[:16]
+    if not made.exists():
+        _build(compiler, command, made)
+    return made
+
+
+def _build(compiler: str, command: str, made: Path) -> None:
+    begun = made.with_suffix(f".{os.getpid()}")
+    try:
+        begun.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{begun}: {error.strerror}") from None
+    # Bound to no library: it takes the functions of the one that the program uses.
+    unbound = [word for word in shlex.split(command) if not word.startswith(("-l", "-L", "-Wl,"))]
+    library = [*unbound, *_OPTIONS, "-fPIC", "-shared"]
+    try:
+        for name, argv in (
+            ("preload.so", [*library, str(SOURCE / "preload.c"), "-ldl"]),
+            ("attest.so", [*library, str(SOURCE / "attest.c"), "-lm", "-ldl"]),
+            (ALONE, [compiler, *_OPTIONS, str(SOURCE / "alone.c")]),
+        ):
+            run_compiler([*argv, "-o", str(begun / name)], what="the attester")
+        if not made.exists():
+            begun.rename(made)
+    finally:
+        shutil.rmtree(begun, ignore_errors=True)
+
+
+def hindrance(case: Case, interconnect: Interconnect) -> str | None:
+    """Why the runs of a case cannot attest an interconnect themselves, in one line; None where they can."""
+    if case.application == "command" and "seconds" not in case.settings["read"]:
+        return "the whole run is timed"
+    try:
+        build(interconnect.launch["mpi"])
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict[str, str]:
+    """Make the ranks of a run attest its interconnect.
+
+    Parameters
+    ----------
+    point : Point
+    interconnect : Interconnect
+    scratch : Path
+        Folder of this run, which all nodes see.
+
+    Returns
+    -------
+    dict
+        Variables for every rank.
+
+    Raises
+    ------
+    InputError
+        See `build`.
+    """
+    attester = build(interconnect.launch["mpi"])
+    judged = point.nodes > 1 or not interconnect.joins_nodes
+    ranges = (interconnect.attest or {}) if judged else {}
+    slowest = ranges.get("latency_us", [0, float("inf")])[1], ranges.get("bandwidth_MBps", [0])[0]
+    return {
+        "NODEWORTH_PRELOAD": str(attester / "preload.so"),
+        "NODEWORTH_ATTESTER": str(attester / "attest.so"),
+        "NODEWORTH_ATTEST": str(scratch.resolve() / _WRITTEN),
+        "NODEWORTH_ATTEST_SLOWEST": "{:g} {:g}".format(*slowest),
+        **asking(interconnect, scratch),
+    }
+
+
+def found(
+    scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]
+) -> dict[str, Any] | None:
+    """Read what the ranks of a run found.
+
+    Parameters
+    ----------
+    scratch : Path
+        The one that `environment` was given.
+    placement : sequence of mapping
+        Where the ranks were started.
+    transports : sequence of str
+        That the MPI library chose, as far as it tells.
+
+    Returns
+    -------
+    dict or None
+        As of `workflows.measure.attestation.probe`; its ``problem`` is that a rank was somewhere else when
+        it had initialised MPI. None where no program did so in sight.
+    """
+    file = scratch / _WRITTEN
+    if not file.exists():
+        return None
+    told = json.loads(file.read_text())
+    places = told.pop("placement")
+    ranks = told.pop("ranks", [0, 0])
+    return {
+        "way": IN_RUN,
+        "ranks": ranks,
+        "hosts": [places[rank][0] for rank in ranks],
+        "cores": [places[rank][1] for rank in ranks],
+        "transports": list(transports),
+        "problem": moved(
+            [(one["host"], one["cores"]) for one in placement],
+            places,
+            "rank {} was started on core {} of {}, with MPI initialised it was on core {} of {}",
+        ),
+        **told,
+    }
+
+
+def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:
+    """Compare places of ranks, each a host and its cores.
+
+    Parameters
+    ----------
+    were, are : sequence of (str, str)
+        By rank.
+    text : str
+        For a rank that is elsewhere: has places for the rank, core and host, core and host.
+
+    Returns
+    -------
+    str or None
+        One line for the first difference.
+    """
+    if len(are) != len(were):
+        return f"{len(are)} of its {len(were)} ranks were there"
+    for rank, ((host, cores), (new_host, new_cores)) in enumerate(zip(were, are, strict=True)):
+        if (host, cores) != (new_host, new_cores):
+            return text.format(rank, cores, host, new_cores, new_host)
+    return None

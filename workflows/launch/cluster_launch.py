@@ -1,0 +1,146 @@
+"""The command lines that start a point's ranks on the nodes of a job, with each launcher of a cluster.
+
+Ranks are numbered node by node and dealt out as `workflows.launch.ranks_of_nodes` says. The launchers bind
+nothing: `workflows/launch/rank` pins every rank, as on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Interconnect, Point
+from workflows.launch.emulation import INTERFACE
+from workflows.launch.launch import ATTEST_MCA, SERIAL_MCA, Launch, mpi4py_of, ranks_of_nodes, start_rank
+from workflows.launch.leftovers import MARK
+
+_OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_", "PMI_")
+_KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
+
+
+@dataclass(frozen=True)
+class JobNode:
+    """A node of a job, and how ranks are started on it: see workflows/schemas/cluster.yaml.
+
+    Which of its cores are the job's is the scheduler's to say (None), and the ranks'.
+    """
+
+    name: str
+    launcher: str
+    mpi_plugin: str
+    scheduler: str = "slurm"
+    cores: tuple[int, ...] | None = None
+
+
+def launch_in_job(
+    point: Point,
+    interconnect: Interconnect | None,
+    nodes: Sequence[JobNode],
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    scratch: Path,
+) -> Launch:
+    """Launch on the first nodes of a job. The arguments are those of `workflows.launch.mpirun`.
+
+    Parameters
+    ----------
+    scratch : Path
+        Folder of this run that all nodes see.
+    """
+    here = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
+    rank = start_rank(point, command, scratch.resolve())
+    # Slurm ends the ranks, also those on nodes where this process is not.
+    program = ["env", "-u", MARK, *rank.argv]
+    given = interconnect.launch.get("env", {}) if interconnect else {}
+    own = {"mpirun": "openmpi", "hydra": "mpich"}.get(nodes[0].launcher)  # srun starts those of any library
+    library = interconnect.launch["mpi"] if interconnect else own
+    added = {
+        **(mpi4py_of(library) if library else {}),
+        **{f"OMPI_MCA_{name}": str(value) for name, value in mca_of(point, interconnect).items()},
+        **{name: str(value) for name, value in given.items()},
+        **environment,
+        "NODEWORTH_RANKS_OF_NODES": " ".join(map(str, here.values())),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    build = {"srun": _srun, "mpirun": _mpirun, "hydra": _hydra}[nodes[0].launcher]
+    argv, more = build(here, point.processes, program, added, nodes[0], scratch)
+    # What Slurm or Flux say of a job's first tasks is not meant for the ranks that are started in it.
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(_OF_JOB) or name in _KEPT
+    }
+    return replace(rank, argv=argv, env=inherited | added | more)
+
+
+def mca_of(point: Point, interconnect: Interconnect | None) -> dict[str, Any]:
+    """Open MPI parameters of a run on a cluster; files of shared memory stay on the node of their ranks."""
+    launch = interconnect.launch if interconnect else {"mca": SERIAL_MCA}
+    emulated = {"btl_tcp_if_include": INTERFACE} if interconnect and interconnect.emulate else {}
+    return {
+        "pml": "ob1",
+        "mpi_yield_when_idle": int(point.running > point.cores),
+        **ATTEST_MCA,
+        **emulated,
+        **launch.get("mca", {}),
+    }
+
+
+def _srun(
+    here: Mapping[str, int],
+    ranks: int,
+    program: Sequence[str],
+    _added: Mapping[str, str],
+    node: JobNode,
+    scratch: Path,
+) -> tuple[list[str], dict[str, str]]:
+    """Start a step of the job; one name a rank in a file says exactly where each goes."""
+    file = scratch / "hosts"
+    file.write_text("".join(f"{host}\n" * count for host, count in here.items()))
+    argv = [
+        *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={ranks}"),
+        *("--distribution=arbitrary", "--overcommit", "--cpu-bind=none", "--mem=0"),
+        "--overlap",  # the step in which this process itself runs keeps its cores
+        *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
+    ]
+    return argv, {"SLURM_HOSTFILE": str(file.resolve())}
+
+
+def _mpirun(
+    here: Mapping[str, int],
+    ranks: int,
+    program: Sequence[str],
+    added: Mapping[str, str],
+    node: JobNode,
+    _scratch: Path,
+) -> tuple[list[str], dict[str, str]]:
+    """Start by Open MPI's mpirun, which starts its daemons by the scheduler; srun is told of the job."""
+    exported = (word for name in added if not name.startswith("OMPI_") for word in ("-x", name))
+    slots = ",".join(f"{host}:{count}" for host, count in here.items())
+    argv = ["mpirun", "-n", str(ranks), "--host", slots, "--bind-to", "none", *exported, *program]
+    told = {
+        "SLURM_NODELIST": ",".join(here),
+        "SLURM_NNODES": str(len(here)),
+        "SLURM_TASKS_PER_NODE": ",".join(map(str, here.values())),
+        "SLURM_OVERLAP": "1",
+        "SLURM_CPU_BIND": "none",
+    }
+    return argv, told if node.scheduler == "slurm" else {}
+
+
+def _hydra(
+    here: Mapping[str, int],
+    ranks: int,
+    program: Sequence[str],
+    _added: Mapping[str, str],
+    node: JobNode,
+    _scratch: Path,
+) -> tuple[list[str], dict[str, str]]:
+    """Start with mpiexec.hydra of Intel MPI or MPICH, which starts its proxies by the scheduler."""
+    slots = ",".join(f"{host}:{count}" for host, count in here.items())
+    by_slurm = node.scheduler == "slurm"  # other schedulers are found by hydra itself
+    bootstrap = ["-bootstrap", "slurm"] if by_slurm else []
+    argv = ["mpiexec.hydra", *bootstrap, "-hosts", slots, "-n", str(ranks), *program]
+    return argv, {"I_MPI_PIN": "0", **({"SLURM_OVERLAP": "1"} if by_slurm else {})}

@@ -1,0 +1,211 @@
+"""Nodes emulated on this machine: network namespaces joined by shaped links.
+
+Nothing gets a name on the machine: a namespace lasts as long as this process holds it open or a process
+runs in it. When this process ends, in whatever way, the namespaces and all that is in them go too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.errors import EmulationError as EmulationError
+from workflows.launch.leftovers import end_all, process_ids
+
+PROGRAMS = ("ip", "tc", "nsenter", "unshare", "taskset", "setpriv")
+INTERFACE = "eth0"  # of every node, besides lo
+ETHERNET_HEADER_BYTES = 14
+
+_MAKE_NAMESPACES = """
+set -e
+echo "$1" >/proc/sys/kernel/hostname
+echo reno >/proc/sys/net/ipv4/tcp_congestion_control
+for file in /proc/sys/net/ipv6/conf/*/disable_ipv6; do
+    if [ -e "$file" ]; then echo 1 >"$file"; fi
+done
+echo made
+read -r _ || :
+"""
+
+
+@dataclass(frozen=True)
+class Node:
+    """An emulated node.
+
+    Attributes
+    ----------
+    name : str
+        Its host name.
+    address : str
+        Its IPv4 address, known inside the nodes only.
+    cores : tuple of int
+        Cores of this machine that are the node's.
+    net, uts : str
+        Its network and UTS (host name) namespaces, as paths that hold while their owner lives.
+    """
+
+    name: str
+    address: str
+    cores: tuple[int, ...]
+    net: str
+    uts: str
+
+    def enter(self, command: Sequence[str]) -> list[str]:
+        """Make a command run on this node, on its cores."""
+        return [
+            *("nsenter", f"--net={self.net}", f"--uts={self.uts}", "--"),
+            *("taskset", "-c", _core_list(self.cores), *command),
+        ]
+
+    def entry(self) -> str:
+        """Describe the node to the script ``enter-node``."""
+        return f"{self.name}:{self.net}:{self.uts}:{_core_list(self.cores)}"
+
+
+@contextlib.contextmanager
+def emulated_nodes(emulate: dict[str, Any], cores: Sequence[int] | None = None) -> Iterator[tuple[Node, ...]]:
+    """Build the nodes of an emulated interconnect; end what runs in them and take them down at the end.
+
+    Parameters
+    ----------
+    emulate : dict
+        Section ``emulate`` of an interconnect's file.
+    cores : sequence of int, optional
+        Cores of this machine, dealt out to the nodes in turn; one may be there for several nodes. By
+        default all that this process may use.
+
+    Yields
+    ------
+    tuple of Node
+        With cores, a host name and a network of their own, joined by a switch that nothing else reaches.
+
+    Raises
+    ------
+    EmulationError
+        If programs, cores or rights are missing, or the kernel lacks a part.
+    """
+    missing = [program for program in PROGRAMS if shutil.which(program) is None]
+    if missing:
+        raise EmulationError(f"{', '.join(missing)} not installed (Debian: iproute2, util-linux)")
+    size, usable = emulate["cores_per_node"], usable_cores() if cores is None else cores
+    if emulate["nodes"] * size > len(usable):
+        raise EmulationError(
+            f"{emulate['nodes']} nodes of {size} cores need {emulate['nodes'] * size} cores, "
+            f"{len(usable)} are usable here"
+        )
+    with contextlib.ExitStack() as stack:
+        switch, _ = _hold_namespaces("emulated-switch", stack)
+        nodes = tuple(
+            Node(
+                name := f"emulated-node{number + 1}",
+                f"10.0.0.{number + 1}",
+                tuple(usable[number * size : (number + 1) * size]),
+                *_hold_namespaces(name, stack),
+            )
+            for number in range(emulate["nodes"])
+        )
+        stack.callback(end_all, lambda: occupants([node.net for node in nodes]))
+        _join(switch, nodes, emulate)
+        yield nodes
+
+
+def usable_cores() -> list[int]:
+    """Cores of this machine that this process may use, each by the first of its hardware threads."""
+    cores: dict[tuple[str, ...], int] = {}
+    for thread in sorted(os.sched_getaffinity(0)):
+        told = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
+        core = [told / "physical_package_id", told / "core_id"]
+        known = all(file.exists() for file in core)
+        cores.setdefault(tuple(file.read_text() for file in core) if known else (str(thread),), thread)
+    return list(cores.values())
+
+
+def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, str]:
+    """Make a network and a UTS namespace, held open until `stack` is left; return their paths."""
+    command = ["unshare", "--net", "--uts", "--", "sh", "-c", _MAKE_NAMESPACES, "sh", host_name]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as maker:
+        paths = []
+        if maker.stdout.readline():
+            for kind in ("net", "uts"):
+                descriptor = os.open(f"/proc/{maker.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+                stack.callback(os.close, descriptor)
+                paths.append(f"/proc/{os.getpid()}/fd/{descriptor}")
+        _, errors = maker.communicate()
+    if not paths:
+        raise EmulationError(f"cannot make a network namespace (as root?): {_one_line(errors)}")
+    return paths[0], paths[1]
+
+
+def _join(switch: str, nodes: Sequence[Node], emulate: dict[str, Any]) -> None:
+    """Join the nodes by links to a bridge that is alone in its namespace."""
+    link = f"mtu {emulate['mtu']} gso_max_size {emulate['gso_max_bytes']}"
+    wires = ["link add bridge type bridge forward_delay 0 mcast_snooping 0"]
+    for number, node in enumerate(nodes):
+        wires += [
+            f"link add port{number} {link} type veth peer name {INTERFACE} {link} netns {node.net}",
+            f"link set port{number} master bridge up",
+        ]
+    _batch("ip", [*wires, "link set bridge up"], switch)
+    if len(nodes) > 2:  # of two nodes, each gets only what has passed the other's limit already
+        _batch(
+            "tc", [line for number in range(len(nodes)) for line in _limit(f"port{number}", emulate)], switch
+        )
+    for node in nodes:
+        interface = [f"addr add {node.address}/24 dev {INTERFACE}", f"link set {INTERFACE} up"]
+        _batch("ip", ["link set lo up", *interface], node.net)
+        _batch("tc", _limit(INTERFACE, emulate), node.net)
+
+
+def _limit(interface: str, emulate: dict[str, Any]) -> list[str]:
+    """Commands that limit what leaves an interface to the link's rate."""
+    burst = f"burst {emulate['burst_bytes']} cburst {emulate['burst_bytes']}"
+    return [
+        f"qdisc add dev {interface} root handle 1: htb default 1",
+        f"class add dev {interface} parent 1: classid 1:1 htb "
+        f"rate {emulate['rate_mbps']}mbit {burst} quantum {emulate['mtu'] + ETHERNET_HEADER_BYTES}",
+        f"qdisc add dev {interface} parent 1:1 pfifo limit 10000",
+    ]
+
+
+def _batch(program: str, commands: Sequence[str], net: str) -> None:
+    """Give commands to ip or tc in a network namespace."""
+    done = subprocess.run(
+        ["nsenter", f"--net={net}", "--", program, "-batch", "-"],
+        input="\n".join(commands) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode:
+        errors = _one_line(done.stderr)
+        line = re.search(r"Command failed -:(\d+)", errors)
+        command = commands[int(line[1]) - 1] if line else ""
+        raise EmulationError(f"{program} {command}: {errors}")
+
+
+def occupants(nets: Sequence[str]) -> Iterator[int]:
+    """Give the ids of the processes that are in one of these network namespaces."""
+    inside = {Path(net).stat().st_ino for net in nets}
+    for pid in process_ids():
+        try:
+            namespace = Path(f"/proc/{pid}/ns/net").stat().st_ino
+        except OSError:  # has ended
+            continue
+        if namespace in inside:
+            yield pid
+
+
+def _core_list(cores: Sequence[int]) -> str:
+    return ",".join(map(str, cores))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,304 @@
+"""Start a program, stamp its output as it comes, and leave no process behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from workflows.domain import Line
+from workflows.launch.leftovers import MARK, owner
+
+KEPT_BYTES = 64_000_000  # of each of the two streams
+GRACE_SECONDS = 5.0  # between asking the processes of a run to end and killing them
+END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
+
+_CHUNK_BYTES = 1 << 16
+_TICK_SECONDS = 0.2
+_PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
+_PR_GET_CHILD_SUBREAPER = 37
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a program did.
+
+    Attributes
+    ----------
+    lines : list of Line
+        Standard output; a line is stamped when its end arrives.
+    errors : str
+        Standard error.
+    cut : bool
+        Whether a stream was longer than `KEPT_BYTES`; the rest of it is lost, and `errors` says so.
+    exit_status : int or None
+        None where a signal ended the program.
+    signal : str or None
+        Name of that signal (``SIGKILL``).
+    timed_out : bool
+        Whether it was stopped at its time limit.
+    wall_seconds : float
+        From the launch to the end of the program.
+    user_seconds, system_seconds : float
+        CPU time of the program and all its descendants.
+    started : str
+        ISO 8601, UTC.
+    """
+
+    lines: list[Line]
+    errors: str
+    cut: bool
+    exit_status: int | None
+    signal: str | None
+    timed_out: bool
+    wall_seconds: float
+    user_seconds: float
+    system_seconds: float
+    started: str
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time, user and system."""
+        return self.user_seconds + self.system_seconds
+
+
+def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds: float) -> Execution:
+    """Run a program to its end, or stop it and everything it started at its time limit.
+
+    The program gets its own session, no standard input, and SIGKILL when the calling thread ends.
+    When the call is left, by return or by an exception, none of its processes is left, wherever they
+    went. One call at a time: children that this process starts meanwhile are taken for the program's.
+
+    Parameters
+    ----------
+    argv : list of str
+    env : dict
+        The whole environment; the owner's mark is added.
+    cwd : Path
+    time_limit_seconds : float
+
+    Returns
+    -------
+    Execution
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such program.
+    TimeoutError
+        If a process stays although it was killed.
+    """
+    if shutil.which(argv[0], path=env.get("PATH")) is None:
+        raise FileNotFoundError(f"{argv[0]}: no such program")
+    with _subreaper(), _termination_raises():
+        run = _Run()
+        started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        try:
+            run.begin(argv, env | {MARK: owner()}, cwd)
+            timed_out = not run.follow(time_limit_seconds)
+        finally:
+            run.stop()
+    return run.result(started, timed_out)
+
+
+class _Stream:
+    """What came through one pipe from the program, and when."""
+
+    def __init__(self) -> None:
+        self.chunks: list[tuple[float, bytes]] = []
+        self.kept_bytes = 0
+        self.cut = False
+
+    def add(self, seconds: float, data: bytes) -> None:
+        self.cut |= self.kept_bytes + len(data) > KEPT_BYTES
+        if not self.cut:
+            self.chunks.append((seconds, data))
+            self.kept_bytes += len(data)
+
+    def lines(self) -> list[Line]:
+        """Split into lines; the last one may lack its end."""
+        lines, begun = [], b""
+        for seconds, data in self.chunks:
+            *ended, begun = (begun + data).split(b"\n")
+            lines += [Line(seconds, line.decode(errors="replace").removesuffix("\r")) for line in ended]
+        if begun:
+            lines.append(Line(self.chunks[-1][0], begun.decode(errors="replace")))
+        return lines
+
+
+class _Run:
+    """The processes of one program, what they print and what they took."""
+
+    def __init__(self) -> None:
+        self.others = _children()
+        self.start = time.monotonic()
+        self.pid: int | None = None
+        self.status: int | None = None
+        self.wall_seconds = self.user_seconds = self.system_seconds = 0.0
+        self.output, self.errors = _Stream(), _Stream()
+        self.open: dict[int, _Stream] = {}
+        self.poll = select.poll()
+        self.resources = contextlib.ExitStack()
+
+    def begin(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
+        """Start the program."""
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "--", *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+        )
+        process.returncode = 0  # reaped here, for its CPU time, and not by `subprocess`
+        self.pid = process.pid
+        for pipe, stream in ((process.stdout, self.output), (process.stderr, self.errors)):
+            self.resources.enter_context(pipe)
+            self.open[pipe.fileno()] = stream
+            self.poll.register(pipe.fileno(), select.POLLIN)
+
+    def follow(self, time_limit_seconds: float) -> bool:
+        """Read until the program ends; False if it does not within its time limit."""
+        deadline = self.start + time_limit_seconds
+        while not self._reap(self.pid):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self._read(min(left, _TICK_SECONDS))
+        return True
+
+    def stop(self) -> None:
+        """End every process that is left, with a grace, and read what they still print."""
+        with self.resources, _signals_held():
+            if self.status is None:
+                _signal_all(_children() - self.others, signal.SIGTERM)
+            kill_from = time.monotonic() + GRACE_SECONDS
+            while left := {pid for pid in _children() - self.others if not self._reap(pid)}:
+                if time.monotonic() > kill_from + END_SECONDS:
+                    raise TimeoutError(f"processes that do not end when killed: {sorted(left)}")
+                if time.monotonic() > kill_from:
+                    _signal_all(left, signal.SIGKILL)
+                self._read(0.005)
+            while self._read(0):
+                pass
+
+    def result(self, started: str, timed_out: bool) -> Execution:
+        """Everything about the run, once it is stopped."""
+        status = os.waitstatus_to_exitcode(self.status)
+        cut = self.output.cut or self.errors.cut
+        errors = b"".join(data for _, data in self.errors.chunks).decode(errors="replace")
+        if cut:
+            errors += f"\nnodeworth: output beyond {KEPT_BYTES // 1_000_000} MB was not kept\n"
+        return Execution(
+            lines=self.output.lines(),
+            errors=errors,
+            cut=cut,
+            exit_status=status if status >= 0 else None,
+            signal=signal.Signals(-status).name if status < 0 else None,
+            timed_out=timed_out,
+            wall_seconds=self.wall_seconds,
+            user_seconds=self.user_seconds,
+            system_seconds=self.system_seconds,
+            started=started,
+        )
+
+    def _read(self, limit_seconds: float) -> bool:
+        """Read one chunk of every pipe that has some, waiting for at most `limit_seconds`."""
+        if not self.open:  # both ends are closed: the program is about to end
+            time.sleep(min(limit_seconds, 0.001))
+            return False
+        ready = self.poll.poll(limit_seconds * 1000)
+        for descriptor, _ in ready:
+            data = os.read(descriptor, _CHUNK_BYTES)
+            self.open[descriptor].add(time.monotonic() - self.start, data)
+            if not data:
+                self.poll.unregister(descriptor)
+                del self.open[descriptor]
+        return bool(ready)
+
+    def _reap(self, pid: int) -> bool:
+        """Whether a child has ended; adds up what it took."""
+        reaped, status, used = os.wait4(pid, os.WNOHANG)
+        if not reaped:
+            return False
+        self.user_seconds += used.ru_utime
+        self.system_seconds += used.ru_stime
+        if pid == self.pid:
+            self.status = status
+            self.wall_seconds = time.monotonic() - self.start
+        return True
+
+
+def _children() -> set[int]:
+    """Children of this process, ended but not yet reaped ones included."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # has none: saves looking through all processes of the machine
+        return set()
+    return {child.pid for child in psutil.Process().children()}
+
+
+def _signal_all(pids: set[int], number: signal.Signals) -> None:
+    """Send a signal to processes and then to their descendants, as one that ends may take others along."""
+    for pid in pids:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            for one in (process, *process.children(recursive=True)):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.send_signal(number)
+
+
+@contextlib.contextmanager
+def _subreaper() -> Iterator[None]:
+    """Become the parent of descendants whose own parent ends."""
+    libc, before = ctypes.CDLL(None, use_errno=True), ctypes.c_int()
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def _termination_raises() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise `SystemExit` where nothing else was arranged."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Hold back signals that would interrupt the cleaning up."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,271 @@
+"""The command line that starts a point's ranks where they belong, and the check that they were there.
+
+A launcher is a function with the arguments of `mpirun`; `workflows.launch.launchers` chooses one.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Interconnect, Point
+from workflows.launch.emulation import INTERFACE, Node
+
+PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
+SERIAL_MCA = {"btl": "self,vader"}
+ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.launch.one_sided`
+
+_MCA = "OMPI_MCA_"  # an environment variable's name that begins so is that of a parameter of Open MPI
+# By these mpirun would find the job that this process is in, and look for its nodes and its daemons there.
+_OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "PMI_", "PMIX_", "FLUX_")
+_KEPT = "PMIX_MCA_"  # parameters
+
+# Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
+_FOLDER_PARAMETERS = (
+    "orte_tmpdir_base",
+    "btl_vader_backing_directory",
+    "osc_sm_backing_directory",
+    "osc_rdma_backing_directory",
+)
+EMULATED_MCA = {
+    "btl_tcp_if_include": INTERFACE,
+    "oob_tcp_if_include": INTERFACE,
+    "plm_rsh_agent": "enter-node",
+    "plm_rsh_no_tree_spawn": 1,
+    "orte_leave_session_attached": 1,  # mpirun's daemons on the other nodes die with it
+    "orte_launch_agent": "setpriv --pdeathsig KILL orted",
+}
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a run is started.
+
+    Attributes
+    ----------
+    argv : list of str
+    env : dict
+        The whole environment.
+    placement : Path
+        Folder in which every rank says where it runs; see `read_placement`.
+    messages : Path
+        Folder with what Open MPI says in each rank; see `workflows.launch.one_sided.read_windows`.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    placement: Path
+    messages: Path
+
+
+def mpirun(
+    point: Point,
+    interconnect: Interconnect | None,
+    nodes: Sequence[Node],
+    command: Sequence[str],
+    environment: dict[str, str],
+    scratch: Path,
+) -> Launch:
+    """Launch with Open MPI's mpirun on this machine, and on the emulated nodes that are on it.
+
+    Parameters
+    ----------
+    point : Point
+    interconnect : Interconnect or None
+        None for a serial run.
+    nodes : sequence of Node
+        The emulated nodes of the interconnect; empty where it is not emulated.
+    command : sequence of str
+        Program and arguments of one rank.
+    environment : dict
+        What the application adds to the environment.
+    scratch : Path
+        Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
+        folders ``placement`` and ``messages`` are made there.
+
+    Returns
+    -------
+    Launch
+    """
+    here = list(nodes[: point.nodes])
+    hosts = [node.name for node in here] or ["localhost"]
+    launch = interconnect.launch if interconnect else {"mca": SERIAL_MCA}
+    mca = {
+        "pml": "ob1",
+        "mpi_yield_when_idle": int(point.running > point.cores),
+        "odls_base_num_threads": 0,  # a rank dies with the thread that started it: not a passing one
+        **dict.fromkeys(_FOLDER_PARAMETERS, scratch),
+        **ATTEST_MCA,
+        **(EMULATED_MCA if here else {}),
+        **launch.get("mca", {}),
+        **{name.removeprefix(_MCA): value for name, value in environment.items() if name.startswith(_MCA)},
+    }
+    given = {**launch.get("env", {}), **environment}
+    exported = {name: str(value) for name, value in given.items() if not name.startswith(_MCA)}
+    slots = (f"{host}:{ranks}" for host, ranks in zip(hosts, ranks_of_nodes(point), strict=True))
+    rank = start_rank(point, command, scratch)
+    argv = [
+        *("mpirun", "-n", str(point.processes), "--host", ",".join(slots), "--bind-to", "none"),
+        *(word for name, value in mca.items() for word in ("--mca", name, str(value))),
+        *(word for name in exported for word in ("-x", name)),
+        *rank.argv,
+    ]
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_OF_JOB) or name.startswith(_KEPT)
+    }
+    env = {
+        **inherited,
+        "TMPDIR": str(scratch),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        **mpi4py_of("openmpi"),
+        **exported,
+    }
+    return on_first(here, replace(rank, argv=argv, env=env))
+
+
+def mpi4py_of(library: str) -> dict[str, str]:
+    """Make mpi4py take an MPI library; by itself it takes the one that the linker finds first."""
+    return {"MPI4PY_MPIABI": library}
+
+
+def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
+    """Make a command start one rank on its own cores, and the two folders in which ranks tell of themselves.
+
+    Parameters
+    ----------
+    point : Point
+    command : sequence of str
+        Program and arguments of one rank.
+    scratch : Path
+        Folder of this run.
+
+    Returns
+    -------
+    Launch
+        What a launcher is to start on every rank, in no environment yet.
+    """
+    placement, messages = scratch / "placement", scratch / "messages"
+    placement.mkdir()
+    messages.mkdir()
+    argv = [
+        *(str(PROGRAMS / "rank"), str(placement), str(messages)),
+        *(str(point.processes_per_core), str(point.cores_per_process), *command),
+    ]
+    return Launch(argv, {}, placement, messages)
+
+
+def on_first(nodes: Sequence[Node], launch: Launch) -> Launch:
+    """Make a launcher start on the first of the emulated nodes and find the others; unchanged without any."""
+    if not nodes:
+        return launch
+    found = {
+        "NODEWORTH_NODES": " ".join(map(Node.entry, nodes)),
+        "PATH": f"{PROGRAMS}:{launch.env['PATH']}",  # mpirun splits an agent's path at blanks
+    }
+    return replace(launch, argv=nodes[0].enter(launch.argv), env=launch.env | found)
+
+
+def cores_of_nodes(point: Point) -> list[int]:
+    """Cores used on each node: as even as can be, the first nodes with those of one process more."""
+    each = point.cores_per_process
+    even, more = divmod(point.cores // each, point.nodes)
+    return [(even + (place < more)) * each for place in range(point.nodes)]
+
+
+def most_cores_of_a_node(point: Point) -> int:
+    """The most of `cores_of_nodes`, which is a list as long as there are nodes."""
+    each = point.cores_per_process
+    return math.ceil(point.cores // each / point.nodes) * each
+
+
+def ranks_of_nodes(point: Point) -> list[int]:
+    """Ranks on each node, which are numbered through node by node."""
+    each = 1 + point.servers_per_process
+    ranks = [cores * point.oversubscription // each for cores in cores_of_nodes(point)]
+    ranks[-1] -= sum(ranks) - point.processes  # fewer where the processes do not divide
+    return ranks
+
+
+def read_placement(folder: Path) -> list[dict[str, Any]]:
+    """Read what the ranks said of themselves.
+
+    Returns
+    -------
+    list of dict
+        By rank: ``rank, host, process, local_rank, cores``; `cores` is the kernel's list (``0-1``).
+        A rank that was stopped before it could say all of it is missing.
+    """
+    placement = []
+    for rank in sorted(int(file.name) for file in folder.iterdir()):
+        said = (folder / str(rank)).read_text().splitlines()
+        if len(said) != 4:
+            continue
+        host, process, local_rank, cores = said
+        placement.append(
+            {
+                "rank": rank,
+                "host": host,
+                "process": int(process),
+                "local_rank": int(local_rank),
+                "cores": cores,
+            }
+        )
+    return placement
+
+
+def check_placement(
+    placement: Sequence[dict[str, Any]],
+    point: Point,
+    nodes: Sequence[Node],
+) -> str | None:
+    """Compare where the ranks ran with where the point wants them.
+
+    Returns
+    -------
+    str or None
+        One line for the first difference.
+    """
+    ranks = [rank["rank"] for rank in placement]
+    if ranks != list(range(point.processes)):
+        return f"ranks {ranks} started, not 0 to {point.processes - 1}"
+    hosts = list(dict.fromkeys(rank["host"] for rank in placement))
+    if len(hosts) != point.nodes:
+        return f"ran on {len(hosts)} nodes ({', '.join(hosts)}), not on {point.nodes}"
+    wanted = [host for host, count in zip(hosts, ranks_of_nodes(point), strict=True) for _ in range(count)]
+    for rank, host in zip(placement, wanted, strict=True):
+        if rank["host"] != host:
+            return f"rank {rank['rank']} ran on {rank['host']}, not on {host}"
+        if len(_listed(rank["cores"])) != point.cores_per_process:
+            wanted_cores = "one" if point.cores_per_process == 1 else str(point.cores_per_process)
+            return f"rank {rank['rank']} could use cores {rank['cores']}, not only {wanted_cores}"
+    for number, (host, cores) in enumerate(zip(hosts, cores_of_nodes(point), strict=True)):
+        here = (rank["cores"] for rank in placement if rank["host"] == host)
+        load = Counter(core for listed in here for core in _listed(listed))
+        if len(load) != cores or max(load.values()) > point.processes_per_core:
+            ran = ", ".join(f"{count} on core {core}" for core, count in sorted(load.items()))
+            return f"{host}: {ran}, not {point.processes_per_core} on each of {cores} cores"
+        if nodes and not _is_on(nodes[number], host, load):
+            node = nodes[number]
+            its_cores = "" if node.cores is None else f" with cores {list(node.cores)}"
+            return f"{host} with cores {sorted(load)} is not {node.name}{its_cores}"
+    return None
+
+
+def _is_on(node: Any, host: str, cores: Iterable[int]) -> bool:
+    """Whether a host, whose name may hold a domain, is a node and the cores are its own, if it has such."""
+    named = host.partition(".")[0] == node.name.partition(".")[0]
+    return named and (node.cores is None or set(cores) <= set(node.cores))
+
+
+def _listed(cores: str) -> list[int]:
+    """Cores of the kernel's list (``0-1,4``)."""
+    spans = [span.partition("-") for span in cores.split(",")]
+    return [core for first, _, last in spans for core in range(int(first), int(last or first) + 1)]

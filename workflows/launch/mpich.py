@@ -1,0 +1,58 @@
+"""Launching with MPICH: its launcher Hydra, and the name of its library that mpi4py looks for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from workflows.domain import Interconnect, Point
+from workflows.launch.emulation import INTERFACE, Node
+from workflows.launch.launch import Launch, mpi4py_of, on_first, ranks_of_nodes, start_rank
+from workflows.launch.provenance import mpi_library
+
+PROGRAMS = ("mpiexec.hydra", "mpichversion")
+ABI_NAME = "libmpi.so.12"  # under which mpi4py looks for the library; Debian's is libmpich.so.12
+LIBRARIES = "lib"  # folder in the run's own, with a link of that name
+NO_FINALIZE = {"MPI4PY_RC_FINALIZE": "0"}  # UCX may hang closing TCP connections: openucx/ucx issue 8738
+EMULATED_ENV = {"UCX_NET_DEVICES": INTERFACE}
+
+
+def mpiexec(
+    point: Point,
+    interconnect: Interconnect,
+    nodes: Sequence[Node],
+    command: Sequence[str],
+    environment: dict[str, str],
+    scratch: Path,
+) -> Launch:
+    """Launch with MPICH's mpiexec (Hydra); the arguments are those of `workflows.launch.mpirun`.
+
+    Returns
+    -------
+    Launch
+        Its folder of messages stays empty.
+    """
+    here = list(nodes[: point.nodes])
+    libraries = scratch / LIBRARIES
+    libraries.mkdir()
+    (libraries / ABI_NAME).symlink_to(mpi_library("mpichversion"))
+    rank = start_rank(point, command, scratch)
+    places = []
+    if here:
+        hosts = zip(here, ranks_of_nodes(point), strict=True)
+        slots = ",".join(f"{node.name}:{ranks}" for node, ranks in hosts)
+        places = ["-hosts", slots, "-launcher", "rsh", "-launcher-exec", "enter-node", "-iface", INTERFACE]
+    ended = "-disable-auto-cleanup"  # a rank that has ended without MPI_Finalize ends no other
+    argv = [PROGRAMS[0], "-n", str(point.processes), *places, "-bind-to", "none", ended, *rank.argv]
+    given = {**(EMULATED_ENV if here else {}), **interconnect.launch.get("env", {}), **environment}
+    env = {
+        **os.environ,
+        "TMPDIR": str(scratch),
+        **mpi4py_of("mpich"),
+        **NO_FINALIZE,
+        "LD_LIBRARY_PATH": ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")])),
+        **{name: str(value) for name, value in given.items()},
+    }
+    return on_first(here, replace(rank, argv=argv, env=env))

@@ -1,0 +1,133 @@
+"""What machine and what software a record was made with."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from workflows.launch.emulation import usable_cores
+
+RELEVANT_PREFIXES = (
+    *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "I_MPI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
+    *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "LOADEDMODULES", "APPTAINER_CONTAINER", "SLURM_JOB"),
+)
+
+
+@functools.cache
+def machine() -> dict[str, str | int | float | None]:
+    """CPU, memory, kernel and operating system of this machine."""
+    return {
+        "host": platform.node(),
+        "node_type": node_type(),
+        "cpu": _field("/proc/cpuinfo", "model name") or platform.processor() or None,
+        "cores": len(usable_cores()),
+        "memory_GB": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
+        "kernel": platform.release(),
+        "os": _field("/etc/os-release", "PRETTY_NAME", separator="="),
+        "tcp_congestion_control": _first_line("/proc/sys/net/ipv4/tcp_congestion_control"),
+        "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "adapters": ", ".join(adapters()) or None,
+        "ucx": ucx_version(),
+    }
+
+
+def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
+    """Maker and model of this node as its firmware tells them; None where it does not.
+
+    Parameters
+    ----------
+    system : Path
+        Folder with ``sys_vendor`` and ``product_name``.
+    """
+    told = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
+    return " ".join(word.strip() for word in told if word and word.strip()) or None
+
+
+def adapters(system: Path = Path("/sys/class")) -> list[str]:
+    """Network adapters and the rates of their links, as the kernel tells: ``mlx5_0: 200 Gb/sec (4X HDR)``.
+
+    Parameters
+    ----------
+    system : Path
+        Folder with ``net`` and ``infiniband``. An adapter that tells no rate is left out.
+    """
+    rates = sorted(system.glob("infiniband/*/ports/*/rate"))
+    found = [f"{file.parts[-4]}: {file.read_text().strip()}" for file in rates]
+    for file in sorted(system.glob("net/*/speed")):
+        try:
+            speed = int(file.read_text())
+        except OSError:  # what has no link refuses to be read
+            continue
+        if speed > 0:
+            found.append(f"{file.parent.name}: {speed} Mbit/s")
+    return found
+
+
+@functools.cache
+def ucx_version() -> str | None:
+    """Version of UCX as ``ucx_info -v`` prints it; None where it is not installed."""
+    try:
+        shown = subprocess.run(["ucx_info", "-v"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"version[:=]?\s*v?(\d\S*)", shown.stdout, re.I)
+    return match[1] if match else None
+
+
+@functools.cache
+def mpi_version(library: str = "openmpi") -> str | None:
+    """First line that an MPI library prints of its version; None where it is not installed."""
+    command = {"openmpi": ["mpirun", "--version"], "mpich": ["mpichversion"]}[library]
+    try:
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return " ".join(shown.stdout.partition("\n")[0].split()) or None
+
+
+@functools.cache
+def mpi_library(program: str) -> str | None:
+    """File of the MPI library that a program is bound to, its version in the name.
+
+    Parameters
+    ----------
+    program : str
+        Name of a program on the ``PATH``, or its path.
+
+    Returns
+    -------
+    str or None
+        None where it is no program here, or is bound to none by itself (a script, for example).
+    """
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        shown = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", shown.stdout)
+    return str(Path(match[1]).resolve()) if match else None
+
+
+def relevant_environment(environment: dict[str, str]) -> dict[str, str]:
+    """The variables of an environment that change how a run communicates or computes."""
+    return {name: value for name, value in sorted(environment.items()) if name.startswith(RELEVANT_PREFIXES)}
+
+
+def _field(file: str, name: str, separator: str = ":") -> str | None:
+    for line in Path(file).read_text().splitlines():
+        key, found, value = line.partition(separator)
+        if found and key.strip() == name:
+            return value.strip().strip('"')
+    return None
+
+
+def _first_line(file: str) -> str | None:
+    path = Path(file)
+    return path.read_text().partition("\n")[0] if path.exists() else None

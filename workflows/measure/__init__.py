@@ -1,0 +1,1 @@
+"""One repetition: wait, run, check, attest, record."""

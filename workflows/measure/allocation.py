@@ -1,0 +1,287 @@
+"""The job in which runs are made: its nodes, the time that is left, and what was under way when it ended.
+
+A job that is killed can write no record. So each run is noted before it starts; whoever comes next finds a
+note without a record, asks Slurm what became of the job, and writes a record of that: an attempt that does
+not count, after which the repetition is made again as the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from workflows.domain import InputError
+from workflows.jobs import slurm
+from workflows.jobs.schedulers import SCHEDULERS
+from workflows.launch.cluster_launch import JobNode
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record, write_record
+
+STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
+MARGIN_SECONDS = 20.0  # between the end of the last run and that of the walltime
+JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
+REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
+NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
+
+
+class OutOfTimeError(InputError):
+    """A job that ends before the next run would; what is recorded is kept."""
+
+
+class JobEndedError(InputError):
+    """A job that was over before a run of it; what was noted of the run is for whoever comes next."""
+
+
+@dataclass
+class Allocation:
+    """A job and what it is for.
+
+    Attributes
+    ----------
+    job : slurm.Job
+    nodes : tuple of JobNode
+    exclusive : bool
+        Whether nobody else may be on its nodes; only Slurm is asked.
+    notes : Path
+        File of what is under way.
+    scratch : Path
+        Folder of its runs' files, which all nodes see.
+    made : int
+        Runs made in it until now.
+    """
+
+    job: slurm.Job
+    nodes: tuple[JobNode, ...]
+    exclusive: bool
+    notes: Path
+    scratch: Path
+    made: int = 0
+    _looked: float = -NEIGHBOURS_SECONDS
+    _seen: str | None = None
+
+    def check_time(self, seconds: float) -> None:
+        """See whether a run that takes so long ends before the job does.
+
+        Raises
+        ------
+        OutOfTimeError
+        """
+        left = float("inf") if self.job.ends is None else self.job.ends - time.time()
+        if left < seconds + MARGIN_SECONDS:
+            if STOPPED in os.environ:
+                Path(os.environ[STOPPED]).write_text(f"{self.made}")
+            raise OutOfTimeError(
+                f"job {self.job.number} ends in {max(left, 0):.0f} s, before the next run would; what is "
+                "recorded is kept, and the next job goes on from there"
+            )
+
+    def check_failed(self, errors: str) -> None:
+        """See whether a run failed by itself, and not because of the job that it was in.
+
+        Parameters
+        ----------
+        errors : str
+            Its standard error.
+
+        Raises
+        ------
+        JobEndedError
+            If the job is being ended or was put back into the queue, or if Slurm did not start the run.
+        """
+        now = SCHEDULERS[self.nodes[0].scheduler].job(self.job.number)
+        if now.is_over or now.restarts != self.job.restarts:
+            raise JobEndedError(f"job {self.job.number} ends ({now.state}) while a run is under way")
+        if refused := slurm.not_started(errors):
+            time.sleep(REFUSED_SECONDS)  # a node that has just lost another job may not be ready
+            raise JobEndedError(f"job {self.job.number}: a run was not started: {refused}")
+
+    def neighbour(self) -> str | None:
+        """Say in one line who else is on nodes that were to be exclusive."""
+        if self.exclusive and time.monotonic() - self._looked > NEIGHBOURS_SECONDS:
+            others = slurm.neighbours(self.job)
+            self._seen = f"not alone on its nodes: {', '.join(others)}" if others else None
+            self._looked = time.monotonic()
+        return self._seen
+
+    def facts(self) -> dict[str, Any]:
+        """Give what a record tells of the job."""
+        return {
+            "job": self.job.number,
+            "state": self.job.state,
+            "nodes": self.job.node_list,
+            "partition": self.job.partition,
+            "restarts": self.job.restarts,
+            "launcher": self.nodes[0].launcher,
+            "exclusive": self.exclusive,
+        }
+
+    @contextlib.contextmanager
+    def noted(self, path: Path, planned: Record) -> Iterator[None]:
+        """Note a run as under way until it is recorded, and why it was given up, if that is known."""
+        self.notes.parent.mkdir(parents=True, exist_ok=True)
+        note = {
+            "record": str(path),
+            "planned": planned,
+            "job": self.job.number,
+            "restarts": self.job.restarts,
+            "scratch": str(self.scratch),
+        }
+        self._write(note)
+        try:
+            yield
+        except JobEndedError as error:
+            self._write(note | {"told": str(error)})
+            raise
+        self.notes.unlink()
+        self.made += 1
+
+    def _write(self, note: dict[str, Any]) -> None:
+        draft = self.notes.with_suffix(".draft")
+        draft.write_text(json.dumps(note))
+        draft.replace(self.notes)
+
+
+def notes_file(plan: Plan, part: str | None) -> Path:
+    """File of what is under way in the job of a part, or of the whole study."""
+    return plan.results / "measured" / f"{part or 'allocation'}.running.json"
+
+
+@contextlib.contextmanager
+def this_allocation(plan: Plan, part: str | None) -> Iterator[Allocation]:
+    """Give the job that this process is in, and let runs put their files where all its nodes see them.
+
+    The folder of these files is gone afterwards; what a killed job leaves of it, `settle` removes.
+
+    Raises
+    ------
+    InputError
+        Outside of a job.
+    """
+    cluster = plan.cluster
+    scheduler = SCHEDULERS[cluster.scheduler]
+    job = scheduler.this_job()
+    if job is None or job.node_list is None:
+        raise InputError(
+            f"{cluster.file}: runs are made in jobs of the cluster: snakemake --profile cluster, or sbatch "
+            "cluster/allocation.sh"
+        )
+    name = f"{plan.study.name}-{part or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
+    scratch = Path(cluster.scratch or plan.results / "scratch").absolute() / name
+    scratch.mkdir(parents=True, exist_ok=True)
+    os.environ["NODEWORTH_SCRATCH"] = str(scratch)
+    nodes = tuple(
+        JobNode(host, cluster.launcher, cluster.mpi_plugin, cluster.scheduler)
+        for host in scheduler.hosts(job.node_list)
+    )
+    exclusive = cluster.exclusive and cluster.scheduler == "slurm"
+    try:
+        yield Allocation(job, nodes, exclusive, notes_file(plan, part), scratch)
+    finally:
+        shutil.rmtree(scratch)
+
+
+def settle(plan: Plan, own: Path | None = None) -> list[str]:
+    """Write records of the runs that ended with their jobs, and remove the files of these runs.
+
+    Parameters
+    ----------
+    plan : Plan
+    own : Path, optional
+        Notes of the job in which this process is: what is noted there was under way in an earlier one.
+
+    Returns
+    -------
+    list of str
+        One line a run.
+    """
+    told = []
+    for notes in sorted((plan.results / "measured").rglob("*.running.json")):
+        with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
+            note = json.loads(notes.read_text())
+            path = Path(note["record"])
+            if not path.exists():
+                job = SCHEDULERS[plan.cluster.scheduler].job(note["job"])
+                if notes != own and not job.is_over and job.restarts == note["restarts"]:
+                    continue  # it is still at it
+                record = interrupted(note["planned"], job, note["restarts"], note.get("told"))
+                write_record(path, record)
+                told.append(f"{path.relative_to(plan.results / 'records')}: {record['problem']}")
+                shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
+            notes.unlink()
+    return told
+
+
+def pass_on(plan: Plan, told: list[str]) -> None:
+    """Keep lines that a job has to tell for the Snakemake that submitted it: see `interruptions`."""
+    if told:
+        with _passed_on(plan).open("a") as file:
+            file.write("".join(f"{line}\n" for line in told))
+
+
+def interruptions(plan: Plan) -> list[str]:
+    """One line for each run that ended with its job, settled by jobs or now; each is given once."""
+    told, file = settle(plan), _passed_on(plan)
+    if file.exists():
+        told = [*file.read_text().splitlines(), *told]
+        file.unlink()
+    return told
+
+
+def _passed_on(plan: Plan) -> Path:
+    return plan.results / "measured" / "interrupted.txt"
+
+
+def said_by_jobs(folder: Path, since: float) -> list[str]:
+    """Lines of ours in the logs of jobs that failed after a time (seconds since 1970), each once."""
+    logs = sorted(log for name in JOB_LOGS for log in (folder / name).rglob("*.log"))
+    recent = (log for log in logs if log.stat().st_mtime >= since)
+    lines = (line for log in recent for line in log.read_text(errors="replace").splitlines())
+    return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
+
+
+def tell_stopped(plan: Plan) -> None:
+    """Say on standard error that a study has stopped, and on a cluster what became of runs under way."""
+    for told in interruptions(plan) if plan.cluster else ():
+        print(f"nodeworth: {told}", file=sys.stderr)
+    for told in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
+        print(told, file=sys.stderr)
+    print("stopped; what is recorded is kept, and the same command goes on from there", file=sys.stderr)
+
+
+def interrupted(planned: Record, job: slurm.Job, restarts: int, told: str | None = None) -> Record:
+    """Complete the record of a run that ended with its job, or that its job gave up for what it `told`."""
+    if job.restarts > restarts:
+        ended = f"was put back into the queue (restart {restarts + 1})"
+    elif job.state == "unknown":
+        ended = "ended; it is not known any more how"
+    else:
+        ended = f"ended as {job.state}"
+    own_end = job.restarts > restarts or job.state not in ("RUNNING", "FAILED")
+    if own_end or not told:
+        told = f"job {job.number} {ended}"
+    problem = f"{told} on {planned['cluster']['nodes']}"
+    state = "REQUEUED" if job.restarts > restarts else job.state
+    return planned | {
+        "seconds": None,
+        "valid": False,
+        "reason": problem,
+        "problem": problem,
+        "interrupted": True,
+        "answer": None,
+        "times": {},
+        "noise": {},
+        "placement": [],
+        "version": None,
+        "details": {},
+        "cluster": planned["cluster"] | {"state": state},
+    }

@@ -1,0 +1,234 @@
+"""Does an interconnect carry what its file says? A short ping-pong that attests it.
+
+The ranks of a repetition play it when MPI is initialised (`workflows.launch.attesters`). Where they cannot,
+it is launched as the repetition was, on the same number of ranks, after it: once a block.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.launch import attesters
+from workflows.launch.emulation import Node
+from workflows.launch.execution import execute
+from workflows.launch.last_words import telling_line
+from workflows.launch.launch import read_placement
+from workflows.launch.launchers import launch_ranks
+from workflows.launch.one_sided import read_windows
+from workflows.launch.transport import asking, chosen
+from workflows.measure.running import scratch_folder
+
+PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # where nothing can be compiled
+TIME_LIMIT_SECONDS = 30.0
+ATTEMPTS = 3  # on a machine that is not idle, one probe may be disturbed from its beginning to its end
+QUANTITIES = {"latency_us": ("latency", "µs"), "bandwidth_MBps": ("bandwidth", "MB/s")}
+
+Probe = dict[str, Any]
+
+
+def pair_of(placement: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Choose two ranks between which the interconnect can be seen: as far apart as there are.
+
+    Parameters
+    ----------
+    placement : sequence of mapping
+        By rank: see `workflows.launch.launch.read_placement`.
+
+    Returns
+    -------
+    tuple of int
+        Rank 0, and the last rank on another node than rank 0; where there is no other node, the last one on
+        other cores; where all share a core, the last one.
+    """
+    first = placement[0]
+    for place in ("host", "cores"):
+        apart = [rank["rank"] for rank in placement if rank[place] != first[place]]
+        if apart:
+            return first["rank"], apart[-1]
+    return first["rank"], placement[-1]["rank"]
+
+
+def attest_once(
+    case: Case,
+    point: Point,
+    interconnect: Interconnect,
+    nodes: Sequence[Node],
+    placement: Sequence[Mapping[str, Any]],
+    block: Hashable,
+) -> Probe | None:
+    """Attest the interconnect of a repetition that could not do so itself, once a block.
+
+    Parameters
+    ----------
+    case : Case
+    point, interconnect, nodes, placement
+        Those of `probe`.
+    block : hashable
+        What tells the block from others, also of other studies.
+
+    Returns
+    -------
+    dict or None
+        From `attest`, with the reason in its ``way``. Other repetitions of the block on as many nodes get the
+        same one, if it could be judged and contradicts nothing.
+    """
+    key = (block, interconnect.name, point.nodes, tuple(nodes))
+    if key in _of_blocks:
+        return _of_blocks[key]
+    found = attest(point, interconnect, nodes, placement)
+    if found is not None:
+        reason = attesters.hindrance(case, interconnect) or "none of its programs initialised MPI in sight"
+        found["way"] += f": {reason}"
+        if contradiction(found, interconnect) is None and not _says_nothing(found, interconnect):
+            _of_blocks[key] = found
+    return found
+
+
+_of_blocks: dict[Hashable, Probe] = {}
+
+
+def attest(
+    point: Point,
+    interconnect: Interconnect,
+    nodes: Sequence[Node],
+    placement: Sequence[Mapping[str, Any]],
+) -> Probe | None:
+    """Probe the interconnect of a repetition that has just ended; again where that finds a contradiction.
+
+    The arguments are those of `probe`.
+
+    Returns
+    -------
+    dict or None
+        The last probe, with ``attempts``, their number. None where the interconnect's file asks for none.
+    """
+    if interconnect.attest is None:
+        return None
+    for attempt in range(1, ATTEMPTS + 1):
+        found = probe(point, interconnect, nodes, placement) | {"attempts": attempt}
+        if contradiction(found, interconnect) is None:
+            break
+    return found
+
+
+def probe(
+    point: Point,
+    interconnect: Interconnect,
+    nodes: Sequence[Node],
+    placement: Sequence[Mapping[str, Any]],
+) -> Probe:
+    """Measure what the interconnect carries between two ranks of a repetition that has just ended.
+
+    A program that does nothing else attests it as a run does; without a compiler, one in Python.
+
+    Parameters
+    ----------
+    point : Point
+        Of at least two processes.
+    interconnect : Interconnect
+    nodes : sequence of Node
+        The emulated nodes of the interconnect; empty where it is not emulated.
+    placement : sequence of mapping
+        Where the ranks of the repetition ran.
+
+    Returns
+    -------
+    dict
+        ``way``, in the run or beside it; ``ranks``, ``hosts`` and ``cores`` of the pair; ``seconds`` that the
+        probe took in all; ``transports`` that the MPI library chose, as far as it tells
+        (`workflows.launch.transport.chosen`); ``problem``, one line, or None; and where that is None,
+        ``latency_us``
+        (shortest half round trip of an empty message), ``bandwidth_MBps`` (highest rate of messages of 1 MB)
+        and ``library`` (the MPI library).
+    """
+    pair = pair_of(placement)
+    with scratch_folder() as scratch:
+        command, environment = _program(point, interconnect, pair, scratch)
+        launch = launch_ranks(point, interconnect, nodes, command, environment, scratch)
+        done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
+        transports, _ = chosen(read_windows(launch.messages)[1], scratch)
+        ran = read_placement(launch.placement)
+        told = attesters.found(scratch, ran, transports)
+    problem = attesters.moved(
+        *([(one["host"], one["cores"]) for one in ranks] for ranks in (placement, ran)),
+        "rank {0} was on core {3} of {4}, in the run on core {1} of {2}",
+    )
+    if done.timed_out:
+        problem = f"stopped at its time limit of {TIME_LIMIT_SECONDS:g} s"
+    elif done.signal or done.exit_status:
+        ended = f"ended by {done.signal or f'exit status {done.exit_status}'}"
+        why = telling_line(done.errors)
+        problem = f"{ended}: {why}" if why else ended
+    elif problem is None and told is None:
+        told = json.loads(done.lines[-1].text) if done.lines else {"problem": "it found nothing"}
+    both = [placement[rank] for rank in pair]
+    about = {
+        "ranks": list(pair),
+        "hosts": [rank["host"] for rank in both],
+        "cores": [rank["cores"] for rank in both],
+        "transports": transports,
+        "problem": None,
+        **(told or {}),
+    }
+    about |= {"way": attesters.BESIDE, "seconds": done.wall_seconds}
+    return about | {"problem": problem or about["problem"]}
+
+
+def _program(
+    point: Point, interconnect: Interconnect, pair: Sequence[int], scratch: Path
+) -> tuple[list[str], dict[str, str]]:
+    """Command of a rank of a probe, and its environment."""
+    try:
+        environment = attesters.environment(point, interconnect, scratch)
+    except InputError:
+        # -P: no modules from beside the program
+        command = [sys.executable, "-P", str(PROGRAM), *map(str, pair)]
+        return command, {"MPI4PY_RC_THREADS": "0", **asking(interconnect, scratch)}
+    return [str(attesters.build(interconnect.launch["mpi"]) / attesters.ALONE)], environment
+
+
+def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str | None:
+    """Compare what a probe measured with what the interconnect's file attests.
+
+    Parameters
+    ----------
+    probe : dict or None
+        From `probe`; None where nothing was measured, which contradicts nothing.
+    interconnect : Interconnect or None
+        Its ``attest`` holds the lowest and highest value of a quantity. None for a serial run.
+
+    Returns
+    -------
+    str or None
+        One line with what was measured and what is attested. None also for two ranks that take turns on one
+        core, whose latency is the scheduler's, and for two on one node of an interconnect between nodes.
+    """
+    if probe is None or interconnect is None or not interconnect.attest:
+        return None
+    if probe["problem"]:
+        return f"the probe of {interconnect.name} did not succeed: {probe['problem']}"
+    if _says_nothing(probe, interconnect):
+        return None
+    ranges = interconnect.attest
+    if all(low <= probe[quantity] <= high for quantity, (low, high) in ranges.items()):
+        return None
+    told = ", ".join(_told(quantity, probe[quantity], ranges.get(quantity)) for quantity in QUANTITIES)
+    ranks = " and ".join(map(str, probe["ranks"]))
+    return f"the probe between ranks {ranks} contradicts {interconnect.name}: {told}"
+
+
+def _says_nothing(probe: Probe, interconnect: Interconnect) -> bool:
+    """Whether two ranks take turns on one core, or share a node of an interconnect between nodes."""
+    one_host, one_core = (probe[place][0] == probe[place][1] for place in ("hosts", "cores"))
+    return one_host and (one_core or interconnect.joins_nodes)
+
+
+def _told(quantity: str, value: float, attested: Sequence[float] | None) -> str:
+    title, unit = QUANTITIES[quantity]
+    wanted = f" (attested {attested[0]:g} to {attested[1]:g})" if attested else ""
+    return f"{title} {value:.4g} {unit}{wanted}"

@@ -1,0 +1,73 @@
+"""A study inside one allocation: started in its job by cluster/allocation.sh."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from workflows.errors import one_line_errors
+from workflows.jobs import slurm
+from workflows.measure.allocation import STOPPED
+
+SITE = "cluster/site.yaml"
+
+
+def snakemake_command(arguments: Sequence[str]) -> list[str]:
+    """Make Snakemake run a study in the job in which it runs itself.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        A study file, if one is wanted, and options of Snakemake. ``--config`` may be among them, and what it
+        says of ``cluster`` replaces cluster/site.yaml.
+    """
+    study, options = [], list(arguments)
+    if options and options[0].endswith((".yaml", ".yml")):
+        study = ["--configfile", options.pop(0)]
+    place = options.index("--config") + 1 if "--config" in options else 0
+    config = [] if place else ["--config"]
+    config += [f"cluster={SITE}", "allocation=True"]
+    executor = ["--executor", "local", "--cores", "all"]
+    if place:
+        return [*_SNAKEMAKE, *study, *executor, *options[:place], *config, *options[place:]]
+    return [*_SNAKEMAKE, *study, *executor, *config, *options]
+
+
+_SNAKEMAKE = (sys.executable, "-m", "snakemake")
+
+
+def run_in_allocation(arguments: Sequence[str]) -> int:
+    """Run a study until it is done or the job's time is, and in that case put the job back into the queue.
+
+    A job in which nothing was recorded is not put back: the next one would not get further.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        stopped = Path(folder) / "stopped"
+        status = subprocess.run(
+            snakemake_command(arguments), env=os.environ | {STOPPED: str(stopped)}
+        ).returncode
+        made = int(stopped.read_text()) if stopped.exists() else None
+    if status == 0 or made is None:
+        return status
+    if made == 0:
+        print(
+            "nodeworth: nothing was measured in this job: give it more time (sbatch --time)", file=sys.stderr
+        )
+        return status
+    print(f"nodeworth: runs measured in this job: {made}; it goes on in the next", file=sys.stderr)
+    slurm.ask("scontrol", "requeue", os.environ["SLURM_JOB_ID"])
+    return 0
+
+
+if __name__ == "__main__":
+    with one_line_errors():
+        sys.exit(run_in_allocation(sys.argv[1:]))

@@ -1,0 +1,281 @@
+"""Timed runs, one after another: wait for an idle machine, run, check, record."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from workflows.applications import application
+from workflows.domain import Point
+from workflows.launch import provenance
+from workflows.launch.cluster_launch import JobNode
+from workflows.launch.emulation import Node, emulated_nodes
+from workflows.launch.leftovers import remove_stale
+from workflows.measure import logs
+from workflows.measure.allocation import Allocation, notes_file, pass_on, settle, this_allocation
+from workflows.measure.attestation import attest_once, contradiction
+from workflows.measure.noise import noise_between, read_counters, wait_until_idle
+from workflows.measure.prepare import compare_answer
+from workflows.measure.progress import Progress, say
+from workflows.measure.running import placed_ranks, run
+from workflows.plan import records
+from workflows.plan.design import Repetition, expected_cost
+from workflows.plan.jobs import Part
+from workflows.plan.machine import only_one, only_study_on_this_machine
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record
+from workflows.plan.stopping import Stopping
+
+
+def measure_study(
+    plan: Plan, log: TextIO, stopping: Callable[[Plan], Stopping], part: Part | None = None
+) -> list[Path]:
+    """Run what is not yet recorded of a study, block by block, and further blocks if it asks for them.
+
+    Whether a block is added follows from the records alone, so a study that was killed goes on by the same
+    rule, and one that has ended adds nothing.
+
+    Parameters
+    ----------
+    plan : Plan
+    log : text file
+        Gets the lines that also show the progress on standard error.
+    stopping : callable
+        Judges by the records whether a study has reached its target; asked of a study that has one.
+    part : Part, optional
+        What is run of the study, in a job of its own. By default all of it.
+
+    Returns
+    -------
+    list of Path
+        The first record of every repetition.
+
+    Raises
+    ------
+    InputError
+        A record that is damaged, another study that keeps the machine, or a job that is over too soon: one
+        line.
+    OSError
+        A record that cannot be written.
+    """
+    files = (sys.stderr, log)
+    if part:
+        return _measure_in_job(plan, part, files)
+    measure_missing = _measure_in_allocation if plan.cluster else _measure_missing
+    measure_missing(plan, files)
+    while plan.study.until and not (now := stopping(plan)).reason:
+        plan = replace(plan, blocks=plan.blocks + 1)
+        widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
+        wanted = f"±{plan.study.until.interval_percent:g} %"
+        say(f"block {plan.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
+        measure_missing(plan, files)
+    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+
+
+def _measure_in_allocation(plan: Plan, files: Sequence[TextIO]) -> None:
+    """Run what is not yet recorded of the blocks that the plan has, in the job that is for all of them."""
+    _measure_in_job(plan, None, files)
+
+
+def _measure_in_job(plan: Plan, part: Part | None, files: Sequence[TextIO]) -> list[Path]:
+    """Run what is not yet recorded in the job of a cluster in which this process is."""
+    name = part.name if part else None
+    repetitions = part.repetitions if part else plan.repetitions
+    notes = notes_file(plan, name)
+    lock = notes.with_suffix(".lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with only_one(lock, "another job that measures the same", lambda text: say(text, files)):
+        interrupted = settle(plan, notes)
+        for told in interrupted:
+            say(told, files)
+        if part:
+            pass_on(plan, interrupted)
+        if missing := _missing(plan, repetitions):
+            progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
+            with this_allocation(plan, name) as allocation:
+                for repetition, attempt in missing:
+                    expected = expected_cost([repetition.point], 1, plan.cases).seconds
+                    allocation.check_time(min(3 * expected, plan.study.limits.run_seconds))
+                    nodes = allocation.nodes[: repetition.point.nodes]
+                    progress.made(repetition, measure(plan, repetition, attempt, nodes, allocation))
+    return [records.record_path(plan.results, repetition, 1) for repetition in repetitions]
+
+
+def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
+    """Run what is not yet recorded of the blocks that the plan has."""
+    if missing := _missing(plan, plan.repetitions):
+        progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(only_study_on_this_machine(progress.say))
+            for removed in remove_stale():
+                progress.say(f"removed what a killed run left: {removed}")
+            missing = _missing(
+                plan, plan.repetitions
+            )  # again: whoever had the machine may have run some of it
+            nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
+            for repetition, attempt in missing:
+                place = nodes.get(_emulated_place(repetition.point), ())
+                progress.made(repetition, measure(plan, repetition, attempt, place))
+
+
+def _missing(plan: Plan, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
+    """What is still to be run, in order, with the number of the attempt."""
+    requests = records.read_requests(plan.results)
+    missing = []
+    for repetition in repetitions:
+        made = records.attempts(plan.results, repetition)
+        if records.wanted(repetition, made, plan.inputs(repetition.point), requests):
+            missing.append((repetition, len(made) + 1))
+    return missing
+
+
+def measure(
+    plan: Plan,
+    repetition: Repetition,
+    attempt: int,
+    nodes: Sequence[Node | JobNode],
+    allocation: Allocation | None = None,
+) -> Record:
+    """Make one repetition and write its record and its log.
+
+    Parameters
+    ----------
+    plan : Plan
+    repetition : Repetition
+    attempt : int
+        Number of the attempt, from 1; there must be no record of it yet.
+    nodes : sequence of Node
+        Emulated nodes of the interconnect, if it is an emulated one, or those of the job.
+    allocation : Allocation, optional
+        The job, on a cluster.
+
+    Returns
+    -------
+    Record
+        As written.
+    """
+    point, limits = repetition.point, plan.study.limits
+    case = plan.cases[point.case]
+    interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
+    path = records.record_path(plan.results, repetition, attempt)
+    planned = _planned(plan, repetition, attempt) | ({"cluster": allocation.facts()} if allocation else {})
+    with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
+        waited, busy = wait_until_idle(limits.idle_seconds)
+        before = read_counters()
+        prepared = plan.prepared_folder(case.name, point.processes)
+        done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True)
+        if allocation and done.problem:
+            allocation.check_failed(done.execution.errors)
+        # The CPU time of ranks that Slurm started is not known here, so nor is that of others.
+        own_cpu_seconds = None if allocation else done.execution.cpu_seconds
+        noise = noise_between(before, read_counters(), own_cpu_seconds)
+        attested = done.probe
+        if interconnect and attested is None and done.problem is None:
+            placed, block = placed_ranks(point, case.option), (plan.results.resolve(), repetition.block)
+            attested = attest_once(case, placed, interconnect, nodes, done.placement, block)
+        reference = json.loads(plan.reference_file(case.name).read_text())
+        answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
+        problem = done.problem or (allocation.neighbour() if allocation else None)
+        reason = problem or contradiction(attested, interconnect) or wrong_answer
+        record = planned | {
+            "seconds": done.reading.seconds,
+            "valid": reason is None,
+            "reason": reason,
+            "problem": problem,
+            "started": done.execution.started,
+            "times": {
+                "startup_seconds": done.reading.startup_seconds,
+                "output_seconds": done.reading.output_seconds,
+                "wall_seconds": done.execution.wall_seconds,
+                "cpu_seconds": done.execution.cpu_seconds,
+            },
+            "answer": answer,
+            "noise": {
+                "pressure_share": noise.pressure_share,
+                "foreign_cores": noise.foreign_cores,
+                "stolen_cores": noise.stolen_cores,
+                "idle_wait_seconds": waited,
+                "busy_cores_before": busy,
+            },
+            "exit": {
+                "status": done.execution.exit_status,
+                "signal": done.execution.signal,
+                "timed_out": done.execution.timed_out,
+                "time_limit_seconds": limits.run_seconds,
+                "errors": done.execution.errors[-4000:],
+            },
+            "placement": done.placement,
+            "command": done.launch.argv,
+            "environment": provenance.relevant_environment(done.launch.env),
+            "version": application(case.application).version(done.execution.lines),
+            "one_sided_windows": done.one_sided_windows,
+            "probe": attested,
+            "details": done.reading.details,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.with_suffix(".log.gz")
+        with contextlib.ExitStack() as unless_recorded:
+            unless_recorded.callback(log.unlink, missing_ok=True)
+            logs.write_log(log, done.execution.lines)
+            records.write_record(path, record)
+            unless_recorded.pop_all()
+    return record
+
+
+def _planned(plan: Plan, repetition: Repetition, attempt: int) -> Record:
+    """Give the part of a record that is known before the run."""
+    point = repetition.point
+    case = plan.cases[point.case]
+    interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
+    program = application(case.application).command(case, point.processes)[0]
+    return {
+        "study": plan.study.name,
+        "case": case.name,
+        "application": case.application,
+        "interconnect": point.interconnect,
+        "kind": interconnect.kind if interconnect else "measured",
+        "nodes": point.nodes,
+        "processes": point.processes,
+        "servers": point.running - point.processes,
+        "cores": point.cores,
+        "processes_per_node": point.processes_per_node,
+        "oversubscription": point.oversubscription,
+        "block": repetition.block,
+        "companions": plan.companions(repetition),
+        "repetition": 1,
+        "attempt": attempt,
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "mpi": provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
+        "mpi_library": provenance.mpi_library(program),
+        "machine": provenance.machine(),
+        "inputs": plan.inputs(point),
+    }
+
+
+EmulatedPlace = tuple[str | None, tuple[tuple[str, int], ...]]
+
+
+def _emulated_nodes(
+    plan: Plan, missing: Sequence[Point], stack: contextlib.ExitStack
+) -> dict[EmulatedPlace, tuple[Node, ...]]:
+    """Build the nodes of every emulated interconnect and placement still to be run; `stack` ends them."""
+    nodes = {}
+    for place in dict.fromkeys(map(_emulated_place, missing)):
+        name, layout = place
+        if name and (emulate := plan.interconnects[name].emulate):
+            nodes[place] = stack.enter_context(emulated_nodes(emulate | dict(layout)))
+    return nodes
+
+
+def _emulated_place(point: Point) -> EmulatedPlace:
+    """Interconnect of a point, and number and size of the nodes if its placement is not the usual one."""
+    if point.processes_per_node is None:
+        return point.interconnect, ()
+    layout = {"nodes": point.nodes, "cores_per_node": point.cores // point.nodes}
+    return point.interconnect, tuple(layout.items())

@@ -1,0 +1,60 @@
+"""Ping-pong between two ranks of a launch, for `workflows.measure.attestation`.
+
+The other ranks sleep meanwhile. The lower of the two prints a JSON object: ``latency_us``, the shortest half
+round trip of an empty message, ``bandwidth_MBps``, the highest rate of a large one, and ``library``, the MPI
+library by its own account.
+"""
+
+import json
+import sys
+import time
+
+from mpi4py import MPI
+
+LARGE_BYTES = 1_000_000
+EACH_SECONDS = 0.05  # aimed at, for messages of one size
+FEWEST, MOST = {0: 100, LARGE_BYTES: 3}, 1000  # round trips
+NAP_SECONDS = 0.001
+
+
+def shortest_one_way_seconds(leads: bool, peer: int, size_bytes: int) -> float:
+    """Shortest half of a round trip to a peer, as many of them as the time allows."""
+    comm = MPI.COMM_WORLD
+    message = [bytearray(b"x" * size_bytes), size_bytes, MPI.BYTE]
+
+    def half_round_trip() -> float:
+        start = time.perf_counter()
+        if leads:
+            comm.Send(message, peer)
+            comm.Recv(message, peer)
+        else:
+            comm.Recv(message, peer)
+            comm.Send(message, peer)
+        return (time.perf_counter() - start) / 2
+
+    best = min(half_round_trip() for _ in range(FEWEST[size_bytes]))  # the first of them makes the connection
+    if leads:
+        rounds = max(FEWEST[size_bytes], min(MOST, int(EACH_SECONDS / 2 / best)))
+        comm.send(rounds, peer)
+    else:
+        rounds = comm.recv(source=peer)
+    return min(best, *(half_round_trip() for _ in range(rounds)))
+
+
+def main(first: int, second: int) -> None:
+    """Measure between the ranks `first` and `second`; end together with all others."""
+    rank = MPI.COMM_WORLD.rank
+    if rank in (first, second):
+        peer = second if rank == first else first
+        empty, large = (shortest_one_way_seconds(rank == first, peer, size) for size in FEWEST)
+        if rank == first:
+            found = {"latency_us": empty * 1e6, "bandwidth_MBps": LARGE_BYTES / large / 1e6}
+            library = MPI.Get_library_version().splitlines()[0].split(",")[0]
+            print(json.dumps(found | {"library": " ".join(library.split())}), flush=True)
+    ended = MPI.COMM_WORLD.Ibarrier()
+    while not ended.Test():
+        time.sleep(NAP_SECONDS)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""What is shown while a study runs: done, to do, time left, last result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from workflows.domain import Point
+from workflows.plan.design import Repetition, duration, expected_cost
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record
+
+
+class Progress:
+    """Lines about a running study.
+
+    Parameters
+    ----------
+    plan : Plan
+    missing : sequence of Point
+        What is about to be run, once for every repetition.
+    files : sequence of text file
+        Where the lines go.
+    """
+
+    def __init__(self, plan: Plan, missing: Sequence[Point], files: Sequence[TextIO]) -> None:
+        self._plan = plan
+        self._files = files
+        self._started = time.monotonic()
+        self._left = len(missing)
+        self._expected_done = 0.0
+        self._expected_left = self._expected(missing)
+
+    def say(self, text: str) -> None:
+        """Write one line."""
+        say(text, self._files)
+
+    def made(self, repetition: Repetition, record: Record) -> None:
+        """Tell of a repetition that was just recorded, and how long the rest will take."""
+        expected = self._expected([repetition.point])
+        self._left -= 1
+        self._expected_done += expected
+        self._expected_left = max(self._expected_left - expected, 0.0)
+        left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
+        total = len(self._plan.repetitions)
+        self.say(
+            f"[{total - self._left}/{total}] {describe(repetition.point)}, block {repetition.block}"
+            f"{_attempt(record)}: {_result(record)}, {duration(left)} left"
+        )
+
+    def _expected(self, points: Sequence[Point]) -> float:
+        return expected_cost(points, 1, self._plan.cases).seconds
+
+
+def say(text: str, files: Sequence[TextIO]) -> None:
+    """Write one line to every file."""
+    for file in files:
+        print(text, file=file, flush=True)
+
+
+def describe(point: Point) -> str:
+    """Name a point in words."""
+    if point.interconnect is None:
+        return f"{point.case}, serial"
+    level = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
+    placed = f", {point.processes_per_node} a node" if point.processes_per_node else ""
+    return f"{point.case}, {point.interconnect}, {point.processes} processes{placed}{level}"
+
+
+def _attempt(record: Record) -> str:
+    return f", attempt {record['attempt']}" if record["attempt"] > 1 else ""
+
+
+def _result(record: Record) -> str:
+    return f"{record['seconds']:.3g} s" if record["valid"] else f"INVALID, {record['reason']}"

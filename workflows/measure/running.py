@@ -1,0 +1,180 @@
+"""One run of one point: stage the case, launch it, read what it printed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import application
+from workflows.domain import Application, Case, Interconnect, Option, Point, Reading
+from workflows.jobs.slurm import complaint, without_chatter
+from workflows.launch import attesters
+from workflows.launch.emulation import Node
+from workflows.launch.execution import Execution, execute
+from workflows.launch.launch import Launch, check_placement, read_placement
+from workflows.launch.launchers import launch_ranks
+from workflows.launch.leftovers import PREFIX, owner
+from workflows.launch.one_sided import check_components, read_windows
+from workflows.launch.transport import chosen
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to.
+
+    Attributes
+    ----------
+    launch : Launch
+        Command line and environment.
+    execution : Execution
+        Output, exit status, wall and CPU time.
+    reading : Reading
+        What the output says.
+    placement : list of dict
+        Host and cores of every rank, as the ranks saw them.
+    one_sided_windows : dict of str to int
+        Windows by the component of Open MPI that carried them: see `workflows.launch.one_sided`.
+    probe : dict or None
+        What its ranks attested of the interconnect, see `workflows.launch.attesters.found`; None where they
+        did not.
+    problem : str or None
+        Why it does not count, the answer and the probe apart; None for a sound run.
+    """
+
+    launch: Launch
+    execution: Execution
+    reading: Reading
+    placement: list[dict[str, Any]]
+    one_sided_windows: dict[str, int]
+    probe: dict[str, Any] | None
+    problem: str | None
+
+
+def run(
+    case: Case,
+    point: Point,
+    prepared: Path,
+    interconnect: Interconnect | None,
+    nodes: Sequence[Node],
+    time_limit_seconds: float,
+    prefix: Sequence[str] = (),
+    attest: bool = False,
+) -> Run:
+    """Run a point once in a fresh folder that is gone afterwards.
+
+    Parameters
+    ----------
+    case : Case
+    point : Point
+    prepared : Path
+        The case prepared for the point's processes; not changed.
+    interconnect : Interconnect or None
+        None for a serial run.
+    nodes : sequence of Node
+        The emulated nodes of the interconnect; empty where it is not emulated.
+    time_limit_seconds : float
+        A run that takes longer is stopped.
+    prefix : sequence of str
+        What each rank's command begins with: a program that starts the rest of it (``env`` for a tracer).
+    attest : bool
+        Whether the ranks attest the interconnect, if its file asks for it and they can.
+
+    Returns
+    -------
+    Run
+        Also of a run that failed.
+    """
+    app = application(case.application)
+    with scratch_folder() as scratch:
+        folder = scratch / "run"
+        folder.mkdir()
+        app.stage(case, prepared.resolve(), folder)
+        option = case.option.environment if case.option and point.running > 1 else {}
+        placed = placed_ranks(point, case.option)
+        asked = _attesting(case, placed, interconnect, scratch) if attest else {}
+        launch = launch_ranks(
+            placed,
+            interconnect,
+            nodes,
+            [*prefix, *app.command(case, point.processes)],
+            ONE_THREAD | app.environment(case) | option | asked,
+            scratch,
+        )
+        execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
+        windows, said = read_windows(launch.messages)
+        transports, said = chosen(said, scratch)
+        execution = replace(execution, errors=said + execution.errors)
+        reading = app.read(case, point.processes, execution.lines)
+        placement = read_placement(launch.placement)
+        probe = attesters.found(scratch, placement, transports)
+    problem = (
+        problem_of(app, execution, reading, time_limit_seconds)
+        or check_placement(placement, placed, nodes)
+        or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
+    )
+    return Run(launch, execution, reading, placement, windows, probe, problem)
+
+
+def _attesting(case: Case, point: Point, interconnect: Interconnect | None, scratch: Path) -> dict[str, str]:
+    """Environment that makes the ranks attest the interconnect; empty where they do not."""
+    if interconnect is None or interconnect.attest is None or attesters.hindrance(case, interconnect):
+        return {}
+    return attesters.environment(point, interconnect, scratch)
+
+
+def placed_ranks(point: Point, option: Option | None) -> Point:
+    """Give the point as its ranks are started: servers that are ranks are placed like any other."""
+    if option is None or not option.server_ranks:
+        return point
+    return replace(point, processes=point.running, servers_per_process=0)
+
+
+def scratch_place() -> Path:
+    """Where runs put their files: ``NODEWORTH_SCRATCH``, else in memory, else with temporary files."""
+    in_memory = Path("/dev/shm")
+    default = in_memory if os.access(in_memory, os.W_OK) else tempfile.gettempdir()
+    return Path(os.environ.get("NODEWORTH_SCRATCH", default))
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give a fresh folder, named after this process, that is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_place()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def problem_of(
+    app: Application, execution: Execution, reading: Reading, time_limit_seconds: float
+) -> str | None:
+    """Why a run does not count, placement and answer apart: the first that holds, in one line.
+
+    Parameters
+    ----------
+    app : Application
+    execution : Execution
+    reading : Reading
+        What `app` read of its output.
+    time_limit_seconds : float
+        Limit that `execution` was given.
+    """
+    if execution.timed_out:
+        return f"stopped at its time limit of {time_limit_seconds:g} s"
+    if execution.signal or execution.exit_status:
+        ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
+        own = without_chatter(execution.errors)
+        why = complaint(execution.errors) or app.explain(own) or reading.problem
+        return f"{ended}: {why}" if why else ended
+    if reading.problem is None and not (reading.seconds and reading.seconds > 0):
+        return "main loop too short to be timed"
+    return reading.problem

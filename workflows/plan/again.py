@@ -1,0 +1,47 @@
+"""Ask for something to be run again: ``./run-study --again WHAT``."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import asdict
+
+from workflows.domain import InputError
+from workflows.plan.plan import Plan
+from workflows.plan.records import Request, request_file
+
+WHAT = (
+    "failed, or case[/interconnect[/processes[/oversubscription[/processes per node]]]] with serial for the "
+    "serial run"
+)
+
+
+def ask_again(plan: Plan, what: str) -> int:
+    """Note a request that the study's next run fulfils; a killed run goes on fulfilling it.
+
+    Parameters
+    ----------
+    plan : Plan
+    what : str
+        See `workflows.plan.records.Request`.
+
+    Returns
+    -------
+    int
+        How many points it means.
+
+    Raises
+    ------
+    InputError
+        If no point of the study is meant.
+    """
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    request = Request(what, now)
+    covered = sum(request.covers(point) for point in plan.points)
+    if not covered:
+        raise InputError(f"--again {what}: no point of {plan.study.file}; write {WHAT}")
+    file = request_file(plan.results)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as requests:
+        requests.write(json.dumps(asdict(request)) + "\n")
+    return covered

@@ -1,0 +1,292 @@
+"""The design of a study: its points, its blocks and their order. Pure functions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from types import MappingProxyType
+
+from workflows.domain import Case, Interconnect, LeftOut, Point
+from workflows.study.study import Study
+from workflows.traffic.cases import has_array
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """One timed run of a point within a block.
+
+    Attributes
+    ----------
+    point : Point
+    block : int
+        From 1. Repetitions of one block with the same case, processes and oversubscription are run
+        back to back.
+    companions : tuple of str
+        Interconnects (and placements, see `Point.companion`) planned together in that block, sorted;
+        empty for a serial run. Two repetitions are a pair only if they have the same companions.
+    """
+
+    point: Point
+    block: int
+    companions: tuple[str, ...]
+
+
+def points(
+    study: Study,
+    cases: Mapping[str, Case],
+    interconnects: Mapping[str, Interconnect],
+    unsuited: Mapping[tuple[str, str], str] = MappingProxyType({}),
+) -> tuple[list[Point], list[LeftOut]]:
+    """Every point of a study that can be run, and what was left out.
+
+    Parameters
+    ----------
+    study : Study
+    cases, interconnects : mapping of str to Case, Interconnect
+        Those that can be used here; a name of the study that is missing is passed over.
+    unsuited : mapping
+        Why a case cannot run over an interconnect, by the names of the two.
+
+    Returns
+    -------
+    list of Point
+        The serial point of a case first, then by processes, oversubscription and the study's order of
+        interconnects.
+    list of LeftOut
+        One entry a reason.
+    """
+    found: list[Point] = []
+    refused: dict[str, list[Point]] = {}
+    for series, processes in product(study.cases, study.processes):
+        name = study.case_at(series, processes)
+        if name not in cases:
+            continue
+        if processes == 1:
+            serial = Point(name, None, 1, 1, nodes=1, cores=1)
+            if reason := _too_few(serial, cases[name]):
+                refused.setdefault(reason, []).append(serial)
+            else:
+                found.append(serial)
+            continue
+        usable = [interconnects[one] for one in study.interconnects if one in interconnects]
+        placements = study.processes_per_node or (None,)
+        for level, interconnect, per_node in product(study.oversubscription, usable, placements):
+            point = _point(cases[name], interconnect, processes, level, per_node)
+            reason = unsuited.get((name, interconnect.name))
+            reason = reason or _impossible(point, cases[name], interconnect, study)
+            if not reason and excluded(point, study):
+                reason = "excluded by the study"
+            if reason:
+                refused.setdefault(reason, []).append(point)
+            else:
+                found.append(point)
+    return found, [LeftOut(_describe(left, cases, study), reason) for reason, left in refused.items()]
+
+
+def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> str:
+    """Name points in as few words as that takes: what holds for every case does not name them."""
+    told = []
+    every = {study.series(case) for case in cases}
+    for what in dict.fromkeys(map(_counts, points)):
+        here = [point for point in points if _counts(point) == what]
+        processes, level, per_node = what
+        placed = f", {per_node} a node," if per_node else ""
+        over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in here))
+        which = dict.fromkeys(study.series(point.case) for point in here)
+        whose = "" if set(which) == every else f" for {', '.join(which)}"
+        told.append(f"{processes} processes at oversubscription {level}{placed} over {over}{whose}")
+    return "; ".join(told)
+
+
+def _counts(point: Point) -> tuple[int, int, int | None]:
+    return point.processes, point.oversubscription, point.processes_per_node
+
+
+def _point(case: Case, interconnect: Interconnect, processes: int, level: int, per_node: int | None) -> Point:
+    servers = case.option.servers_per_process if case.option else 0
+    cores = -(-processes * (1 + servers) // level)
+    on_a_node = per_node or max(1, interconnect.cores_per_node * level // (1 + servers))
+    nodes = -(-processes // on_a_node)
+    return Point(case.name, interconnect.name, processes, level, nodes, cores, per_node, servers)
+
+
+def _too_few(point: Point, case: Case) -> str | None:
+    if point.processes < case.fewest_processes:
+        return f"the case needs {case.fewest_processes} processes or more"
+    return None
+
+
+def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
+    have = interconnect.nodes * interconnect.cores_per_node
+    each, level = 1 + point.servers_per_process, point.oversubscription
+    if interconnect.simulate and (level > 1 or each > 1) and not has_array(case):
+        return "a simulated interconnect has a core for each process, and no servers but in data_servers"
+    what = "processes and their servers" if each > 1 else "processes"
+    if level > 1 and interconnect.launch.get("mpi") == "mpich":
+        return (
+            "MPICH's ranks poll without yielding: more of them than cores wait for each other's time slices"
+        )
+    if point.running % level:
+        return f"the {what} do not divide by the oversubscription level"
+    if each % level and level % each:
+        return f"a process and its servers, {each}, cannot be spread evenly at the oversubscription level"
+    if each > interconnect.cores_per_node * level:
+        return f"a node has too few cores for a process and its servers ({interconnect.cores_per_node})"
+    if _threads(case) and interconnect.launch.get("mca", {}).get("osc") == "pt2pt":
+        return "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
+    if point.cores > have:
+        return f"needs more cores than there are ({have})"
+    if reason := _too_few(point, case):
+        return reason
+    if case.divisible is not None and case.divisible % point.processes:
+        return f"the decomposition of {case.name} needs a count that divides {case.divisible}"
+    if point.processes_per_node is not None:
+        return _misplaced(point, interconnect, min(study.processes_per_node))
+    if interconnect.kind == "emulated" and point.nodes == 1:
+        return "would not leave one node, so nothing of the emulated interconnect would be used"
+    return None
+
+
+def _threads(case: Case) -> bool:
+    """Whether the ranks of a case ask MPI to let several threads of one rank call it at once."""
+    return case.option is not None and case.option.environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
+
+
+def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -> str | None:
+    """Why a placement cannot be had. Emulated nodes are made with as many of the cores as it takes."""
+    per_node, level = point.processes_per_node, point.oversubscription
+    if point.processes % per_node:
+        return f"the processes do not fill nodes of {per_node}"
+    running = per_node * (1 + point.servers_per_process)
+    if running % level:
+        return f"{per_node} processes a node do not divide by the oversubscription level"
+    if interconnect.kind == "emulated":
+        spread = point.processes > fewest_per_node
+        return None if spread else "would not leave one node in any of the study's placements"
+    if point.nodes > interconnect.nodes:
+        return f"{interconnect.name} has {interconnect.nodes} node here"
+    if running > interconnect.cores_per_node * level:
+        return f"nodes of {interconnect.name} have {interconnect.cores_per_node} cores"
+    return None
+
+
+def excluded(point: Point, study: Study) -> bool:
+    """Whether an entry of the study's ``exclude`` means the point; its keys are fields of a point."""
+    fields = vars(point) | {"case": study.series(point.case)}
+    return any(all(fields[key] == value for key, value in one.items()) for one in study.exclude)
+
+
+def repetitions(
+    points: Sequence[Point],
+    blocks: Iterable[int],
+    seed: int,
+    place_of: Callable[[str | None], str | None] = lambda _: None,
+) -> list[Repetition]:
+    """The runs of a study in the order in which they are made.
+
+    Blocks are spread over the study's time: block 1 of every point comes before block 2 of any. Within
+    it the groups of points that will be compared come in random order, and so do the interconnects
+    within a group.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    blocks : iterable of int
+    seed : int
+        The same seed gives the same order; the order of a block does not depend on the others.
+    place_of : callable
+        Where runs over an interconnect are made. Those of two places cannot be in one block.
+
+    Returns
+    -------
+    list of Repetition
+    """
+
+    def key(point: Point) -> tuple[str, int, int, str]:
+        return point.case, point.processes, point.oversubscription, place_of(point.interconnect) or ""
+
+    groups = [list(group) for _, group in groupby(sorted(points, key=key), key=key)]
+    ordered = []
+    for block in blocks:
+        order = random.Random(f"{seed}/{block}")
+        for group in order.sample(groups, len(groups)):
+            companions = tuple(sorted(point.companion for point in group if point.companion))
+            ordered += [Repetition(point, block, companions) for point in order.sample(group, len(group))]
+    return ordered
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a study is expected to take: runs, wall seconds on this place, core hours."""
+
+    runs: int
+    seconds: float
+    core_hours: float
+
+
+def expected_cost(
+    points: Iterable[Point],
+    blocks: int,
+    cases: Mapping[str, Case],
+    overhead_seconds: float = 0.7,
+    turn_seconds: float = 0.3,
+    parallel_loss: float = 2.0,
+) -> Cost:
+    """Estimate what all runs of a study take, from each case's serial time.
+
+    Parameters
+    ----------
+    points : iterable of Point
+    blocks : int
+    cases : mapping of str to Case
+        ``serial_seconds`` of each is its time on one core.
+    overhead_seconds : float
+        Launch and start-up of one run, its probe included.
+    turn_seconds : float
+        What launch and start-up take longer for each process beyond one a core.
+    parallel_loss : float
+        How many times longer a parallel run takes than with perfect speedup. The default is about the
+        mean of the shipped studies over slow interconnects.
+
+    Returns
+    -------
+    Cost
+    """
+    runs, seconds, core_seconds = 0, 0.0, 0.0
+    for point in points:
+        loss = parallel_loss if point.processes > 1 else 1.0
+        starting = overhead_seconds + turn_seconds * (point.running - point.cores)
+        one = loss * cases[point.case].serial_seconds / point.cores + starting
+        runs += blocks
+        seconds += blocks * one
+        core_seconds += blocks * one * point.cores
+    return Cost(runs, seconds, core_seconds / 3600)
+
+
+def expected_simulation(
+    points: Iterable[Point], tracing_seconds: float = 0.5, replaying_seconds: float = 0.25
+) -> float:
+    """Estimate the wall seconds that tracing and replaying take on a machine of two cores.
+
+    Both grow with the number of ranks, however small their parts of the case are.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        What is replayed from traces.
+    tracing_seconds : float
+        A rank of a trace. The defaults are those of flow cases of a few thousand cells.
+    replaying_seconds : float
+        A rank of a point that is replayed.
+    """
+    points = list(points)
+    traced = sum(processes for _, processes in {(point.case, point.processes) for point in points})
+    replayed = sum(point.processes for point in points if point.processes > 1)
+    return tracing_seconds * traced + replaying_seconds * replayed
+
+
+def duration(seconds: float) -> str:
+    """Tell a rough time in words."""
+    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

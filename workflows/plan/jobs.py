@@ -1,0 +1,309 @@
+"""A study cut into the jobs of a cluster, and what each asks for."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError, Point
+from workflows.jobs import slurm
+from workflows.launch.launch import most_cores_of_a_node
+from workflows.plan import records
+from workflows.plan.design import Repetition, expected_cost
+from workflows.plan.plan import Plan
+
+OWN_MB = 600  # of Snakemake and the measuring program, on the first node
+RANK_MB = 60  # of MPI and a program without data
+WALLTIME_FACTOR = 3.0  # times what is expected
+WALLTIME_MINUTES = 2.0  # beside the runs
+NODE_SHARE = 0.9  # of a node's memory, for a job that has the node for itself; systems keep some
+GROUPED = 10  # process counts of a case that one job prepares at most
+
+
+@dataclass(frozen=True)
+class Part:
+    """Repetitions that are measured in one job: blocks of points that are compared with each other.
+
+    Attributes
+    ----------
+    name : str
+        Path of its list of records below ``results/<study>/measured``, without ending.
+    repetitions : tuple of Repetition
+        In the order in which they are made.
+    partition : str or None
+        None for Slurm's default.
+    """
+
+    name: str
+    repetitions: tuple[Repetition, ...]
+    partition: str | None
+
+    @property
+    def points(self) -> list[Point]:
+        """Its points, each once."""
+        return list(dict.fromkeys(repetition.point for repetition in self.repetitions))
+
+
+def parts(plan: Plan) -> dict[str, Part]:
+    """Cut a study into jobs, by name, in the order of the blocks.
+
+    Parameters
+    ----------
+    plan : Plan
+        With a cluster.
+
+    Raises
+    ------
+    InputError
+        If no node has the memory, or if the study adds blocks by itself: its jobs must be known beforehand.
+    """
+    if plan.study.until:
+        raise InputError(
+            f"{plan.study.file}: until: jobs of single blocks cannot add blocks; run it in one allocation "
+            "(sbatch cluster/allocation.sh), or leave it out"
+        )
+    cluster = plan.cluster
+
+    def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
+        point = repetition.point
+        where = cluster.partition_of(point.interconnect) or ""
+        bunch = (repetition.block - 1) // cluster.blocks_per_job
+        return bunch, point.case, point.processes, point.oversubscription, where
+
+    found = {}
+    for (bunch, case, processes, level, where), together in groupby(sorted(plan.repetitions, key=key), key):
+        blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
+        place = [where] if cluster.partitions else []
+        name = "/".join(
+            [
+                case,
+                f"processes-{processes}",
+                f"oversubscription-{level}",
+                *place,
+                f"blocks-{blocks[0]}-{blocks[1]}",
+            ]
+        )
+        found[name] = Part(name, tuple(together), where or None)
+    for part in found.values():
+        _check_memory(plan, part)
+    return found
+
+
+def _check_memory(plan: Plan, part: Part) -> None:
+    """Refuse what no node can hold: such a job would wait for ever."""
+    for point in part.points:
+        wanted, there = memory_of(plan, point), plan.cluster.nodes_of(point.interconnect).memory_MB
+        if wanted > there:
+            raise InputError(
+                f"{plan.study.file}: {point.case} on {point.processes} processes needs {wanted} MB a node; "
+                f"the cluster's nodes have {there}"
+            )
+
+
+def memory_of(plan: Plan, point: Point) -> int:
+    """Memory of each node for runs of a point, in MB.
+
+    That of the case, divided by the nodes, with half as much again as a reserve; RANK_MB a rank; OWN_MB.
+    """
+    data_mb = plan.cases[point.case].memory_MB / point.nodes
+    return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(point.running / point.nodes) + OWN_MB)
+
+
+def part_list(plan: Plan, name: str) -> Path:
+    """File that lists the records of a part."""
+    return plan.results / "measured" / f"{name}.txt"
+
+
+def due(plan: Plan, part: Part) -> list[str]:
+    """Tell what a part runs: when this changes, something of it may be missing.
+
+    Returns
+    -------
+    list of str
+        A digest of its repetitions and of the requests to run some of them again, and the records that
+        were made and are gone.
+    """
+    runs = [(one.point, one.block, plan.inputs(one.point)) for one in part.repetitions]
+    asked = [
+        request for request in records.read_requests(plan.results) if any(map(request.covers, part.points))
+    ]
+    digest = hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
+    listed = part_list(plan, part.name)
+    made = listed.read_text().splitlines() if listed.exists() else []
+    return [digest, *(path for path in made if not Path(path).exists())]
+
+
+def prepared_for(plan: Plan, points: Iterable[Point]) -> list[str]:
+    """Folders and answers that runs of some points need."""
+    needed = {str(plan.prepared_folder(point.case, point.processes)) for point in points}
+    return sorted(needed | {str(plan.reference_file(point.case)) for point in points})
+
+
+def preparing_group(plan: Plan) -> str | None:
+    """Give the group in which all that prepares a case is one job; None where each process count is one.
+
+    The walltime of a group is the sum of theirs, and Snakemake's work for it grows with the cube of its size.
+    """
+    return "prepare" if len(plan.study.processes) <= GROUPED else None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job asks for.
+
+    Attributes
+    ----------
+    nodes, tasks_per_node : int
+        Those of the largest point of a part; a task is a core.
+    memory_MB : int
+        Of each node.
+    minutes : int
+        Walltime.
+    """
+
+    nodes: int
+    tasks_per_node: int
+    memory_MB: int  # noqa: N815
+    minutes: int
+
+
+def request_of(plan: Plan, part: Part) -> Request:
+    """Choose what the job of a part asks for.
+
+    The walltime is WALLTIME_FACTOR times what the runs are expected to
+    take, at least what one run may take, and WALLTIME_MINUTES; at most the cluster's ``minutes``.
+    """
+    points, limits = part.points, plan.study.limits
+    expected = expected_cost((one.point for one in part.repetitions), 1, plan.cases).seconds
+    seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
+    return Request(
+        nodes=max(point.nodes for point in points),
+        tasks_per_node=max(map(most_cores_of_a_node, points)),
+        memory_MB=max(memory_of(plan, point) for point in points),
+        minutes=min(math.ceil(seconds / 60 + WALLTIME_MINUTES), plan.cluster.minutes),
+    )
+
+
+def check_requests(plan: Plan) -> None:
+    """Ask Slurm whether it would take the jobs of a study, before any is submitted; one of each kind.
+
+    From then on, Snakemake's executor is the one that `workflows.jobs.slurm_executor` describes.
+
+    Raises
+    ------
+    InputError
+        One line for the first that it refuses; such a job would fail, or wait for ever.
+    """
+    if plan.cluster is None or plan.cluster.scheduler != "slurm" or plan.study.allocation:
+        return
+    from workflows.jobs.slurm_executor import (  # only a study on Slurm needs these
+        ask_patiently,
+        start_directly,
+    )
+
+    ask_patiently()
+    start_directly()
+    named = {"account": plan.cluster.account, "constraint": plan.cluster.constraint, "qos": plan.cluster.qos}
+    site = [f"--{name}={value}" for name, value in named.items() if value is not None]
+    kinds = {(request_of(plan, part), part.partition): part for part in reversed(parts(plan).values())}
+    for (asked, partition), part in kinds.items():
+        size = [f"--nodes={asked.nodes}", f"--ntasks-per-node={asked.tasks_per_node}"]
+        size += [f"--mem={asked.memory_MB}", f"--time={asked.minutes}"]
+        where = [f"--partition={partition}"] if partition else []
+        extra = [*(["--exclusive"] if plan.cluster.exclusive else []), *shlex.split(plan.cluster.extra)]
+        if reason := slurm.refusal(*size, *where, *site, *extra):
+            raise InputError(f"{plan.cluster.file}: a job for {part.name} ({', '.join(size)}): {reason}")
+
+
+def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]:
+    """Give the resources of the measuring rule: those of `resources_of` and of `site_resources`.
+
+    Parameters
+    ----------
+    plan : Plan
+    known : mapping of str to Part
+        See `parts`.
+
+    Returns
+    -------
+    dict
+        By name, a value where all parts have the same, else a function of the wildcards: Snakemake takes
+        0.2 ms for each function of each job.
+    """
+    asked = {name: resources_of(plan, request_of(plan, part), part.partition) for name, part in known.items()}
+
+    def of_part(resource: str) -> Callable[[Any], Any]:
+        return lambda wildcards: asked[wildcards.part][resource]
+
+    found = site_resources(plan)
+    for resource in next(iter(asked.values()), {}):
+        values = {one[resource] for one in asked.values()}
+        found[resource] = values.pop() if len(values) == 1 else of_part(resource)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def whole_node(plan: Plan) -> dict[str, int | str]:
+    """Give the resources of a job that has a node for itself: what the simulated part of a study takes.
+
+    Nothing without a cluster, in an allocation, and where nothing is simulated.
+    """
+    if plan.cluster is None or plan.study.allocation or not plan.simulated:
+        return {}
+    node = plan.cluster.nodes_of(None)
+    asked = Request(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), plan.cluster.minutes)
+    found = resources_of(plan, asked, None)
+    return site_resources(plan) | {name: value for name, value in found.items() if value is not None}
+
+
+def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str, int | str | None]:
+    """Resources of a job, as Snakemake's executors take them.
+
+    Returns
+    -------
+    dict
+        ``nodes, tasks, mem_mb, runtime`` (minutes). For Slurm also ``slurm_extra``, ``cpus_per_task`` (else a
+        rule's threads), ``mpi`` (None for one task, with which the executor refuses it), and
+        ``slurm_partition`` where interconnects are in several. For Flux ``cpus_per_task``, and ``runtime`` in
+        seconds, as its executor hands it on. For others ``tasks_per_node``, and as text what Snakemake would
+        else add up over the jobs of a group.
+    """
+    cluster = plan.cluster
+    tasks = asked.nodes * asked.tasks_per_node
+    common = {"nodes": asked.nodes, "tasks": tasks, "mem_mb": asked.memory_MB, "runtime": asked.minutes}
+    if cluster.scheduler == "flux":
+        return common | {"cpus_per_task": tasks, "runtime": 60 * asked.minutes}
+    if cluster.scheduler != "slurm":
+        shape = {"nodes": asked.nodes, "tasks": tasks, "tasks_per_node": asked.tasks_per_node}
+        return common | {name: str(value) for name, value in shape.items()}
+    extra = [f"--ntasks-per-node={asked.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
+    return common | {
+        "cpus_per_task": 1,
+        "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),
+        "mpi": cluster.launcher if tasks > 1 else None,
+        **({"slurm_partition": partition} if cluster.partitions else {}),
+    }
+
+
+def site_modules(plan: Plan) -> list[str]:
+    """Environment modules of jobs that prepare or run."""
+    return list(plan.cluster.modules) if plan.cluster else []
+
+
+def site_resources(plan: Plan) -> dict[str, str]:
+    """What every job of a site asks for; nothing without a cluster."""
+    cluster = plan.cluster
+    if cluster is None:
+        return {}
+    named = {
+        "slurm_partition": cluster.partition,
+        "slurm_account": cluster.account,
+        "constraint": cluster.constraint,
+        "qos": cluster.qos,
+    }
+    return {name: value for name, value in named.items() if value is not None}

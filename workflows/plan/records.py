@@ -1,0 +1,189 @@
+"""One record a repetition: where it is, how it is written, which are still to be made.
+
+A record is written once, whole, and never replaced: a later attempt is another file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError, Point
+from workflows.plan.design import Repetition
+
+Record = dict[str, Any]
+TRIES = 3  # of a repetition whose job ends before it does
+
+
+def point_folder(results: Path, point: Point) -> Path:
+    """Folder of the records of one point, below ``results/<study>``."""
+    folder = (
+        results
+        / "records"
+        / point.case
+        / (point.interconnect or "serial")
+        / f"processes-{point.processes}"
+        / f"oversubscription-{point.oversubscription}"
+    )
+    if point.processes_per_node is None:
+        return folder
+    return folder / f"processes-per-node-{point.processes_per_node}"
+
+
+def record_path(results: Path, repetition: Repetition, attempt: int) -> Path:
+    """Path of the record of one attempt; its log lies beside it with the ending ``.log.gz``."""
+    return point_folder(results, repetition.point) / f"block-{repetition.block}-attempt-{attempt}.json"
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record whole or not at all, never over another one.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a record already.
+    OSError
+        If it cannot be written (full disk, read-only folder); nothing is left of it then.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("w") as file:
+            json.dump(record, file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        path.hardlink_to(draft)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_record(path: Path) -> Record:
+    """Read one record.
+
+    Raises
+    ------
+    InputError
+        If it is damaged: one line with the file and the reason.
+    """
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise InputError(f"{path}: damaged record ({error}); move it away to run it again") from None
+
+
+def attempts(results: Path, repetition: Repetition) -> list[Record]:
+    """Records of all attempts at one repetition, the first one first."""
+    found = []
+    while (path := record_path(results, repetition, len(found) + 1)).exists():
+        found.append(read_record(path))
+    return found
+
+
+def record_files(results: Path) -> list[Path]:
+    """Paths of all records of a study, in order."""
+    return sorted((results / "records").rglob("block-*-attempt-*.json"))
+
+
+def recorded_block(path: Path) -> int:
+    """Block that a record is of, by its path: see `record_path`."""
+    return int(path.name.split("-")[1])
+
+
+def read_all(results: Path) -> Iterator[tuple[Path, Record]]:
+    """Every record of a study with its path, in order of the paths."""
+    for path in record_files(results):
+        yield path, read_record(path)
+
+
+def simulated_folder(results: Path) -> Path:
+    """Folder of what a study replayed; unlike records of runs, it belongs to a rule and is made anew."""
+    return results / "simulated"
+
+
+def read_simulated(results: Path) -> Iterator[tuple[Path, Record]]:
+    """Every record of a simulated point with its path, in order of the paths."""
+    for path in sorted(simulated_folder(results).glob("*/*/processes-*.json")):
+        yield path, read_record(path)
+
+
+def point_of(record: Record) -> Point:
+    """Give the point of a record."""
+    names = ("case", "interconnect", "processes", "oversubscription", "nodes", "cores")
+    servers = record.get("servers", 0) // record["processes"]
+    return Point(*(record[name] for name in names), record.get("processes_per_node"), servers)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A wish to run again what was recorded before `time`.
+
+    Attributes
+    ----------
+    what : str
+        ``failed``: every repetition without a valid attempt; else
+        ``case[/interconnect[/processes[/oversubscription[/processes per node]]]]`` with ``serial`` for
+        the serial run and the case as its records' folder is called.
+    time : str
+        When it was made, ISO 8601 in UTC.
+    """
+
+    what: str
+    time: str
+
+    def covers(self, point: Point) -> bool:
+        """Whether the point is meant."""
+        own = [
+            point.case,
+            point.interconnect or "serial",
+            str(point.processes),
+            str(point.oversubscription),
+            *([] if point.processes_per_node is None else [str(point.processes_per_node)]),
+        ]
+        wanted = self.what.split("/")
+        return self.what == "failed" or own[: len(wanted)] == wanted
+
+
+def request_file(results: Path) -> Path:
+    """File of the requests of a study, one JSON object a line."""
+    return results / "again.jsonl"
+
+
+def read_requests(results: Path) -> list[Request]:
+    """Requests of a study in the order in which they were made."""
+    file = request_file(results)
+    if not file.exists():
+        return []
+    return [Request(**json.loads(line)) for line in file.read_text().splitlines()]
+
+
+def wanted(
+    repetition: Repetition,
+    records: Sequence[Record],
+    inputs: Mapping[str, str | None],
+    requests: Sequence[Request],
+) -> bool:
+    """Whether a repetition is still to be run.
+
+    Parameters
+    ----------
+    repetition : Repetition
+    records : sequence of Record
+        All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
+    inputs : mapping
+        Digests of its case and interconnect as they are now. Records of other inputs do not count.
+    requests : sequence of Request
+    """
+    counted = [record for record in records if record["inputs"] == inputs]
+    if all(record.get("interrupted") for record in counted):
+        return len(counted) < TRIES
+    return any(
+        request.covers(repetition.point)
+        and not any(record["started"] > request.time for record in counted)
+        and not (request.what == "failed" and any(record["valid"] for record in counted))
+        for request in requests
+    )

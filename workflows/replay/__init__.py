@@ -1,0 +1,1 @@
+"""Simulated points of a study: traces replayed, patterns and tasks carried out."""

@@ -1,0 +1,237 @@
+"""The simulated points of a study: traces replayed, patterns and tasks carried out, a record a point."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import Point
+from workflows.paths import RESULTS, ROOT
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record
+from workflows.replay import servers
+from workflows.replay.traces import unpack
+from workflows.simulation import fit, programs, traffic
+from workflows.simulation.model import Model, make_model
+from workflows.simulation.platform import ideal, platform_xml
+from workflows.simulation.replayer import Replay, build, replay
+from workflows.tracing.trace import Trace, read_trace
+from workflows.traffic.cases import is_pattern, needs_trace
+
+PROGRAMS = ROOT / RESULTS / ".programs"
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The replays of one point: compute times as they were taken, corrected, and on an ideal interconnect."""
+
+    raw: Replay
+    corrected: Replay
+    ideal: Replay
+
+
+def replay_study(plan: Plan, threads: int, folder: Path) -> None:
+    """Simulate every simulated point of a study: replay its trace, or carry out its pattern or its tasks.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its traces and serial times are there.
+    threads : int
+        Simulations that run at the same time.
+    folder : Path
+        Gets ``fit/<interconnect>.csv``, how well each model repeats its curve (see `fit.fit_table`), and
+        ``<case>/<interconnect>/processes-<p>.json``, the records. Nothing is written before all is well.
+
+    Raises
+    ------
+    InputError
+        A bad curve or trace, or a simulation that fails: one line.
+    """
+    program = build(PROGRAMS)
+    used = {point.interconnect for point in plan.simulated if point.interconnect}
+    models = {name: make_model(plan.interconnects[name], ROOT) for name in used}
+    fits = {name: fit.fit_table(program, model) for name, model in models.items()}
+    made: dict[Path, Record] = {}
+    traced = [point for point in plan.simulated if needs_trace(plan.cases[point.case])]
+    for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
+        points = list(group)
+        trace = read_trace(plan.traced_folder(case, processes))
+        done = _replay_trace(program, trace, points, models, plan.study.simulation["host_speed"], threads)
+        for point, replays in zip(points, done, strict=True):
+            made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
+    for point in (point for point in plan.simulated if point not in traced):
+        carry = _carried if is_pattern(plan.cases[point.case]) else _served
+        made[record_path(point)] = _record(plan, point, **carry(plan, point, models, threads))
+    for name, table in fits.items():
+        path = folder / "fit" / f"{name}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(path, index=False)
+    for path, record in made.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(json.dumps(record, indent=1) + "\n")
+
+
+def record_path(point: Point) -> Path:
+    """Path of the record of a simulated point in the folder of all of them."""
+    placed = f"-per-node-{point.processes_per_node}" if point.processes_per_node else ""
+    shared = f"-oversubscription-{point.oversubscription}" if point.oversubscription > 1 else ""
+    name = f"processes-{point.processes}{placed}{shared}.json"
+    return Path(point.case) / (point.interconnect or "serial") / name
+
+
+def _traced(point: Point) -> tuple[str, int]:
+    return point.case, point.processes
+
+
+def _replay_trace(
+    program: Path,
+    trace: Trace,
+    points: Sequence[Point],
+    models: Mapping[str, Model],
+    host_speed: float,
+    threads: int,
+) -> list[Replays]:
+    """Replays of one trace at all points that it serves, in their order."""
+    anybody = next(iter(models.values()))  # a serial run has no messages, so any model serves
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
+        unpack(trace, Path(scratch))
+        begun: dict[tuple, Future[Replay]] = {}
+
+        def replayed(point: Point, factors: tuple[float, ...], free: bool = False) -> Future[Replay]:
+            """A replay that is under way; equal ones, as many without messages are, are made once."""
+            model = models[point.interconnect] if point.interconnect else anybody
+            text = platform_xml(ideal(model) if free else model, point.nodes, host_speed)
+            per_node = point.processes_per_node or model.cores_per_node
+            what = f"{trace.folder} over {point.interconnect or 'nothing'}"
+            key = text, per_node, factors
+            if key not in begun:
+                platform = Path(scratch) / f"platform-{len(begun)}.xml"
+                platform.write_text(text)
+                begun[key] = pool.submit(replay, program, platform, Path(scratch), factors, per_node, what)
+            return begun[key]
+
+        asked = [
+            (
+                replayed(point, trace.raw_factor),
+                replayed(point, trace.corrected_factor),
+                replayed(point, trace.corrected_factor, free=True),
+            )
+            for point in points
+        ]
+        return [Replays(*(one.result() for one in three)) for three in asked]
+
+
+def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
+    """What a record of a replayed point says beside what was asked."""
+    scale = trace.timed_steps / trace.steps
+    raw, corrected = (one.seconds * scale for one in (replays.raw, replays.corrected))
+    return {
+        "seconds": corrected,
+        "seconds_low": min(raw, corrected),
+        "seconds_high": max(raw, corrected),
+        "details": {
+            "host_speed": plan.study.simulation["host_speed"],
+            "steps": trace.steps,
+            "timed_steps": trace.timed_steps,
+            "raw_step_seconds": replays.raw.seconds / trace.steps,
+            "corrected_step_seconds": replays.corrected.seconds / trace.steps,
+            **split_times(replays, scale),
+            "replay_cpu_seconds": sum(one.cpu_seconds for one in vars(replays).values()),
+            "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
+        },
+    }
+
+
+def _carried(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
+    """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
+    model = models[point.interconnect]
+    network = traffic.make_network(
+        programs.build(traffic.SOURCE, PROGRAMS),
+        model,
+        point.processes,
+        point.nodes,
+        point.processes_per_node or model.cores_per_node,
+        f"{point.case} on {point.processes} processes over {point.interconnect}",
+    )
+    with ThreadPoolExecutor(threads) as pool:
+        told = traffic.simulate_traffic(network, plan.cases[point.case], pool)
+    seconds = told.pop("seconds")
+    return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
+
+
+def _served(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
+    """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
+    serial_seconds = servers.read_times(plan.times_file(point.case))
+    host_speed = plan.study.simulation["host_speed"]
+    if point.interconnect is None:
+        return servers.serial_time(serial_seconds, host_speed)
+    program = programs.build(servers.SOURCE, PROGRAMS)
+    model, case = models[point.interconnect], plan.cases[point.case]
+    return servers.simulate_tasks(program, model, case, point, serial_seconds, host_speed, threads)
+
+
+def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Record:
+    """Record of a point that was simulated."""
+    case = plan.cases[point.case]
+    return {
+        "study": plan.study.name,
+        "case": case.name,
+        "application": case.application,
+        "interconnect": point.interconnect,
+        "kind": "simulated",
+        "nodes": point.nodes,
+        "processes": point.processes,
+        "servers": point.running - point.processes,
+        "cores": point.cores,
+        "processes_per_node": point.processes_per_node,
+        "oversubscription": point.oversubscription,
+        "block": 1,
+        "repetition": 1,
+        "attempt": 1,
+        "seconds": seconds,
+        "valid": seconds is not None,
+        "reason": None if seconds is not None else "nothing was accepted at the highest load",
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "inputs": plan.inputs(point),
+        **told,
+    }
+
+
+def split_times(replays: Replays, scale: float) -> dict[str, Any]:
+    """Where the time of each rank goes, from the corrected replay and the one in which messages cost nothing.
+
+    Parameters
+    ----------
+    replays : Replays
+    scale : float
+        What replayed times are multiplied by.
+
+    Returns
+    -------
+    dict
+        By rank, in seconds: ``compute_seconds``; ``waiting_seconds``, for others where messages cost nothing;
+        ``transfer_seconds``, what the interconnect adds. Their sum is the time at which the rank ended.
+        And the factors of the parallel efficiency, as the POP centre of excellence defines them:
+        ``load_balance`` (mean / largest compute time), ``serialisation_efficiency`` (largest compute time /
+        time on the ideal interconnect), ``transfer_efficiency`` (that / time).
+    """
+    compute = replays.corrected.compute_seconds
+    ended = zip(replays.ideal.rank_seconds, compute, strict=True)
+    added = zip(replays.corrected.rank_seconds, replays.ideal.rank_seconds, strict=True)
+    longest = max(compute)
+    return {
+        "compute_seconds": [scale * seconds for seconds in compute],
+        "waiting_seconds": [scale * (end - own) for end, own in ended],
+        "transfer_seconds": [scale * (end - free) for end, free in added],
+        "load_balance": sum(compute) / len(compute) / longest,
+        "serialisation_efficiency": longest / replays.ideal.seconds,
+        "transfer_efficiency": replays.ideal.seconds / replays.corrected.seconds,
+    }

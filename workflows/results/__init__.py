@@ -1,0 +1,1 @@
+"""From records to the runs table and the facts of a report; archives."""

@@ -1,0 +1,200 @@
+"""A study as one file for a repository: ``./run-study --archive [--anonymise] [study file]``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError
+from workflows.inputs import read_yaml
+from workflows.paths import ROOT
+from workflows.plan.machine import hold_study
+from workflows.plan.plan import Plan
+from workflows.plan.records import read_all, record_files
+from workflows.report.html import write_html
+from workflows.report.pdf import write_pdf
+from workflows.results import metadata
+from workflows.results.anonymous import Names, find_names
+
+EXPECTED = ("runs.csv", "facts.json", "tables", "figures", "report.pdf", "report.html")
+"""What a study that is done has among its results."""
+ENVIRONMENT = ("uv.lock", "pyproject.toml", "envs/programs.txt")
+MOMENT = (1980, 1, 1, 0, 0, 0)
+"""Of every file in an archive, so that the same results give the same archive."""
+Files = dict[str, bytes]
+
+
+def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
+    """Pack what a study is made of and what came out. The results themselves stay as they are.
+
+    Parameters
+    ----------
+    plan : Plan
+    anonymise : bool
+        Replace the names of hosts and users in every file; the report is printed anew.
+
+    Returns
+    -------
+    list of str
+        What to tell: the archive and its size, what is missing, what is left to do.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to archive, a record is damaged, or the study is running.
+    """
+    results = plan.results
+    if not (results / "runs.csv").exists() and not record_files(results):
+        raise InputError(f"{results}: nothing to archive; run ./run-study {plan.study.file} first")
+    lock = hold_study(results)
+    try:
+        files, facts, missing = _study_files(plan), _facts(results), _missing(plan)
+        names = _names(plan, facts, files) if anonymise else Names({})
+        told = []
+        if anonymise:
+            files, left_out = _anonymous(files, names)
+            missing += [f"{path}: cannot be searched for names" for path in left_out]
+            hosts = sum(new.startswith("host-") for new in set(names.replaced.values()))
+            users = len(set(names.replaced.values())) - hosts
+            told.append(f"replaced: {hosts} host(s) and {users} user(s)")
+        citation = read_yaml(ROOT / "CITATION.cff")
+        about = metadata.describe(plan, facts, citation, anonymise)
+        about = replace(about, title=names.hide(about.title), description=names.hide(about.description))
+        readme = metadata.readme(about, plan.study.file.name, missing, anonymise)
+        files["README.md"] = names.hide(readme).encode()
+        files[".zenodo.json"] = metadata.as_json(metadata.zenodo(about))
+        files[metadata.CRATE] = metadata.as_json(metadata.ro_crate(about, files))
+        stem = names.hide(f"{plan.study.name}-archive") + ("-anonymous" if anonymise else "")
+        _write(results / f"{stem}.zip", files)
+    finally:
+        os.close(lock)
+    size = (results / f"{stem}.zip").stat().st_size / 1e6
+    told = [f"{results}/{stem}.zip: {len(files)} files, {size:.1f} MB", *told]
+    told += [f"missing: {one}" for one in missing]
+    if metadata.PLACEHOLDER in about.creators:
+        told.append(
+            f'creators are not known: add creators: ["{metadata.PLACEHOLDER}"] to {plan.study.file} and '
+            "archive it again, or fill them in where the archive is uploaded"
+        )
+    return told
+
+
+def _study_files(plan: Plan) -> Files:
+    """Everything but what describes the archive, by path in it, in order."""
+    return dict(sorted({**_inputs(plan), **_environment(plan), **_results(plan.results)}.items()))
+
+
+def _inputs(plan: Plan) -> Files:
+    found = {f"study/config/studies/{plan.study.file.name}": plan.study.file.read_bytes()}
+    for name in plan.interconnects:
+        file = Path("config/interconnects") / f"{name}.yaml"
+        found[f"study/{file}"] = (ROOT / file).read_bytes()
+    for case in plan.cases.values():
+        where = f"study/cases/{case.application}/{case.folder.name}"
+        found |= {f"{where}/{path}": data for path, data in _below(case.folder)}
+    for place, file in enumerate(plan.study.imports, 1):
+        where = f"study/imports/{place}-{file.name}"
+        found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
+        found |= {where: file.read_bytes()} if file.is_file() else {}
+    offers = ((_facts(plan.results).get("economics") or {}).get("offers") or {}).values()
+    for place, file in enumerate(sorted({ROOT / offer["file"] for offer in offers}), 1):
+        found |= {f"study/prices/{place}-{file.name}": file.read_bytes()} if file.is_file() else {}
+    return found
+
+
+def _environment(plan: Plan) -> Files:
+    facts = _facts(plan.results)
+    versions = {key: facts[key] for key in ("version", "made", "machine", "sites") if facts.get(key)}
+    found = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
+    found |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
+    return found | {"environment/versions.json": metadata.as_json(versions)}
+
+
+def _results(results: Path) -> Files:
+    """Results without what can be made again: meshes, and the runs table in a second format."""
+    return {
+        f"results/{path}": data
+        for path, data in _below(results)
+        if (path.parts[0] != "prepared" or path.name == "reference.json")
+        and path.suffix not in (".parquet", ".zip", ".part")
+    }
+
+
+def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Files of a folder with their content, in order; hidden ones are no part of it."""
+    for file in sorted(folder.rglob("*")):
+        path = file.relative_to(folder)
+        if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in path.parts):
+            yield path, file.read_bytes()
+
+
+def _facts(results: Path) -> dict[str, Any]:
+    file = results / "facts.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def _missing(plan: Plan) -> list[str]:
+    """What a study that is done would have."""
+    results = plan.results
+    missing = [f"results/{name}" for name in EXPECTED if not (results / name).exists()]
+    recorded = len(record_files(results))
+    if recorded < len(plan.repetitions):
+        missing.append(f"{len(plan.repetitions) - recorded} of {len(plan.repetitions)} planned repetitions")
+    missing += [f"import {file}" for file in plan.study.imports if not file.exists()]
+    return missing
+
+
+def _names(plan: Plan, facts: Mapping[str, Any], files: Files) -> Names:
+    sites = list((facts.get("sites") or {}).values())
+    records = [record for _, record in read_all(plan.results)]
+    unpacked = (gzip.decompress(data) if path.endswith(".gz") else data for path, data in files.items())
+    texts = (data.decode(errors="ignore") for data in unpacked)
+    return find_names([*records, facts, *sites], texts, plan.study.creators)
+
+
+def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:
+    """Files without names, and the paths of those that cannot be looked into and are left out.
+
+    The report is printed from its text and figures without names: a name in a PDF cannot be replaced.
+    """
+    hidden = {names.hide(path): names.hide_in(data) for path, data in files.items()}
+    if len(hidden) < len(files):
+        raise InputError(
+            "--anonymise: two files would get the same name, since their names are those of hosts"
+        )
+    printed = [name for name in ("results/report.pdf", "results/report.html") if name in hidden]
+    if printed and "results/report.json" in hidden:
+        with tempfile.TemporaryDirectory() as folder:
+            for path, data in hidden.items():
+                if path == "results/report.json" or path.startswith("results/figures/"):
+                    (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+                    (Path(folder) / path).write_bytes(data or b"")
+            inputs = Path(folder) / "results/report.json", Path(folder) / "results/figures"
+            for path in printed:
+                output = Path(folder) / path
+                (write_pdf if output.suffix == ".pdf" else write_html)(*inputs, output)
+                hidden[path] = output.read_bytes()
+    known = {path: data for path, data in hidden.items() if data is not None}
+    return dict(sorted(known.items())), sorted(hidden.keys() - known.keys())
+
+
+def _write(target: Path, files: Files) -> None:
+    """Write an archive whole or not at all."""
+    part = target.with_name(target.name + ".part")
+    try:
+        with zipfile.ZipFile(part, "w") as archive:
+            for path in sorted(files):
+                entry = zipfile.ZipInfo(f"{target.stem}/{path}", MOMENT)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.external_attr = 0o644 << 16
+                archive.writestr(entry, files[path])
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

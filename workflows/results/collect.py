@@ -1,0 +1,224 @@
+"""From the records of a study to its runs table, and what it imports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import pandas as pd
+
+from analysis.runs.runs import PREPARE_SECONDS, RECORDED
+from workflows.applications import application
+from workflows.domain import InputError
+from workflows.measure.attestation import contradiction
+from workflows.measure.prepare import compare_answer
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record, point_of, read_all, read_simulated
+from workflows.results.facts import facts
+from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
+
+EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
+
+
+def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.DataFrame]]:
+    """Gather what a study ran and what it imports.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs table: see `runs_table`. Imported rows follow; their record is the line that they were
+        read from, where their format tells it.
+    dict
+        See `facts`.
+    dict of str to DataFrame
+        Imported figures without a time of a run: see `analysis.importers.merge_derived`.
+
+    Raises
+    ------
+    InputError
+        A damaged record or import, or nothing at all: one line.
+    """
+    ran, records = runs_table(plan)
+    simulated = simulated_table(plan)
+    study = plan.study
+    foreign = read_imports(study.imports, study.import_sites, study.import_mappings)
+    imported = foreign.runs.assign(study=plan.study.name)
+    ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
+    if len(ran) and len(imported):  # blocks of an import were not run together with ours
+        imported["block"] += ran["block"].max()
+    parts = [table for table in (ran, imported) if len(table)] or [ran]
+    if not len(parts[0]) and not foreign.published:
+        raise InputError(f"{plan.study.file}: there is no run to report")
+    runs = pd.concat(parts, ignore_index=True)
+    runs = runs.reindex(columns=list(dict.fromkeys([*_row({}, ""), *runs])))
+    if plan.study.imports:
+        places = [*((plan.results / name, None) for name in ran["record"]), *foreign.places]
+        check_references(runs, places)
+        check_pairs(runs, plan.study.compare_sites, str(plan.study.file))
+        check_imported_names(plan.study, foreign)
+    known = facts(plan, runs, records, len(simulated), foreign.unread)
+    return runs, known, foreign.published
+
+
+def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
+    """Gather the records of a study's points.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a repetition, every attempt a row of its own. The columns of the contract, then the
+        other times (seconds), CPUs kept busy or stolen by others, the answer, the work of a valid run, and
+        one column for each part of the main loop, of the preparation of a valid run, and for each field
+        that is solved for.
+    list of Record
+        The records, in the order of the rows.
+
+    Raises
+    ------
+    InputError
+        A damaged record: one line with the file.
+    """
+    records, rows = [], []
+    for path, record in read_all(plan.results):
+        point = point_of(record)
+        if not plan.asks_for(point):
+            continue
+        row = _row(record, str(path.relative_to(plan.results)))
+        row |= {"case": plan.study.series(point.case), "size": plan.cases[point.case].size}
+        reason = EARLIER_INPUTS if record["inputs"] != plan.inputs(point) else _judge(plan, record)
+        row["valid"], row["reason"], row["site"] = reason is None, reason, plan.study.site
+        row |= _parts(record)
+        if reason is None:
+            row |= _work(plan, record) | _untimed(plan, record)
+        records.append(record)
+        rows.append(row)
+    for row, block in zip(rows, block_numbers(records), strict=True):
+        row["block"] = block
+    columns = list(_row({}, "")) if not rows else None
+    table = pd.DataFrame(rows, columns=columns).astype(
+        {"interconnect": "str", "reason": "str", "work_unit": "str"}
+    )
+    return table, records
+
+
+def simulated_table(plan: Plan) -> pd.DataFrame:
+    """Gather what a study replayed: the columns of `runs_table`, and the band of each time.
+
+    ``seconds`` is replayed with corrected compute times, ``seconds_low`` and ``seconds_high`` are the lowest
+    and the highest of that and of what the compute times as they were taken give.
+    """
+    rows = []
+    for path, record in read_simulated(plan.results) if plan.simulated else ():
+        case = plan.study.series(record["case"])
+        row = _row(record, str(path.relative_to(plan.results)))
+        row |= {"case": case, "size": plan.cases[record["case"]].size, "site": plan.study.site}
+        rows.append(row | {end: record[end] for end in ("seconds_low", "seconds_high")})
+    return pd.DataFrame(rows)
+
+
+def block_numbers(records: Sequence[Record]) -> list[int]:
+    """Number the blocks so that equal numbers mean runs that were planned together, back to back.
+
+    When a study grows by an interconnect, or one is changed, its block 1 was not run beside the others'
+    block 1. It then gets the first number after the blocks that the others had. A further attempt is a
+    block of its own too.
+
+    Parameters
+    ----------
+    records : sequence of Record
+
+    Returns
+    -------
+    list of int
+        One number a record, from 1 in every group of case, processes and oversubscription.
+    """
+    last: dict[tuple, dict[tuple, int]] = {}
+    for record in sorted(records, key=lambda record: record["started"]):
+        plans = last.setdefault(_group_key(record), {})
+        plans[_together(record)] = max(plans.get(_together(record), 0), record["block"])
+    offsets = {
+        group: dict(zip(plans, accumulate(plans.values(), initial=0), strict=False))
+        for group, plans in last.items()
+    }
+    return [record["block"] + offsets[_group_key(record)][_together(record)] for record in records]
+
+
+def _judge(plan: Plan, record: Record) -> str | None:
+    """Judge a record by attested ranges, reference and tolerance as they are now; None for a sound run."""
+    reference = json.loads(plan.reference_file(record["case"]).read_text())
+    value = (record["answer"] or {}).get("value")
+    interconnect = plan.interconnects.get(record["interconnect"])
+    return (
+        record["problem"]
+        or contradiction(record.get("probe"), interconnect)  # records of earlier versions have none
+        or compare_answer(plan.cases[record["case"]], value, reference)[1]
+    )
+
+
+def _row(record: Record, path: str) -> dict[str, Any]:
+    get, times, noise = record.get, record.get("times", {}), record.get("noise", {})
+    return {
+        "study": get("study"),
+        "case": get("case"),
+        "application": get("application"),
+        "interconnect": get("interconnect"),
+        "kind": get("kind"),
+        "nodes": get("nodes"),
+        "processes": get("processes"),
+        "cores": get("cores"),
+        "oversubscription": get("oversubscription"),
+        "block": get("block"),
+        "repetition": get("repetition"),
+        "attempt": get("attempt"),
+        "seconds": get("seconds"),
+        "valid": get("valid"),
+        "reason": get("reason"),
+        "noise": noise.get("pressure_share"),
+        "started": get("started"),
+        "record": path,
+        "startup_seconds": times.get("startup_seconds"),
+        "output_seconds": times.get("output_seconds"),
+        "wall_seconds": times.get("wall_seconds"),
+        "cpu_seconds": times.get("cpu_seconds"),
+        "foreign_cores": noise.get("foreign_cores"),
+        "stolen_cores": noise.get("stolen_cores"),
+        "idle_wait_seconds": noise.get("idle_wait_seconds"),
+        "answer": (get("answer") or {}).get("value"),
+        "work": None,
+        "work_unit": None,
+        "size": None,
+        "site": None,
+    }
+
+
+def _work(plan: Plan, record: Record) -> dict[str, Any]:
+    """Work of a valid run, which was made with the input files that are prepared now."""
+    prepared = plan.prepared_folder(record["case"], record["processes"])
+    done = application(record["application"]).work(prepared, record["details"])
+    return {"work": done.amount, "work_unit": done.unit} if done else {}
+
+
+def _parts(record: Record) -> dict[str, float]:
+    """Time of the parts of the main loop, iterations of the linear solver, communication: a column each."""
+    details, found = record["details"], {}
+    for prefix in RECORDED:
+        found |= {prefix + name: value for name, value in details.get(prefix.removesuffix("."), {}).items()}
+    return found
+
+
+def _untimed(plan: Plan, record: Record) -> dict[str, float]:
+    """What preparing a point took, a column a part; the input files are those that are prepared now."""
+    app, found = application(record["application"]), {}
+    for processes in {1, record["processes"]}:
+        found |= app.untimed(plan.prepared_folder(record["case"], processes))
+    return {PREPARE_SECONDS + name: seconds for name, seconds in found.items()}
+
+
+def _group_key(record: Record) -> tuple:
+    return record["case"], record["processes"], record["oversubscription"]
+
+
+def _together(record: Record) -> tuple:
+    return record["attempt"], tuple(sorted(record["companions"].items()))

@@ -1,0 +1,255 @@
+"""The facts of a study that its report states besides numbers."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from analysis.decisions.request import settings_of
+from analysis.estimates.precision import half_widths
+from analysis.estimates.scaling import make_tables
+from analysis.runs.runs import complete_runs
+from workflows.domain import Interconnect, LeftOut
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record, simulated_folder
+from workflows.plan.stopping import Stopping, core_hours, judge
+from workflows.results.outcome import outcome
+from workflows.simulation.fit import fit_summary
+from workflows.study.factors import factors
+from workflows.study.sites import known_facts
+
+VERSION = "0.1.0"
+
+
+def facts(
+    plan: Plan, runs: pd.DataFrame, records: list[Record], simulated: int, unread: list[LeftOut]
+) -> dict[str, Any]:
+    """What a report states besides numbers: study, cases, interconnects, machine, versions.
+
+    Parameters
+    ----------
+    plan : Plan
+    runs : DataFrame
+        Rows of `records` first, then `simulated` rows that were replayed, then imported ones.
+    records : list of Record
+    simulated : int
+    unread : list of LeftOut
+    """
+    study = plan.study
+    machine: dict[str, Any] = {}
+    if records:
+        libraries = sorted({record["mpi"] for record in records if record["mpi"]})
+        machine = records[-1]["machine"] | {
+            "mpi": ", ".join(libraries) or None,
+            "transports": _transports(records),
+            "applications": _versions(records),
+            **_cluster(records[-1]),
+        }
+    known = known_facts(study)
+    cases = {case: _series_facts(plan, case) for case in [*study.cases, *study.replayed.cases]}
+    made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    if study.site:
+        own = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
+        known["sites"][study.site] = own
+    return {
+        "study": _study_facts(plan, runs) | {"until": _until_facts(plan, runs, records)},
+        "cases": _told_apart(cases) | _others(known["cases"], cases),
+        **_request(plan, runs),
+        "interconnects": {
+            name: {
+                "title": one.title,
+                "kind": one.kind,
+                "description": one.description,
+                "link_mbps": one.link_mbps,
+                "factors": factors(one),
+            }
+            | (_model_facts(plan, one) if one.simulate else {})
+            for name, one in plan.interconnects.items()
+        }
+        | _others(known["interconnects"], plan.interconnects),
+        "sites": known["sites"],
+        "left_out": [asdict(one) for one in [*plan.left_out, *unread]],
+        "machine": machine,
+        "runs": {
+            "planned": len(plan.repetitions) + len(runs) - len(records),
+            "recorded": len(runs),
+            "simulated": simulated,
+            "imported": len(runs) - len(records) - simulated,
+            **outcome(runs),
+        },
+        "made": made,
+        "version": VERSION,
+    }
+
+
+def _told_apart(cases: dict[str, Any]) -> dict[str, Any]:
+    """Facts of cases with the size added to titles that several have: sizes of one case in a study."""
+    given = Counter(about["title"] for about in cases.values())
+    return {
+        name: about | ({"title": f"{about['title']}, {about['size']}"} if given[about["title"]] > 1 else {})
+        for name, about in cases.items()
+    }
+
+
+def _model_facts(plan: Plan, interconnect: Interconnect) -> dict[str, Any]:
+    """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
+    file = simulated_folder(plan.results) / "fit" / f"{interconnect.name}.csv"
+    fitted = fit_summary(pd.read_csv(file)) if file.exists() else None
+    host = {key: plan.study.simulation.get(key) for key in ("host_speed", "source")}
+    told = {key: interconnect.simulate[key] for key in ("source", "half_duplex")}
+    told["predicts"] = interconnect.simulate.get("predicts")
+    two_points = "two_points" in interconnect.simulate
+    return {"model": {**told, "two_points": two_points, "fit": fitted, "host": host}}
+
+
+def _cluster(record: Record) -> dict[str, str]:
+    """Where on a cluster a record was made; nothing for one of a single machine."""
+    job = record.get("cluster")
+    if job is None:
+        return {}
+    alone = ", exclusive" if job["exclusive"] else ""
+    where = f"job {job['job']} in {job['partition']} on {job['nodes']}{alone}, ranks by {job['launcher']}"
+    return {"slurm": where}
+
+
+def _transports(records: Sequence[Record]) -> str | None:
+    """What the MPI libraries chose to carry messages, by interconnect, as their probes tell."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        if told := (record.get("probe") or {}).get("transports"):
+            found.setdefault(record["interconnect"], set()).update(told)
+    return "; ".join(f"{name}: {', '.join(sorted(found[name]))}" for name in sorted(found)) or None
+
+
+def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
+    return {name: about for name, about in known.items() if name not in own}
+
+
+def _study_facts(plan: Plan, runs: pd.DataFrame) -> dict[str, Any]:
+    study = plan.study
+    return {
+        "name": study.name,
+        "title": study.title,
+        "question": study.question,
+        "blocks": plan.blocks,
+        "scaling": study.scaling,
+        "seed": study.seed,
+        "baselines": baselines(plan, runs),
+        "compare_kinds": [list(pair) for pair in study.compare_kinds],
+        "compare_sites": [list(pair) for pair in study.compare_sites],
+        "file": str(study.file),
+    }
+
+
+def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopping:
+    """Apply the stopping rule of a study that goes on until a target, to the figures that its report has.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of a study with a target.
+    runs, records
+        As `workflows.results.collect.runs_table` gives them.
+    """
+    settings = settings_of(_study_facts(plan, runs), _request(plan, runs)["settings"])
+    widths = pd.Series(dtype=float)
+    if runs["valid"].any():
+        widths = half_widths(make_tables(complete_runs(runs), settings))
+    return judge(plan.study, plan.blocks, widths, core_hours(records))
+
+
+def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, Any] | None:
+    """The target of a study, how far it is from it and why it stopped; None without one."""
+    if plan.study.until is None:
+        return None
+    own = runs.head(len(records))
+    return {
+        **asdict(plan.study.until),
+        "least_blocks": plan.study.blocks,
+        "limit_core_hours": plan.study.limits.core_hours,
+        **asdict(stopping(plan, own, records)),
+    }
+
+
+def _request(plan: Plan, runs: pd.DataFrame) -> dict[str, Any]:
+    """What is asked of the analysis; a reference interconnect that did not run here is left out."""
+    settings = dict(plan.request["settings"])
+    if settings.get("reference_interconnect") not in set(runs["interconnect"].dropna()):
+        settings.pop("reference_interconnect", None)
+    return {**plan.request, "settings": settings}
+
+
+def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
+    """Baselines of a study: those it names, and the first that ran of each kind that has none."""
+    ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
+    order = {name: place for place, name in enumerate(plan.study.interconnects)}
+    pairs = sorted(
+        zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
+    )
+    chosen = {kind: name for name, kind in reversed(pairs)}
+    named = {name: kind for name, kind in pairs if name in plan.study.baselines}
+    return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
+
+
+def _series_facts(plan: Plan, series: str) -> dict[str, Any]:
+    """Facts of a case; in a weak study, those that its sizes share, and each size's own answer."""
+    if not plan.study.sizes:
+        return _case_facts(plan, series)
+    if plan.own_cases:
+        return _scaled_facts(plan, series)
+    sizes = plan.study.sizes[series]
+    parts = [_case_facts(plan, plan.study.case_at(series, count)) for count in plan.study.processes]
+    told = ", ".join(f"{sizes[count]} on {count}" for count in plan.study.processes)
+    shared = parts[0] | {"size": f"{told} processes", "published_case": None}
+    if shared["answer"]:
+        values = [part["answer"]["reference"] for part in parts]
+        shared["answer"] = {
+            key: value for key, value in shared["answer"].items() if key not in ("reference", "source")
+        }
+        shared["answer"]["references"] = dict(zip(sizes.values(), values, strict=True))
+    return shared
+
+
+def _scaled_facts(plan: Plan, series: str) -> dict[str, Any]:
+    """Facts of a case at the size that the scale chose; it stands for what its own size stands for."""
+    own = plan.own_cases[series]
+    facts = _case_facts(plan, plan.study.case_at(series, plan.study.processes[0]))
+    if facts["size"] == own.size:
+        return facts
+    told = f"{facts['size']}, at scale {plan.study.scale:g} of {own.size}"
+    return facts | {"size": told, "published_case": own.published_case, "other_size": True}
+
+
+def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
+    case, file = plan.cases[name], plan.reference_file(name)
+    reference = json.loads(file.read_text()) if file.exists() else {"value": None, "source": None}
+    return {
+        "title": case.title,
+        "application": case.application,
+        "size": case.size,
+        "description": case.description,
+        "stands_for": case.stands_for,
+        "published_case": case.published_case,
+        "answer": case.answer  # none is told where no run was judged by it, as in a study that only replays
+        and (reference["value"] is not None or None)
+        and {
+            "quantity": case.answer.quantity,
+            "unit": case.answer.unit,
+            "tolerance": case.answer.tolerance,
+            "reference": reference["value"],
+            "source": reference["source"],
+        },
+    }
+
+
+def _versions(records: list[Record]) -> dict[str, str]:
+    found = {(record["application"], record["version"]) for record in records if record["version"]}
+    return {
+        name: ", ".join(sorted(version for other, version in found if other == name)) for name, _ in found
+    }

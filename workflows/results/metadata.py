@@ -1,0 +1,184 @@
+"""What a repository wants to know of an archived study."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workflows.plan.plan import Plan
+
+PLACEHOLDER = "Family name, Given name"
+"""Stands where nobody is known to have made a study."""
+ANONYMOUS = "Anonymous"
+KEYWORDS = ("scaling study", "interconnect", "MPI", "high-performance computing", "reproducibility")
+CONTEXT = "https://w3id.org/ro/crate/1.1/context"
+CRATE = "ro-crate-metadata.json"
+
+
+@dataclass(frozen=True)
+class About:
+    """What an archive is.
+
+    Attributes
+    ----------
+    title, description : str
+    creators : tuple of str
+        As "Family name, Given name".
+    keywords : tuple of str
+    licence : str
+        SPDX identifier.
+    version : str
+    made : str or None
+        When the results were made, ISO 8601; None where there are none yet.
+    """
+
+    title: str
+    description: str
+    creators: tuple[str, ...]
+    keywords: tuple[str, ...]
+    licence: str
+    version: str
+    made: str | None
+
+
+def describe(plan: Plan, facts: Mapping[str, Any], citation: Mapping[str, Any], anonymise: bool) -> About:
+    """Describe a study.
+
+    Parameters
+    ----------
+    plan : Plan
+    facts : mapping
+        What the study wrote about itself; empty for one that has not got so far.
+    citation : mapping
+        CITATION.cff, whose persons are the creators of a study that names none.
+    anonymise : bool
+        Name nobody.
+    """
+    persons = [
+        ", ".join(one[key] for key in ("family-names", "given-names") if one.get(key))
+        for one in citation.get("authors", [])
+        if one.get("family-names")
+    ]
+    creators = [ANONYMOUS] if anonymise else list(plan.study.creators) or persons or [PLACEHOLDER]
+    applications = sorted({one.application for one in plan.cases.values()})
+    made = facts.get("made")
+    return About(
+        plan.study.title,
+        _description(plan, facts, applications),
+        tuple(creators),
+        (*KEYWORDS, *applications),
+        str(citation["license"]),
+        str(made)[:10] if made else str(citation["version"]),
+        made,
+    )
+
+
+def _description(plan: Plan, facts: Mapping[str, Any], applications: Sequence[str]) -> str:
+    runs = facts.get("runs", {})
+    titles = {
+        part: ", ".join(str(one.get("title") or name) for name, one in facts.get(part, {}).items())
+        for part in ("cases", "interconnects")
+    }
+    said = [
+        plan.study.question,
+        f"Cases: {titles['cases']}." if titles["cases"] else "",
+        f"Interconnects: {titles['interconnects']}." if titles["interconnects"] else "",
+        f"Applications: {', '.join(applications)}." if applications else "",
+        f"{runs['recorded']} repetitions, {runs['invalid']} of them invalid." if runs else "",
+        "Records of all runs, tables, figures, report, and the files to run it again with Nodeworth.",
+    ]
+    return " ".join(filter(None, said))
+
+
+def zenodo(about: About) -> dict[str, Any]:
+    """Metadata as Zenodo reads them from ``.zenodo.json``."""
+    return {
+        "title": about.title,
+        "upload_type": "dataset",
+        "description": f"<p>{html.escape(about.description)}</p>",
+        "creators": [{"name": name} for name in about.creators],
+        "keywords": list(about.keywords),
+        "version": about.version,
+        "license": about.licence,
+    }
+
+
+def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Metadata as an RO-Crate 1.1: the archive and every file in it, with its size and digest.
+
+    Parameters
+    ----------
+    about : About
+    files : mapping of str to bytes
+        Content by path in the archive.
+    """
+    people = [
+        {"@id": f"#creator-{place}", "@type": "Person", "name": name}
+        for place, name in enumerate(about.creators, 1)
+    ]
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": about.title,
+        "description": about.description,
+        "keywords": list(about.keywords),
+        "version": about.version,
+        "license": f"https://spdx.org/licenses/{about.licence}",
+        "creator": [{"@id": person["@id"]} for person in people],
+        "hasPart": [{"@id": path} for path in files],
+    }
+    itself = {
+        "@id": CRATE,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
+        "conformsTo": {"@id": CONTEXT.removesuffix("/context")},
+    }
+    dated = {"datePublished": about.made} if about.made else {}
+    parts = [_part(path, content) for path, content in files.items()]
+    return {"@context": CONTEXT, "@graph": [itself, root | dated, *people, *parts]}
+
+
+def _part(path: str, content: bytes) -> dict[str, str]:
+    kind = mimetypes.guess_type(path)[0]
+    digest = hashlib.sha256(content).hexdigest()
+    part = {"@id": path, "@type": "File", "contentSize": str(len(content)), "sha256": digest}
+    return part | ({"encodingFormat": kind} if kind else {})
+
+
+def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bool) -> str:
+    """What is what in an archive."""
+    lines = [
+        f"# {about.title}",
+        "",
+        about.description,
+        "",
+        "| what | where |",
+        "| --- | --- |",
+        "| the report | `results/report.pdf`, `results/report.html` |",
+        "| one row a repetition, valid or not | `results/runs.csv` |",
+        "| estimates with their intervals | `results/tables/` |",
+        "| figures | `results/figures/` |",
+        "| everything about each repetition, and what it printed | `results/records/` |",
+        "| machine, versions, titles | `results/facts.json` |",
+        "| the study, its cases, interconnects, imported files and price books | `study/` |",
+        "| Python packages, system programs, versions | `environment/` |",
+        "| metadata for repositories | `.zenodo.json`; `ro-crate-metadata.json`, with every file's digest |",
+        "",
+        "Nodeworth's documentation describes the columns. To run the study again, copy the folders of",
+        f"`study/` over those of Nodeworth and type `./run-study config/studies/{study_file}`.",
+    ]
+    if anonymised:
+        lines += ["", "Names of hosts and users are replaced: the same name by the same word everywhere."]
+    if missing:
+        lines += ["", "Missing:", "", *(f"- {one}" for one in missing)]
+    return "\n".join([*lines, ""])
+
+
+def as_json(data: Mapping[str, Any]) -> bytes:
+    """Write metadata as text."""
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,1 @@
+"""What a user wrote: a study file and all that it names, read and checked."""

@@ -1,0 +1,196 @@
+"""The page of the cases, docs/cases.md, made from the case files and from what was measured of them.
+
+    python -m workflows.study.catalogue
+
+The measured columns are in docs/cases.csv, written by tests/benchmarks/catalogue.py, one row a case, size and
+process count:
+
+- ``cells``, ``cells_of_smallest_rank``, ``cells_of_largest_rank``
+- ``processor_faces``: of the rank that has most
+- ``prepare_seconds``: mesh and check, or decomposition; ``prepare_memory_MB``: of the largest program
+- ``iterations``; ``seconds``: of the main loop by the clock, without the first one; ``iteration_seconds``
+- ``cpu_seconds``: CPU time of all ranks from start to end, waiting for each other included
+- ``foreign_cores``: CPUs that other programs kept busy during the run, on average
+- ``memory_MB``: peak resident memory of the largest rank
+- ``answer``: value of the case's quantity; ``machine``: where it was measured
+
+A row without ``seconds`` was prepared and not run; an application without a mesh has no cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.text.quality import DISTURBED_CORES
+from workflows.paths import CASES, ROOT
+from workflows.study.cases import case_files, read_case_file
+
+MEASURED = ROOT / "docs/cases.csv"
+PAGE = ROOT / "docs/cases.md"
+PICTURES = "images/cases"
+
+_INTRODUCTION = """\
+<!-- Made by `python -m workflows.study.catalogue` from the case files and docs/cases.csv; do not edit. -->
+
+# Cases
+
+A study names a case, `rotor`, or another of its sizes, `rotor-smoke`. The case's own size is **bold**; what
+begins with - is an option, another way to run the case. Each case's file says what is computed, what it
+stands for, how it differs from that, which answer is right, and why within so much. Smoke sizes take
+seconds; the tests run them. To make a case: [add a case](add-a-case.md). Cases of `mpi4py` measure the
+interconnect itself: [networks](networks.md).
+
+[What a size takes](#what-a-size-takes) is for planning, measured on {machines}. [cases.csv](cases.csv) has
+more: mesh and decomposition, cells and processor faces up to 64 processes, answers.
+"""
+_TAKES = """\
+## What a size takes
+
+Seconds are those of the main loop by the clock, serially and on two processes over shared memory. A ~ marks
+those during which other programs kept more than {busy:g} CPUs busy, an upper bound. CPU time and peak
+memory are those of the serial run.
+"""
+_MISSING = "–"
+Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
+"""What was measured, by case, size and process count."""
+
+
+def page(cases: Path, measured: pd.DataFrame) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    cases : Path
+        Folder of the cases.
+    measured : pandas.DataFrame
+        See `read_measured`.
+
+    Returns
+    -------
+    str
+        Markdown. Cases with a mesh come first, smallest first, then the others by application and name, those
+        of which nothing was measured last.
+    """
+    files = {name: found[0] for name, found in case_files(cases).items()}
+    documents = {name: read_case_file(file) for name, file in files.items()}
+    rows = {
+        (row["case"], row["size"], row["processes"]): row.dropna().to_dict() for _, row in measured.iterrows()
+    }
+
+    meshed = {documents[case]["application"] for (case, _, _), row in rows.items() if "cells" in row}
+    measured_of = {documents[case]["application"] for case, _, _ in rows}
+
+    def place(name: str) -> tuple[bool, bool, str, float, str]:
+        application = documents[name]["application"]
+        cells = rows.get((name, documents[name]["size"], 1), {}).get("cells", math.inf)
+        return application not in meshed, application not in measured_of, application, cells, name
+
+    order = sorted(documents, key=place)
+    heads = ("case", "what it is", "published as", "cells", "sizes")
+    overview = [
+        f"## {application}\n\n"
+        + _full_columns(heads, [_overview(name, files[name], documents[name], rows) for name in names])
+        for application, names in groupby(order, lambda name: documents[name]["application"])
+    ]
+    heads = ("size", "cells", "iterations", "serial, s", "2 processes, s", "CPU, s", "memory, MB")
+    sizes = [
+        _cost_row(name, size, rows)
+        for name in order
+        for size in _ordered(documents[name])
+        if (name, size, 1) in rows
+    ]
+    pictures = [
+        _picture(name, documents[name]["picture"]["caption"])
+        for name in order
+        if "picture" in documents[name]
+    ]
+    machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
+    parts = [_INTRODUCTION.format(machines=machines), *overview]
+    parts += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(heads, sizes)] if sizes else []
+    return "\n".join(parts + (["## Pictures\n", *pictures] if pictures else []))
+
+
+def read_measured(file: Path = MEASURED) -> pd.DataFrame:
+    """Read what was measured, one row a case, size and process count; the module says which columns.
+
+    The file is made by the project's own benchmark; where it is missing, nothing was measured yet.
+    """
+    key = {"case": str, "size": str, "processes": int}
+    return pd.read_csv(file, dtype=key) if file.exists() else pd.DataFrame(columns=list(key))
+
+
+def _ordered(document: dict[str, Any]) -> list[str]:
+    """Sizes of a case, the shortest first."""
+    return sorted(document["sizes"], key=lambda size: document["sizes"][size]["serial_seconds"])
+
+
+def _overview(name: str, file: Path, document: dict[str, Any], rows: Rows) -> Sequence[str]:
+    own = document["size"]
+    names = [f"**`{size}`**" if size == own else f"`{size}`" for size in _ordered(document)]
+    options = [f"`-{option}`" for option in document.get("options", {})]
+    return (
+        f"[`{name}`](../cases/{document['application']}/{file.parent.name}/case.yaml)",
+        document["title"],
+        document["sizes"][own].get("published_case", _MISSING),
+        _count(rows.get((name, own, 1), {}).get("cells")),
+        ", ".join(names + options),
+    )
+
+
+def _cost_row(name: str, size: str, rows: Rows) -> Sequence[str]:
+    serial, parallel = (rows.get((name, size, count), {}) for count in (1, 2))
+    return (
+        f"`{name}-{size}`",
+        _count(serial.get("cells")),
+        _count(serial.get("iterations")),
+        *(_clock(row, "seconds") for row in (serial, parallel)),
+        *(_number(serial.get(key)) for key in ("cpu_seconds", "memory_MB")),
+    )
+
+
+def _picture(name: str, caption: str) -> str:
+    return f"![{caption}]({PICTURES}/{name}.png)\n\n*`{name}`: {caption}*\n"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"|{'|'.join(line)}|" for line in lines) + "\n"
+
+
+def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Table without the columns that are empty; nothing, where only the first one is not."""
+    kept = [place for place in range(len(heads)) if any(row[place] != _MISSING for row in rows)]
+    if len(kept) < 2:
+        return ""
+    return _table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+
+
+def _clock(row: Mapping[str, Any], key: str) -> str:
+    """Time by the clock, marked where other programs used the machine, or where that is not known."""
+    mark = "~" if key in row and row.get("foreign_cores", math.inf) > DISTURBED_CORES else ""
+    return mark + _number(row.get(key))
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return _MISSING
+    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
+
+
+def _count(value: float | None) -> str:
+    return _MISSING if value is None else f"{value:,.0f}"
+
+
+def main() -> None:
+    """Write docs/cases.md."""
+    PAGE.write_text(page(CASES, read_measured()))
+
+
+if __name__ == "__main__":
+    main()

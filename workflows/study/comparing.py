@@ -1,0 +1,89 @@
+"""Compare two studies with one command: ``./run-study --compare BEFORE AFTER`` writes the study for it."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from workflows.domain import InputError
+from workflows.paths import RESULTS
+from workflows.study.sites import FACTS, read_facts
+
+RUNS = "runs.csv"
+KEPT = ("baselines", "compare_kinds")
+"""Keys of a study's analysis that the comparison takes over where both studies agree on them."""
+
+
+def write_comparison(before: Path, after: Path) -> Path:
+    """Write a study that compares the results of two studies.
+
+    Parameters
+    ----------
+    before, after : Path
+        Folders of results, or runs tables.
+
+    Returns
+    -------
+    Path
+        The study file, ``results/compare_<before>_<after>/study.yaml``.
+
+    Raises
+    ------
+    InputError
+        If one has no runs table or a damaged one, both are the same, or have no point in common.
+    """
+    files = [_runs_of(path) for path in (before, after)]
+    if files[0].resolve() == files[1].resolve():
+        raise InputError(f"--compare: {before} and {after} are the same; name two different results")
+    from workflows.study.imports import check_pairs, read_imports  # seconds of imports that only this needs
+
+    sites = _sites(files)
+    foreign = read_imports(files, dict(zip(files, sites, strict=True)))
+    check_pairs(foreign.runs, [(sites[0], sites[1])], "--compare")
+    name = re.sub(r"[^a-z0-9_]+", "_", f"compare_{'_'.join(sites)}".lower())
+    folder = RESULTS / name
+    study = {
+        "name": name,
+        "title": f"What changed from {sites[0]} to {sites[1]}",
+        "import": [
+            {"file": os.path.relpath(file, folder), "site": site}
+            for file, site in zip(files, sites, strict=True)
+        ],
+        "compare_sites": sites,
+        **_agreed(files),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    YAML().dump(study, text)
+    part = folder / "study.yaml.part"
+    part.write_text(text.getvalue(), encoding="utf-8")
+    return part.replace(folder / "study.yaml")
+
+
+def _runs_of(path: Path) -> Path:
+    file = path / RUNS if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(f"--compare: {path}: no results of a study are there ({RUNS})")
+    return file
+
+
+def _sites(files: Sequence[Path]) -> list[str]:
+    """Names of the folders of results, with as much of what is above them as tells them apart."""
+    parts = [file.resolve().parent.parts[1:] for file in files]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = [re.sub(r"[^A-Za-z0-9_.+-]+", "_", "-".join(one[-depth:])).lstrip("_.+-") for one in parts]
+        if names[0] != names[1] and all(names):
+            return names
+    return ["before", "after"]
+
+
+def _agreed(files: Sequence[Path]) -> dict[str, Any]:
+    """What both studies say alike about their analysis."""
+    first, second = (read_facts(file.parent / FACTS).get("study", {}) for file in files)
+    return {key: first[key] for key in KEPT if first.get(key) and first.get(key) == second.get(key)}

@@ -1,0 +1,200 @@
+"""The files of foreign results that a study names, read and checked before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from analysis.estimates.changes import check_site_names, check_sites
+from analysis.importers import Import, make_mapping, merge_derived, read_foreign
+from analysis.importers.tables import table_of
+from analysis.networks.imports import FILE
+from analysis.runs.runs import TableError, line_of
+from workflows.domain import InputError, LeftOut
+from workflows.study.request import check_names
+from workflows.study.sites import at_site
+from workflows.study.study import Study, check_kinds
+
+_REFERENCE = ["site", "case", "kind"]
+"""What has one serial point, to which its speedups refer."""
+
+Place = tuple[Path, int | None]
+"""A file, and the position of a row in it, from 0; None where the file holds one run."""
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """What files of foreign results hold.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        Columns of the runs table, as far as the files have them, one file after another. Blocks of two
+        files have different numbers, since they were not run together.
+    places : tuple of Place
+        Where each row of `runs` is from.
+    published : dict of str to DataFrame
+        Figures without a time of a run, by the name of their table; network curves among them.
+    unread : list of LeftOut
+        What could not be read, and why.
+    """
+
+    runs: pd.DataFrame
+    places: tuple[Place, ...]
+    published: dict[str, pd.DataFrame]
+    unread: list[LeftOut]
+
+
+def read_imports(
+    files: Sequence[Path],
+    sites: Mapping[Path, str],
+    mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
+) -> Imported:
+    """Read files of foreign results.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    sites : mapping of Path to str
+        Sites of those that are given one.
+    mappings : mapping of Path to mapping
+        What is what in those that do not say: see `analysis.importers.make_mapping`.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read or is damaged: one line.
+    """
+    tables, places, unread, blocks = [], [], [], 0
+    try:
+        known = {file: make_mapping(one, f"mapping of {file}") for file, one in mappings.items()}
+        found = {file: read_foreign(file, mapping=known.get(file)) for file in files}
+        published = merge_derived(found) | _network_curves(found)
+    except TableError as error:
+        raise InputError(str(error)) from None
+    for file, one in found.items():
+        runs = at_site(one.runs.dropna(axis="columns", how="all"), file, sites.get(file))
+        tables.append(runs.assign(block=one.runs["block"] + blocks))
+        places += [(file, row) for row in range(len(runs))]
+        blocks += int(one.runs["block"].max()) if len(runs) else 0
+        unread += [LeftOut(f"in {file}", line) for line in one.unread]
+    runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return Imported(runs, tuple(places), published, unread)
+
+
+def _network_curves(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
+    """Network curves of all files as one table, where there are any."""
+    curves = [one.curves for one in found.values() if len(one.curves)]
+    return {Path(FILE).stem: pd.concat(curves, ignore_index=True)} if curves else {}
+
+
+def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
+    """Check the files that a study imports, as far as that is possible before it is run.
+
+    Parameters
+    ----------
+    study : Study
+    kinds : collection of str
+        Of the study's own interconnects.
+
+    Raises
+    ------
+    InputError
+        One line for a file that cannot be read, two references of one case, a case, interconnect, kind or
+        site to compare that there is not, or two sites that have nothing in common.
+    """
+    imported = read_imports(study.imports, study.import_sites, study.import_mappings)
+    check_references(imported.runs, imported.places)
+    check_imported_names(study, imported)
+    check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
+    if study.cases:  # what its own runs have in common with others is not known yet
+        sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]
+        with _in_file(str(study.file)):
+            check_site_names(filter(pd.notna, sites), study.compare_sites)
+    else:
+        check_pairs(imported.runs, study.compare_sites, str(study.file))
+
+
+@contextmanager
+def _in_file(where: str) -> Iterator[None]:
+    try:
+        yield
+    except TableError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str) -> None:
+    """Check that sites can be compared: see `analysis.estimates.changes.check_sites`.
+
+    Raises
+    ------
+    InputError
+        One line that begins with `where`, the file or option that names the sites.
+    """
+    with _in_file(where):
+        check_sites(runs, pairs)
+
+
+def check_imported_names(study: Study, imported: Imported) -> None:
+    """Check the names in a study's keys against its own and those of what it imports.
+
+    Raises
+    ------
+    InputError
+        See `workflows.study.request.check_names`.
+    """
+    tables = [imported.runs, *(one for one in imported.published.values() if "interconnect" in one)]
+    named = {name for table in tables if len(table) for name in table["interconnect"].dropna()}
+    cases = {*study.cases, *study.replayed.cases, *(imported.runs["case"] if len(imported.runs) else ())}
+    check_names(study, cases, {*study.interconnects, *named})
+
+
+def check_references(runs: pd.DataFrame, places: Sequence[Place]) -> None:
+    """Check that no case has two serial points, which would both be its reference.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns of the runs table, as far as there are any.
+    places : sequence of Place
+        Where each row is from.
+
+    Raises
+    ------
+    InputError
+        One line that names both.
+    """
+    if runs.empty:
+        return
+    columns = [*_REFERENCE, "nodes", "oversubscription", "interconnect", "valid"]
+    serial = runs.reindex(columns=columns)
+    serial = serial[serial["valid"] & serial["interconnect"].isna()]
+    for (_, case, kind), rows in serial.groupby(_REFERENCE, dropna=False, sort=False):
+        points = rows.drop_duplicates(["nodes", "oversubscription"])
+        if len(points) > 1:
+            first, second = (
+                (_told(places[row]), _point(one)) for row, one in list(points.to_dict("index").items())[:2]
+            )
+            raise InputError(
+                f"{second[0]}: a second reference of case {case!r}, kind {kind}: a serial run with "
+                f"{second[1]}; that of {first[0]} is with {first[1]}"
+            )
+
+
+def _told(place: Place) -> str:
+    file, row = place
+    if row is None:
+        return str(file)
+    of_text = file.suffix == ".csv" and table_of(file.read_text(encoding="utf-8-sig")) == "runs"
+    return f"{file}, " + (f"line {line_of(file, row)}" if of_text else f"row {row + 1}")
+
+
+def _point(serial: Mapping[str, object]) -> str:
+    nodes = "nodes unknown" if pd.isna(serial["nodes"]) else f"nodes {serial['nodes']:g}"
+    return f"{nodes}, oversubscription {serial['oversubscription']:g}"

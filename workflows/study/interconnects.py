@@ -1,0 +1,185 @@
+"""Interconnect files: reading them, and whether an interconnect can be used on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError, Interconnect
+from workflows.inputs import check, choose, defaults, read_yaml
+from workflows.launch import mpi
+from workflows.launch.emulation import ETHERNET_HEADER_BYTES, EmulationError, emulated_nodes, usable_cores
+from workflows.launch.launch import EMULATED_MCA
+from workflows.paths import ROOT
+from workflows.simulation.programs import cannot_simulate
+from workflows.study import factors
+
+
+def load_interconnect(name: str, folder: Path, where: str | None = None) -> Interconnect:
+    """Read ``<folder>/<name>.yaml``.
+
+    Parameters
+    ----------
+    name : str
+    folder : Path
+        The project's is ``config/interconnects``.
+    where : str, optional
+        File and key that hold the name, for messages.
+
+    Returns
+    -------
+    Interconnect
+        A measured one that does not say where it is has one node: this machine, with the cores that
+        this process may use.
+
+    Raises
+    ------
+    InputError
+        One line: an unknown name, or what is wrong in the file.
+    """
+    choose(name, [file.stem for file in folder.glob("*.yaml")], "interconnect", where or str(folder))
+    path = folder / f"{name}.yaml"
+    data = read_yaml(path)
+    check(data, "interconnect", path)
+    if problem := _inconsistency(name, data):
+        raise InputError(f"{path}: {problem}")
+    emulate = data.get("emulate")
+    place = data.get("place", "machine")
+    room = emulate or place
+    if isinstance(room, str):
+        room = {"nodes": 1, "cores_per_node": len(usable_cores())}
+    if simulate := data.get("simulate"):
+        simulate = _with_defaults(simulate)
+        room = {"nodes": SIMULATED_NODES, "cores_per_node": simulate["node"]["cores"]}
+    return Interconnect(
+        name=name,
+        kind=data["kind"],
+        title=data["title"],
+        launch=data.get("launch", {}),
+        emulate=emulate,
+        nodes=room["nodes"],
+        cores_per_node=room["cores_per_node"],
+        description=data["description"],
+        price=data.get("price"),
+        link_mbps=emulate["rate_mbps"] if emulate else data.get("link_mbps"),
+        place=place if isinstance(place, str) else "own",
+        attest=data.get("attest"),
+        factors=data.get("factors", {}),
+        simulate=simulate,
+    )
+
+
+def _with_defaults(simulate: dict[str, Any]) -> dict[str, Any]:
+    """Section simulate with the values that the schema states for what it leaves out."""
+    simulate = defaults("interconnect", "simulate") | simulate
+    if "curve" in simulate:
+        simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
+    return simulate
+
+
+SIMULATED_NODES = 1 << 20
+"""A simulated interconnect has as many nodes as are asked for; its topology may have fewer."""
+
+_KINDS_WITH = {
+    "launch": ("measured", "emulated"),
+    "emulate": ("emulated",),
+    "simulate": ("simulated",),
+    "place": ("measured",),
+    "link_mbps": ("measured", "simulated"),
+    "attest": ("measured", "emulated"),
+}
+"""Kinds of interconnect that a section is for."""
+
+
+def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
+    """What a schema cannot see: keys that do not go together."""
+    if data["name"] != name:
+        return f"name: {data['name']!r} must be {name!r}, as the file is called"
+    kind, emulate = data["kind"], data.get("emulate")
+    needed = {"emulated": ("launch", "emulate"), "simulated": ("simulate",)}.get(kind, ("launch",))
+    if missing := [key for key in needed if key not in data]:
+        return f"{missing[0]}: missing, since kind is {kind}"
+    for key, kinds in _KINDS_WITH.items():
+        if key in data and kind not in kinds:
+            return f"{key}: does not belong here, since kind is {kind}"
+    if kind == "simulated":
+        from workflows.simulation.model import check_section  # here: it takes seconds that others can spare
+
+        return check_section(data["simulate"])
+    library, mca = data["launch"]["mpi"], data["launch"].get("mca")
+    if (mca is None) == (library == "openmpi"):
+        wrong = "missing" if mca is None else "does not belong here"
+        return f"launch.mca: {wrong}, since launch.mpi is {library}"
+    for quantity, (low, high) in data.get("attest", {}).items():
+        if low >= high:
+            return f"attest.{quantity}: {low:g} must be below {high:g}"
+    if problem := factors.contradiction(data):
+        return problem
+    fixed = sorted(EMULATED_MCA.keys() & (mca or {}).keys())
+    if emulate and fixed:
+        return f"launch.mca.{fixed[0]}: does not belong here, since kind is emulated: set for each run"
+    least = emulate["mtu"] + ETHERNET_HEADER_BYTES if emulate else 0
+    if emulate and emulate["burst_bytes"] < least:
+        return f"emulate.burst_bytes: {emulate['burst_bytes']} is too small; at least mtu + header = {least}"
+    return None
+
+
+def digest(interconnect: Interconnect) -> str:
+    """Digest of what changes the run of a point: the kind and the sections launch, emulate and simulate.
+
+    The curve of a model is part of it, and factors where they are given. Title, description, price and
+    attested ranges do not change a run; how much of its place a run uses is told by the point.
+    """
+    parts = [interconnect.kind, interconnect.launch, interconnect.emulate]
+    if interconnect.simulate:
+        curve = _curve(interconnect.simulate)
+        known = curve is not None and curve.exists()
+        parts += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
+    if interconnect.factors:
+        parts.append(interconnect.factors)
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def unavailable(interconnect: Interconnect) -> str | None:
+    """Try whether an interconnect can be used here; emulated nodes are built and taken down again.
+
+    Returns
+    -------
+    str or None
+        One line that says why not.
+    """
+    if interconnect.simulate:
+        return cannot_simulate() or _no_curve(interconnect.simulate)
+    launch = interconnect.launch
+    if problem := mpi.missing_programs(launch["mpi"]) or mpi.unknown_parameter(launch.get("mca", {})):
+        return problem
+    if interconnect.emulate:
+        try:
+            with emulated_nodes(interconnect.emulate):
+                return None
+        except EmulationError as error:
+            return str(error)
+    if interconnect.place == "cluster":
+        return "is between the nodes of a cluster; see docs/cluster.md"
+    if interconnect.nodes > 1:
+        return f"is on {interconnect.nodes} nodes, and runs can be started on this machine only"
+    if interconnect.cores_per_node > len(usable_cores()):
+        return f"needs {interconnect.cores_per_node} cores, {len(usable_cores())} are usable here"
+    return None
+
+
+def _curve(simulate: dict[str, Any]) -> Path | None:
+    """File of the curve of a model; None for one of two points."""
+    return ROOT / simulate["curve"]["file"] if "curve" in simulate else None
+
+
+def _no_curve(simulate: dict[str, Any]) -> str | None:
+    """Why the curve of a model is not there: another study may still have to measure it."""
+    curve = _curve(simulate)
+    if curve is None or curve.exists():
+        return None
+    path = Path(simulate["curve"]["file"])
+    made_by = f": run the study {path.parts[1]} first" if path.parts[0] == "results" else ""
+    return f"there is no {path}{made_by}"

@@ -1,0 +1,174 @@
+"""What a study asks of the analysis, as plain data; everything wrong with it is found before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.decisions.rules import read_rule
+from analysis.runs.errors import TableError
+from analysis.runs.settings import Settings
+from workflows.domain import InputError, Interconnect
+from workflows.inputs import choose
+from workflows.study.study import Study
+
+_NO_EXCHANGE = "no exchange rate is assumed"
+
+
+def request_facts(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> dict[str, Any]:
+    """Give what the analysis needs besides the runs, with the contents of the files that the study names.
+
+    Parameters
+    ----------
+    study : Study
+    interconnects : mapping of str to Interconnect
+        Those of the study.
+    config : Path
+        The project's ``config``, with ``prices``, ``proposals`` and ``interconnects``.
+
+    Returns
+    -------
+    dict
+        ``settings, queue, proposal, proposal_interconnect, economics``, as
+        `analysis.decisions.request.request_of`
+        takes them, and ``congestion``, as `workflows.study.congestion` does.
+        ``economics`` is None for a study without a node's price.
+
+    Raises
+    ------
+    InputError
+        One line with file and key.
+    """
+    if not study.imports:
+        check_names(study, study.cases, study.interconnects)
+    return {
+        "settings": _settings(study),
+        "queue": dict(study.queue),
+        "proposal": _rule(study, config / "proposals"),
+        "proposal_interconnect": study.proposal.get("interconnect"),
+        "economics": _economics(study, interconnects, config) if "node" in study.economics else None,
+        "congestion": _congestion(study) if study.congestion else {},
+    }
+
+
+def _congestion(study: Study) -> dict[str, Any]:
+    """What route load is asked for, checked."""
+    from workflows.study.congestion import check_congestion  # a second of imports that few studies need
+
+    check_congestion(study.congestion, f"{study.file}: congestion")
+    return dict(study.congestion)
+
+
+def check_names(study: Study, cases: Collection[str], interconnects: Collection[str]) -> None:
+    """Check that the keys for the analysis name cases and interconnects that there are.
+
+    Parameters
+    ----------
+    study : Study
+    cases, interconnects : collections of str
+        Of the study, and of what it imports.
+
+    Raises
+    ------
+    InputError
+    """
+    reference, shown = study.analysis.get("reference_interconnect"), study.proposal.get("interconnect")
+    named = {
+        "economics.mix.weights": ("case", study.economics.get("mix", {}).get("weights", ()), cases),
+        "economics.interconnects": ("interconnect", study.economics.get("interconnects", ()), interconnects),
+        "analysis.reference_interconnect": ("interconnect", [reference] if reference else (), interconnects),
+        "proposal.interconnect": ("interconnect", [shown] if shown else (), interconnects),
+        "baselines": ("interconnect", study.baselines, interconnects),
+    }
+    for key, (what, names, known) in named.items():
+        for name in names:
+            choose(name, known, f"{what} of the study", f"{study.file}: {key}")
+
+
+def _settings(study: Study) -> dict[str, Any]:
+    """Settings that do not depend on what ran."""
+    settings = dict(study.analysis)
+    if study.until is not None:
+        settings["target_percent"] = study.until.interval_percent
+    try:
+        Settings(**settings | {"target_speedups": tuple(settings["target_speedups"])})
+    except ValueError as error:
+        raise InputError(f"{study.file}: analysis.{error}") from None
+    return settings
+
+
+def _rule(study: Study, folder: Path) -> dict[str, Any]:
+    where = f"{study.file}: proposal.rule"
+    file = _file(study.proposal["rule"], ".yaml", folder, study.file.parent, "rule", where)
+    try:
+        return asdict(read_rule(file))
+    except TableError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _file(name: str, ending: str, folder: Path, beside: Path, what: str, where: str) -> Path:
+    """File of a name in the project's folder, or of a path relative to the file that names it."""
+    if name.endswith(ending):
+        return beside / name
+    choose(name, [file.stem for file in folder.glob(f"*{ending}")], what, where)
+    return folder / f"{name}{ending}"
+
+
+@dataclass(frozen=True)
+class _Price:
+    """A price as somebody wrote it: where, beside which files, and what."""
+
+    where: str
+    beside: Path
+    given: Mapping[str, str]
+
+
+def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> dict[str, Any]:
+    folder = config / "interconnects"
+    prices = {
+        name: _Price(f"{folder / name}.yaml: price", folder, one.price)
+        for name, one in interconnects.items()
+        if one.price
+    } | {
+        name: _Price(f"{study.file}: economics.interconnects.{name}", study.file.parent, given)
+        for name, given in study.economics.get("interconnects", {}).items()
+    }
+    if not prices:
+        raise InputError(f"{study.file}: economics.interconnects: missing; no interconnect has a price")
+    node = study.economics["node"]
+    offers = {name: _offer(price, node, study.file, config / "prices") for name, price in prices.items()}
+    return {"node": dict(node), "offers": offers, "mix": study.economics.get("mix")}
+
+
+def _offer(price: _Price, node: Mapping[str, Any], study_file: Path, folder: Path) -> dict[str, Any]:
+    """An item with its rows of a price book or part list."""
+    from analysis.decisions.parts import read_parts  # a second of imports that only studies of prices need
+    from analysis.decisions.prices import read_book
+
+    sources = [key for key in ("book", "parts") if key in price.given]
+    if len(sources) != 1:
+        raise InputError(f"{price.where}: needs either book or parts")
+    (source,) = sources
+    where, name = f"{price.where}.{source}", price.given[source]
+    if source == "book":
+        file, read = _file(name, ".csv", folder, price.beside, "price book", where), read_book
+    else:
+        file, read = _file(name, ".csv", folder / "parts", price.beside, "part list", where), read_parts
+    try:
+        listing = read(file)
+    except TableError as error:
+        raise InputError(f"{where}: {error}") from None
+    item = choose(price.given["item"], set(listing["item"]), "item", f"{price.where}.item: {source} {name}")
+    rows = listing[listing["item"] == item].astype(object)
+    currency = rows["currency"].iloc[0]
+    if currency != node["currency"]:
+        raise InputError(
+            f"{study_file}: economics.node.currency: {node['currency']}, but {item!r} of {file} is priced in "
+            f"{currency}; {_NO_EXCHANGE}"
+        )
+    plain = rows.where(rows.notna(), None).to_dict("records")
+    project = folder.parent.parent
+    told = file.relative_to(project) if file.is_relative_to(project) else file
+    return {"source": source, "file": str(told), "item": item, "rows": plain}

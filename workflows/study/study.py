@@ -1,0 +1,369 @@
+"""A study file, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from workflows import inputs
+from workflows.domain import InputError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a study may cost: expected core hours, seconds of a run, seconds of waiting for idleness."""
+
+    core_hours: float
+    run_seconds: float
+    idle_seconds: float
+
+
+@dataclass(frozen=True)
+class Until:
+    """How far a study goes on by itself: half-width of its intervals in percent, and the most blocks."""
+
+    interval_percent: float
+    max_blocks: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is asked: the keys of workflows/schemas/study.yaml, which describes each.
+
+    ``sizes`` is empty unless scaling is weak or there is a scale: by case, the size at each process count.
+    Those of a scale are found with the cases: see `workflows.plan.plan.make_plan`.
+    """
+
+    name: str
+    title: str
+    question: str
+    cases: tuple[str, ...]
+    interconnects: tuple[str, ...]
+    processes: tuple[int, ...]
+    oversubscription: tuple[int, ...]
+    processes_per_node: tuple[int, ...]
+    scaling: str
+    sizes: Mapping[str, Mapping[int, str]]
+    scale: float | None
+    exclude: tuple[Mapping[str, Any], ...]
+    blocks: int
+    until: Until | None
+    seed: int
+    baselines: tuple[str, ...]
+    compare_kinds: tuple[tuple[str, str], ...]
+    analysis: Mapping[str, Any]
+    economics: Mapping[str, Any]
+    queue: Mapping[str, Any]
+    proposal: Mapping[str, Any]
+    congestion: Mapping[str, Any]
+    limits: Limits
+    cases_folder: Path | None
+    imports: tuple[Path, ...]
+    import_sites: Mapping[Path, str]
+    import_mappings: Mapping[Path, Mapping[str, Any]]
+    site: str | None
+    compare_sites: tuple[tuple[str, str], ...]
+    simulation: Mapping[str, Any]
+    creators: tuple[str, ...]
+    cluster: Path | None
+    allocation: bool
+    file: Path
+
+    def case_at(self, name: str, processes: int) -> str:
+        """Name of the case that runs on a process count: in a study with sizes, at the size of that count."""
+        return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
+
+    @property
+    def replayed(self) -> Study:
+        """What is replayed, as a study: with the cases and counts of ``simulation``, if it has some."""
+        own = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
+        return replace(self, **own, oversubscription=(1,)) if own else self
+
+    def series(self, case: str) -> str:
+        """Name that results have: in a study with sizes, that of the case without its size."""
+        return case.partition("-")[0] if self.sizes else case
+
+
+_TO_RUN = ("cases", "interconnects", "processes")
+_SIMULATED = ("cases", "processes")
+_OF_RUNS = ("until", "processes_per_node", "site", "scale")
+_OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
+
+
+def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    file : Path
+    overrides : mapping, optional
+        Values that replace the file's, key by key (Snakemake's ``--config``).
+
+    Raises
+    ------
+    InputError
+        One line that names the file, the key and the value.
+    """
+    data = inputs.read_yaml(file) | dict(overrides or {})
+    inputs.check(data, "study", file)
+    given = [key for key in _TO_RUN if key in data]
+    if len(given) < len(_TO_RUN) and (given or "import" not in data):
+        missing = next(key for key in _TO_RUN if key not in data)
+        raise InputError(f"{file}: {missing}: missing; a study has {', '.join(_TO_RUN)}, or import, or all")
+    if not given and (odd := next((key for key in _OF_RUNS if key in data), None)):
+        raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
+    _check_economics(data.get("economics", {}), file)
+    defaults = inputs.defaults("study")
+    data = defaults | data
+    limits = Limits(**(inputs.defaults("study", "limits") | data["limits"]))
+    return Study(
+        name=data["name"],
+        title=data.get("title", data["name"]),
+        question=data.get("question", ""),
+        cases=tuple(data.get("cases", ())),
+        interconnects=tuple(data.get("interconnects", ())),
+        processes=tuple(sorted(data.get("processes", ()))),
+        oversubscription=tuple(sorted(data["oversubscription"])),
+        processes_per_node=tuple(sorted(data["processes_per_node"])),
+        scaling=data["scaling"],
+        sizes=_sizes(data, file),
+        scale=_scale(data, file),
+        exclude=tuple(data["exclude"]),
+        blocks=data["blocks"],
+        until=_until(data, file),
+        seed=data["seed"],
+        baselines=tuple(data.get("baselines", ())),
+        compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
+        **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
+        congestion=_congestion(data),
+        limits=limits,
+        cases_folder=file.parent / data["cases_folder"] if "cases_folder" in data else None,
+        **_imports(data, file),
+        site=data.get("site"),
+        compare_sites=_compare_sites(data, file),
+        simulation=_simulation(data, file),
+        creators=tuple(data.get("creators", ())),
+        cluster=Path(data["cluster"]) if "cluster" in data else None,
+        allocation=data["allocation"],
+        file=file,
+    )
+
+
+def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Imported files, and the sites and mappings of those that are given one."""
+    given = [{"file": one} if isinstance(one, str) else one for one in data.get("import", ())]
+    paths = [file.parent / one["file"] for one in given]
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            where = f"{file}: import[{place}]"
+            raise InputError(f"{where}: {given[place]['file']!r} is there twice; each only once")
+    sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
+    mappings = {path: one["mapping"] for path, one in zip(paths, given, strict=True) if "mapping" in one}
+    return {"imports": tuple(paths), "import_sites": sites, "import_mappings": mappings}
+
+
+def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """What simulated interconnects are joined to, and what is replayed, if not what is measured."""
+    given = inputs.defaults("study", "simulation") | data["simulation"]
+    for key in (key for key in _SIMULATED if key in given):
+        if "scale" in data or data["scaling"] == "weak":
+            chooses = "scale" if "scale" in data else "sizes"
+            where = f"{file}: simulation.{key}"
+            raise InputError(f"{where}: does not belong here, since {chooses} chooses the sizes")
+        given[key] = tuple(sorted(given[key]) if key == "processes" else given[key])
+    return given
+
+
+def _congestion(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Route load that is asked for; empty where none is."""
+    given = data.get("congestion")
+    return inputs.defaults("study", "congestion") | given if given else {}
+
+
+def _check_economics(given: Mapping[str, Any], file: Path) -> None:
+    """Refuse what is about money in a study that does not say what a node costs."""
+    if "node" not in given and (others := list(given)):
+        raise InputError(f"{file}: economics.node: missing, since {others[0]} is given")
+
+
+def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:
+    """Pairs of sites to compare; those that the runs do not have are found by the analysis."""
+    given = data.get("compare_sites", ())
+    if any(isinstance(one, str) for one in given):
+        if len(given) != 2 or not all(isinstance(one, str) for one in given):
+            wanted = "two sites, or a list of pairs of sites"
+            raise InputError(f"{file}: compare_sites: {list(given)!r} is not {wanted}")
+        given = [given]
+    return tuple((before, after) for before, after in given)
+
+
+def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
+    """Sizes of a weak study by case and process count; empty for a strong one."""
+    sizes, weak = data.get("sizes", {}), data["scaling"] == "weak"
+    if not weak:
+        if sizes:
+            raise InputError(f"{file}: sizes: does not belong here, since scaling is {data['scaling']}")
+        return {}
+    if data["oversubscription"] != [1]:
+        raise InputError(f"{file}: oversubscription: must be [1], since scaling is weak (work per core)")
+    names, counts = data.get("cases", []), data.get("processes", [])
+    for place, name in enumerate(names):
+        if "-" in name:
+            raise InputError(f"{file}: cases[{place}]: {name!r}: without a size, since scaling is weak")
+        if name not in sizes:
+            raise InputError(f"{file}: sizes.{name}: missing, since scaling is weak")
+    for name, given in sizes.items():
+        if name not in names:
+            raise InputError(f"{file}: sizes.{name}: is not among the study's cases ({', '.join(names)})")
+        if len(given) != len(counts):
+            raise InputError(
+                f"{file}: sizes.{name}: {len(given)} for {len(counts)} process counts; one for each"
+            )
+    return {name: dict(zip(counts, given, strict=True)) for name, given in sizes.items()}
+
+
+def _scale(data: Mapping[str, Any], file: Path) -> float | None:
+    """Share of each case's own size at which it is run; None where cases have the sizes they name."""
+    if "scale" not in data:
+        return None
+    if data["scaling"] == "weak":
+        raise InputError(f"{file}: scale: does not belong here, since scaling is weak; sizes says the sizes")
+    for place, name in enumerate(data.get("cases", ())):
+        if "-" in name:
+            raise InputError(f"{file}: cases[{place}]: {name!r}: without a size, since scale chooses it")
+    return data["scale"]
+
+
+def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
+    """Check that the work of a weak study grows with its processes.
+
+    Parameters
+    ----------
+    study : Study
+    serial_seconds : mapping of str to float
+        Time of a serial run of each case, by the case's name with its size.
+
+    Raises
+    ------
+    InputError
+        For a size that takes no longer than that of a smaller count.
+    """
+    for name, sizes in study.sizes.items() if study.scaling == "weak" else ():
+        for fewer, more in pairwise(study.processes):
+            small, large = (serial_seconds[study.case_at(name, count)] for count in (fewer, more))
+            if not small < large:
+                raise InputError(
+                    f"{study.file}: sizes.{name}: {sizes[more]!r} for {more} processes takes {large:g} s "
+                    f"serially, no more than {sizes[fewer]!r} for {fewer}; scaling is weak, so work must grow"
+                )
+
+
+def _until(data: Mapping[str, Any], file: Path) -> Until | None:
+    if "until" not in data:
+        return None
+    until = Until(**data["until"])
+    if until.max_blocks <= data["blocks"]:
+        raise InputError(
+            f"{file}: until.max_blocks: {until.max_blocks} is too small; above blocks ({data['blocks']})"
+        )
+    return until
+
+
+def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
+    """Check that every declared comparison is one that the study's blocks provide.
+
+    A study that imports results is left to the analysis, which knows what the files hold.
+
+    Parameters
+    ----------
+    study : Study
+    kinds : mapping of str to str
+        Kind of every interconnect of the study.
+
+    Raises
+    ------
+    InputError
+        For a baseline that is no interconnect of the study, or that has nothing to be compared with.
+    """
+    if study.imports:
+        return
+    for place, baseline in enumerate(study.baselines):
+        where = f"{study.file}: baselines[{place}]"
+        if baseline not in kinds:
+            allowed = ", ".join(kinds)
+            raise InputError(f"{where}: {baseline!r} is not among the study's interconnects ({allowed})")
+        others = {kinds[name] for name in kinds if name != baseline}
+        comparable = {kinds[baseline]} | {
+            kind for pair in study.compare_kinds if kinds[baseline] in pair for kind in pair
+        }
+        if not others & comparable:
+            raise InputError(
+                f"{where}: {baseline!r} is {kinds[baseline]} and no block of the study compares it with "
+                "anything; name another interconnect of that kind, or declare compare_kinds"
+            )
+    check_kinds(study, set(kinds.values()))
+
+
+def check_kinds(study: Study, kinds: Collection[str]) -> None:
+    """Check that there are interconnects of the kinds that a study compares.
+
+    Parameters
+    ----------
+    study : Study
+    kinds : collection of str
+        Of the study's interconnects, and of what it imports.
+
+    Raises
+    ------
+    InputError
+        For a kind that none is of.
+    """
+    for place, pair in enumerate(study.compare_kinds):
+        if missing := [kind for kind in pair if kind not in kinds]:
+            raise InputError(
+                f"{study.file}: compare_kinds[{place}]: no interconnect of the study is {missing[0]}"
+            )
+
+
+def check_simulation(study: Study, kinds: Mapping[str, str]) -> None:
+    """Check that cases and counts of ``simulation`` stand beside others that are measured.
+
+    Raises
+    ------
+    InputError
+        Where nothing is replayed, or nothing else is run.
+    """
+    key = next((key for key in _SIMULATED if key in study.simulation), None)
+    if key is None:
+        return
+    if "simulated" not in kinds.values():
+        raise InputError(f"{study.file}: simulation.{key}: no interconnect of the study is simulated")
+    if set(kinds.values()) == {"simulated"}:
+        raise InputError(f"{study.file}: simulation.{key}: nothing is measured here; write it as {key}")
+
+
+def check_exclude(study: Study) -> None:
+    """Check that every entry of ``exclude`` names what the study has.
+
+    Raises
+    ------
+    InputError
+        For a name or a number that no point of the study can have.
+    """
+    known = {
+        "case": tuple(dict.fromkeys([*study.cases, *study.replayed.cases])),
+        "interconnect": study.interconnects,
+        "processes": tuple(sorted({*study.processes, *study.replayed.processes})),
+        "oversubscription": study.oversubscription,
+        "processes_per_node": study.processes_per_node,
+    }
+    for place, entry in enumerate(study.exclude):
+        for key, value in entry.items():
+            if value not in known[key]:
+                allowed = ", ".join(map(str, known[key]))
+                raise InputError(
+                    f"{study.file}: exclude[{place}].{key}: {value!r} is not of this study ({allowed})"
+                )
