@@ -18,6 +18,7 @@ from workflows.launch import attesters
 from workflows.launch.emulation import Node
 from workflows.launch.execution import Execution, execute
 from workflows.launch.launch import Launch, check_placement, read_placement
+from workflows.launch.last_words import telling_line
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.one_sided import check_components, read_windows
@@ -173,7 +174,8 @@ def problem_of(
     if execution.signal or execution.exit_status:
         ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
         own = without_chatter(execution.errors)
-        why = complaint(execution.errors) or app.explain(own) or reading.problem
+        seen = "; ".join(filter(None, (reading.problem, telling_line(own))))
+        why = complaint(execution.errors) or app.explain(own) or seen
         return f"{ended}: {why}" if why else ended
     if reading.problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"
