@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import ceil, prod
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.decisions.parts import part_price, switches_of
-from analysis.decisions.prices import ALONE, NO_NEED, QUOTE, quote, rows_of
+from analysis.decisions.prices import ALONE, NO_NEED, QUOTE, rows_of
 
 TREE = ("nodes", "levels", "switches", "switch_ports", "used_ports", "uplinks", "price")
 """Columns of `tree_prices`."""
@@ -176,70 +175,3 @@ def _largest(rows: pd.DataFrame) -> int:
     joined = capacity([switch.radix for switch in switches], [switch.blocking for switch in switches[:-1]])
     priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()
     return joined if pd.isna(priced) else min(joined, int(priced))
-
-
-def reproduction(book: pd.DataFrame, parts: pd.DataFrame, item: str) -> pd.DataFrame:
-    """How well the parts of a tree reproduce published prices.
-
-    Parameters
-    ----------
-    book : DataFrame
-        As `analysis.decisions.prices.read_book` gives it.
-    parts : DataFrame
-        As `analysis.decisions.parts.read_parts` gives it.
-    item : str
-        In both.
-
-    Returns
-    -------
-    DataFrame
-        One row a published size: ``nodes, levels, switches, uplinks, published_price, computed_price,
-        difference, difference_percent``; prices are of the whole interconnect.
-    """
-    sizes = rows_of(book, item)["nodes_from"].to_numpy(np.int64)
-    published = quote(book, item, sizes)["price_per_node"].to_numpy() * sizes
-    trees = tree_prices(parts, item, sizes)
-    difference = trees["price"] - published
-    return trees[["nodes", "levels", "switches", "uplinks"]].assign(
-        published_price=published,
-        computed_price=trees["price"],
-        difference=difference,
-        difference_percent=100 * difference / published,
-    )
-
-
-class PartFit(NamedTuple):
-    """Part prices that reproduce published prices best.
-
-    Attributes
-    ----------
-    prices : Series
-        By part. Meaningless where `rank` is below the number of parts: then only sums can be told.
-    residuals : Series
-        Computed less published price, by row.
-    rank : int
-        Number of part prices that the rows can tell apart.
-    """
-
-    prices: pd.Series
-    residuals: pd.Series
-    rank: int
-
-
-def fit_part_prices(counts: pd.DataFrame, published: pd.Series) -> PartFit:
-    """Least squares of published prices on part counts.
-
-    A fit proves nothing unless there are more rows than parts, the residuals vanish and the prices are
-    plausible: docs/economics.md shows one that is and one that is not.
-
-    Parameters
-    ----------
-    counts : DataFrame
-        One row a published price, one column a part.
-    published : Series
-        With the index of `counts`.
-    """
-    matrix, wanted = counts.to_numpy(float), published.to_numpy(float)
-    solution, _, rank, _ = np.linalg.lstsq(matrix, wanted, rcond=None)
-    residuals = pd.Series(matrix @ solution - wanted, counts.index)
-    return PartFit(pd.Series(solution, counts.columns), residuals, int(rank))

@@ -87,11 +87,6 @@ def oversubscription_gain_percent(seconds: ArrayLike, seconds_of_one: ArrayLike)
     return improvement_percent(seconds, seconds_of_one)
 
 
-def weak_efficiency(seconds: ArrayLike, reference_seconds: ArrayLike) -> Floats:
-    """Weak scaling: T0 / T(p), the size growing with the processes."""
-    return speedup(seconds, reference_seconds)
-
-
 def rate(work: ArrayLike, seconds: ArrayLike) -> Floats:
     """Work a second (cell iterations, for one), work / T."""
     return np.asarray(work, float) / np.asarray(seconds, float)

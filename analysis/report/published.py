@@ -23,6 +23,7 @@ from analysis.report.content import Content
 from analysis.report.tables import equivalent_count
 from analysis.runs.kinds import side
 from analysis.tables.missing import is_missing
+from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import published as published_sentences
 from analysis.text.formats import listed
@@ -178,7 +179,7 @@ def _their_peaks(content: Content, rows: pd.DataFrame) -> Lines:
 
 
 def _our_peaks(content: Content, case: str) -> Lines:
-    for line in _lowest_level(content.rows("peaks", case)).to_dict("records"):
+    for line in lowest_level(content.rows("peaks", case)).to_dict("records"):
         speedup = (line["peak_speedup"], line["peak_speedup_low"], line["peak_speedup_high"])
         note = "" if line["reached"] else "the peak may lie beyond"
         cells = [
@@ -202,7 +203,7 @@ def _their_improvements(content: Content, rows: pd.DataFrame) -> Lines:
 
 
 def _our_improvements(content: Content, case: str) -> Lines:
-    for line in _lowest_level(content.rows("improvement", case)).to_dict("records"):
+    for line in lowest_level(content.rows("improvement", case)).to_dict("records"):
         if is_missing(line["improvement_percent"]):
             continue
         percents = (
@@ -221,7 +222,7 @@ def _their_equivalents(content: Content, rows: pd.DataFrame) -> Lines:
 
 
 def _our_equivalents(content: Content, case: str) -> Lines:
-    rows = _lowest_level(content.rows("node_equivalent", case))
+    rows = lowest_level(content.rows("node_equivalent", case))
     for _, of_baseline in rows.groupby(["baseline_interconnect", "kind"], sort=False):
         highest = of_baseline[of_baseline["target_speedup"] == of_baseline["target_speedup"].max()]
         for place, line in enumerate(highest.to_dict("records")):
@@ -239,10 +240,6 @@ def _sides(line: Mapping, content: Content) -> tuple[str, str]:
     kinds = side(line["kind"], 1), side(line["kind"], 0)
     baseline = content.labels.interconnect(line["baseline_interconnect"], kinds[1])
     return content.labels.curve({**line, "kind": kinds[0]}), baseline
-
-
-def _lowest_level(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["oversubscription"] == rows["oversubscription"].min()]
 
 
 _TABLES: Mapping[str, tuple[str, list, Callable[..., Lines], Callable[..., Lines]]] = {

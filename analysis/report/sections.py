@@ -31,6 +31,7 @@ from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
 from analysis.report.winners import fastest, network_answer
 from analysis.runs.errors import one_line
+from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import scaling as sentences
 from analysis.text.formats import listed
@@ -68,7 +69,7 @@ def no_answer(content: Content) -> Section | None:
 def _over_all_cases(content: Content) -> list[Block]:
     labels, improvement = content.labels, content.tables["improvement"]
     blocks: list[Block] = []
-    if headline := sentences.headline_sentences(_lowest_level(improvement), labels):
+    if headline := sentences.headline_sentences(lowest_level(improvement), labels):
         level = f", oversubscription {_lowest(improvement)}" if _lowest(improvement) != 1 else ""
         blocks.append(bullets(headline, f"Improvement over the baseline at its peak, over all cases{level}"))
     if gains := sentences.gain_sentences(content.tables["oversubscription"], labels):
@@ -80,7 +81,7 @@ def _case_answer(content: Content, case: str) -> list[str]:
     """Answer for one case; comparisons with the baseline at the lowest oversubscription level alone."""
     labels, scaling = content.labels, content.rows("scaling", case)
     improvement, equivalent = (
-        _lowest_level(content.rows(name, case)) for name in ("improvement", "node_equivalent")
+        lowest_level(content.rows(name, case)) for name in ("improvement", "node_equivalent")
     )
     several = scaling["oversubscription"].nunique() > 1
     return [
@@ -91,10 +92,6 @@ def _case_answer(content: Content, case: str) -> list[str]:
         *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
     ]
-
-
-def _lowest_level(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["oversubscription"] == rows["oversubscription"].min()]
 
 
 def _lowest(rows: pd.DataFrame) -> int:

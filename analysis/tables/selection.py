@@ -17,3 +17,8 @@ def alike(rows: pd.DataFrame, line: Mapping[Hashable, object], keys: Sequence[st
     for key in keys:
         rows = rows[rows[key].isna()] if is_missing(line[key]) else rows[rows[key] == line[key]]
     return rows
+
+
+def lowest_level(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the lowest oversubscription among these."""
+    return rows[rows["oversubscription"] == rows["oversubscription"].min()]

@@ -46,7 +46,6 @@ def test_serial_fraction_needs_more_processes_than_the_reference():
 
 def test_weak_scaling():
     # ten times the work on ten cores in 12.5 s instead of 10
-    assert metrics.weak_efficiency(12.5, 10) == pytest.approx(0.8)
     scaled = metrics.scaled_speedup(12.5, 10, 10, 1)
     assert scaled == pytest.approx(8)
     assert metrics.efficiency(scaled, 10, 1) == pytest.approx(0.8)

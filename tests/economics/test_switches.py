@@ -1,5 +1,7 @@
 """Switch trees by hand, and against the published list prices."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.decisions.parts import PARTS, read_parts
-from analysis.decisions.prices import quote
+from analysis.decisions.prices import quote, rows_of
 from analysis.decisions.switches import (
     capacity,
     count_switches,
-    fit_part_prices,
-    reproduction,
     tree_prices,
     tree_quote,
     uplinks_of,
@@ -55,6 +55,17 @@ def test_counts_of_a_half_bandwidth_tree():
     assert counts["switch_ports"].tolist() == [168, 72]
 
 
+def reproduction(book, parts, item):
+    """How well the parts of a tree reproduce the published prices of an interconnect."""
+    sizes = rows_of(book, item)["nodes_from"].to_numpy(np.int64)
+    published = quote(book, item, sizes)["price_per_node"].to_numpy() * sizes
+    trees = tree_prices(parts, item, sizes)
+    difference = trees["price"] - published
+    return trees.assign(
+        published_price=published, difference=difference, difference_percent=100 * difference / published
+    )
+
+
 def test_the_published_prices_are_reproduced_to_the_dollar_but_for_one(sandia, parts):
     edge = reproduction(sandia, parts, EDGE).set_index("nodes")
     assert edge.index.tolist() == [24, 48, 96, 128, 192, 256, 384]
@@ -87,6 +98,22 @@ def published_counts(sandia, parts):
         }
     )
     return counts, rows["published_price"], rows["nodes"]
+
+
+class PartFit(NamedTuple):
+    """Part prices that reproduce published prices best; below a full rank only their sums can be told."""
+
+    prices: pd.Series
+    residuals: pd.Series  # computed less published
+    rank: int
+
+
+def fit_part_prices(counts, published):
+    """Least squares of published prices, one a row, on the counts of parts."""
+    matrix, wanted = counts.to_numpy(float), published.to_numpy(float)
+    solution, _, rank, _ = np.linalg.lstsq(matrix, wanted, rcond=None)
+    residuals = pd.Series(matrix @ solution - wanted, counts.index)
+    return PartFit(pd.Series(solution, counts.columns), residuals, int(rank))
 
 
 def test_the_part_prices_are_what_least_squares_finds(sandia, parts):

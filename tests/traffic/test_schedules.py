@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from workflows.domain import InputError
-from workflows.traffic.flows import flows_of, mean_flows
+from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import PATTERNS, Pattern, jobs_of
 from workflows.traffic.schedule import MESSAGE, Demand, make_schedule, messages_of
 
@@ -160,8 +160,11 @@ def test_mean_flows_sum_to_the_offered_load(name, processes, load, ratio):
 def test_a_schedule_carries_the_mean_flows(name):
     jobs, wanted = jobs_of(pattern_of(name), 8), demands(write_ratio=0.5, sizes="uniform")
     mean = mean_flows(jobs, wanted).groupby(["source", "destination"])["load"].sum()
-    found = flows_of(make_schedule(jobs, wanted, LINK, 20.0, 3), LINK, 20.0)
-    found = found.set_index(["source", "destination"])["load"]
+    schedule = make_schedule(jobs, wanted, LINK, 20.0, 3)
+    ends, back = (schedule["process"], schedule["destination"]), ~schedule["write"]
+    pairs = {"source": np.where(back, ends[1], ends[0]), "destination": np.where(back, ends[0], ends[1])}
+    sent = pd.DataFrame(pairs).astype(np.int64).assign(load=schedule["bytes"] / (20.0 * LINK))
+    found = sent.groupby(["source", "destination"])["load"].sum()
     assert set(found.index) == set(mean.index)
     pd.testing.assert_series_equal(found.sort_index(), mean.sort_index(), rtol=0.1)
 

@@ -80,15 +80,6 @@ class _Parts:
     faces: dict[frozenset[int], list[tuple[tuple[int, ...], str]]] = field(default_factory=dict)
 
 
-def cell_count(mesh: Mesh) -> int:
-    """Cells of the mesh."""
-    return sum(
-        math.prod(along[place] for along, place in zip(lattice.cells, corner, strict=True))
-        for lattice in mesh.lattices
-        for corner in lattice.blocks()
-    )
-
-
 def block_mesh_dict(mesh: Mesh) -> str:
     """Write a mesh as the text of a blockMeshDict, without its FoamFile header.
 

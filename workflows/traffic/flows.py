@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workflows.traffic.patterns import Job
 from workflows.traffic.schedule import Demand
@@ -48,23 +47,3 @@ def mean_flows(jobs: Sequence[Job], demands: Mapping[str, Demand]) -> pd.DataFra
             if share > 0:
                 parts.append({"source": source, "destination": destination, "load": load * share})
     return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
-
-
-def flows_of(schedule: NDArray[np.void], link_bytes_per_second: float, seconds: float) -> pd.DataFrame:
-    """Traffic of a schedule, as `mean_flows` gives its mean, one row a pair.
-
-    Parameters
-    ----------
-    schedule : structured array of `MESSAGE`
-    link_bytes_per_second, seconds : float
-        As it was made with.
-    """
-    back = ~schedule["write"]
-    pairs = pd.DataFrame(
-        {
-            "source": np.where(back, schedule["destination"], schedule["process"]).astype(np.int64),
-            "destination": np.where(back, schedule["process"], schedule["destination"]).astype(np.int64),
-            "load": schedule["bytes"] / (seconds * link_bytes_per_second),
-        }
-    )
-    return pairs.groupby(["source", "destination"], as_index=False)["load"].sum()
