@@ -7,7 +7,7 @@ import pytest
 
 from workflows import inputs
 from workflows.applications import application, names, nwchem
-from workflows.domain import InputError, Option
+from workflows.domain import Application, InputError, Option
 from workflows.study.cases import case_files, digest, load_case, read_case_file
 
 TOO_LARGE_SECONDS = (
@@ -251,18 +251,9 @@ def test_applications_are_the_modules_with_a_schema():
 @pytest.mark.parametrize("name", names())
 def test_applications_provide_the_whole_interface(name):
     module = application(name)
-    for function in (
-        "programs",
-        "inputs",
-        "prepare",
-        "stage",
-        "command",
-        "environment",
-        "read",
-        "explain",
-        "version",
-    ):
-        assert callable(getattr(module, function))
+    wanted = [name for name in vars(Application) if not name.startswith("_")]
+    assert len(wanted) == 11
+    assert [name for name in wanted if not callable(getattr(module, name, None))] == []
 
 
 def test_a_missing_case_file_is_one_line(tmp_path):

@@ -24,3 +24,17 @@ def said(section):
 def blocks(section, kind):
     """Blocks of one type."""
     return [block for block in section["blocks"] if block["type"] == kind]
+
+
+def sayings(report):
+    """All that a report says outside of tables."""
+    every = (block for section in report["sections"] for block in section["blocks"])
+    return [
+        text for one in every for text in (one.get("text"), one.get("caption"), *one.get("items", [])) if text
+    ]
+
+
+def table_lines(report):
+    """Each line of each table, after its table."""
+    tables = (block for section in report["sections"] for block in blocks(section, "table"))
+    return [(table, line) for table in tables for group in table["groups"] for line in group["rows"]]

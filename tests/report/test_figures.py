@@ -283,7 +283,9 @@ def ticks_beyond(figure):
 
 @pytest.fixture(scope="module")
 def svg(printed):
-    return {file.stem: ElementTree.parse(file).getroot() for file in (printed / "figures").glob("*.svg")}
+    found = {file.stem: ElementTree.parse(file).getroot() for file in (printed / "figures").glob("*.svg")}
+    assert len(found) == 10
+    return found
 
 
 class TestFiles:
