@@ -13,9 +13,9 @@ import jsonschema
 import yaml
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
-from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from analysis.runs.yaml_files import load_yaml
 from workflows.domain import InputError
 from workflows.paths import SCHEMAS
 
@@ -51,7 +51,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         that is not finite, or a top level that is no section of keys.
     """
     try:
-        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        data = load_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:

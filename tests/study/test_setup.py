@@ -170,3 +170,8 @@ def test_a_home_that_cannot_be_written_keeps_its_caches_in_the_project(debian):
     assert debian.shell(show, HOME=str(debian.clone.parent)).stdout.split() == []
     kept = debian.clone.parent / "kept"
     assert debian.shell(show, HOME="/proc/none", XDG_CACHE_HOME=str(kept)).stdout.split() == [str(kept)]
+
+
+def test_bytecode_is_kept_also_where_a_machine_forbids_it(debian):
+    shown = debian.shell(". envs/setup.sh && env", PYTHONDONTWRITEBYTECODE="1").stdout
+    assert "PATH=" in shown and "PYTHONDONTWRITEBYTECODE" not in shown
