@@ -26,6 +26,7 @@ from analysis.importers.results import CURVES  # noqa: E402
 from analysis.importers.tables import DERIVED, LONG_CURVES  # noqa: E402
 from analysis.registry import ALL_TABLES  # noqa: E402
 from analysis.runs.runs import RUNS  # noqa: E402
+from analysis.tables.details import DETAILS  # noqa: E402
 from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
 
 FOLDER = ROOT / "docs/reference"
@@ -174,12 +175,17 @@ def columns(schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, 
 
 
 def descriptions() -> Mapping[str, Any]:
-    """Read what the columns mean."""
-    return read_yaml(ROOT / "analysis/tables/columns.yaml")
+    """Read what the columns mean; those of a side table also as they do in the table that it names."""
+    told = read_yaml(ROOT / "analysis/tables/columns.yaml")
+    for name, about in told["details"].items():
+        alike = told["tables"][about["as"]]["columns"]
+        shared = {column: text for column, text in alike.items() if column in DETAILS[name].columns}
+        about["columns"] = shared | about.get("columns", {})
+    return told
 
 
 def table_pages() -> dict[str, str]:
-    """Pages of the tables that a study writes, and of those that it reads."""
+    """Pages of the tables that a study writes, of their side tables, and of those that it reads."""
     told = descriptions()
     everywhere = told["everywhere"]
     written = [
@@ -205,7 +211,15 @@ def table_pages() -> dict[str, str]:
     read += [
         _table_text(name, one, told["imports"][name], everywhere) for name, one in IMPORTED_TABLES.items()
     ]
-    return {"tables": "\n".join(written), "imports": "\n".join(read)}
+    sides = [
+        MADE,
+        "# Columns of the side tables\n",
+        "`results/<study>/details/*.csv`: what runs tell beside seconds, from which [tables](tables.md) "
+        "are made. `record` and `started` name a row of [runs](tables.md#runs). A table without rows has no "
+        "file.\n",
+    ]
+    sides += [_table_text(name, one, told["details"][name], everywhere) for name, one in DETAILS.items()]
+    return {"tables": "\n".join(written), "details": "\n".join(sides), "imports": "\n".join(read)}
 
 
 def _table_text(name: str, schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from analysis.figures import style
 from analysis.figures.axes import rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import Look
-from analysis.networks.replays import PARTS
+from analysis.tables.details import PARTS
 from analysis.text.formats import counted, listed, number, percent, seconds
 from analysis.text.labels import Labels
 

@@ -1,26 +1,16 @@
-"""Curves of network benchmarks against message size, from the records of their runs."""
+"""Curves of network benchmarks against message size."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pa
 
-from analysis.runs.errors import TableError
 from analysis.tables.contract import COUNT, NOTE, POSITIVE, TEXT, table_schema, validated
+from analysis.tables.details import LABELS, RUN, WHOLE
 
 PERCENTILES = (5, 25, 75, 95)
-
-SIZE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
-"""Bytes or number of a rank: 0 is a value."""
-
-LABELS = ("bytes", "pairs", "source", "target", "part")
-"""What tells rows of one run apart; a benchmark has some of them."""
 
 POINT = (
     "site",
@@ -42,7 +32,7 @@ NETWORK = table_schema(
     kind=TEXT,
     benchmark=TEXT,
     processes=COUNT,
-    bytes=SIZE,
+    bytes=WHOLE,
     latency_us=POSITIVE,
     bandwidth_MBps=POSITIVE,
     **{f"latency_us_p{share}": POSITIVE for share in PERCENTILES},
@@ -57,105 +47,33 @@ NETWORK = table_schema(
     oversubscription=COUNT,
     nodes=COUNT,
     pairs=COUNT,
-    source=SIZE,
-    target=SIZE,
+    source=WHOLE,
+    target=WHOLE,
     part=NOTE,
     imported_from=NOTE,
 )
 """One row a point and message size (and what else `LABELS` has); columns.yaml says what the columns mean."""
 
 
-def read_network(runs: pd.DataFrame, folder: str | Path) -> pd.DataFrame:
-    """Gather the curves of a study from the records that its runs table names.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
-    folder : path
-        Folder of the study's results, which the paths in ``record`` start from.
-
-    Returns
-    -------
-    DataFrame
-        Columns of `NETWORK`; without rows where no valid run was one of a network benchmark. An imported run
-        whose record is not there has no curve.
-
-    Raises
-    ------
-    TableError
-        A record that cannot be read.
-    """
-    return network_table(*read_details(runs, folder))
-
-
-def read_details(runs: pd.DataFrame, folder: str | Path) -> tuple[pd.DataFrame, list[Mapping[str, Any]]]:
-    """Read what the programs of a study's benchmarks told, from the records that its runs table names.
-
-    Parameters
-    ----------
-    runs, folder
-        See `read_network`.
-
-    Returns
-    -------
-    runs : DataFrame
-        The valid runs of benchmarks whose records are there.
-    details : list of mappings
-        Of each, what its program told.
-
-    Raises
-    ------
-    TableError
-        A record that cannot be read.
-    """
-    ours = runs[(runs["application"] == "mpi4py") & runs["valid"] & runs["record"].notna()]
-    told = [
-        record_details(Path(folder), name, started)
-        for name, started in zip(ours["record"], ours["started"], strict=True)
-    ]
-    there = [one is not None for one in told]
-    return ours[there], [one for one in told if one is not None]
-
-
-def record_details(folder: Path, name: str, started: str) -> Mapping[str, Any] | None:
-    """What the program of a run told; None where its record is not there, or one of another run is."""
-    path = next((path for path in (folder / name, Path(name)) if path.is_file()), None)
-    if path is None:
-        return None
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return record["details"] if record["started"] == started else None
-    except (OSError, ValueError, KeyError) as error:
-        raise TableError(f"cannot be read as a record: {error}", str(path)) from None
-
-
-def network_table(runs: pd.DataFrame, details: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Gather curves over the repetitions of each point.
 
     Parameters
     ----------
     runs : DataFrame
-        Valid runs, with the columns of `POINT`.
-    details : sequence of mappings
-        Of each run, what its program told: ``rows``, one a message size, as `workflows.benchmarks.sweep`
-        makes them. A program that told none has no curve.
+        With the columns of `RUN` and `POINT`.
+    rows : DataFrame
+        Side table ``benchmarks``: see `analysis.tables.details.DETAILS`.
 
     Returns
     -------
     DataFrame
-        Columns of `NETWORK`, points in the order of the runs, sizes rising.
+        Columns of `NETWORK`, points in the order of the runs, sizes rising; without rows where no run was one
+        of a network benchmark.
     """
-    points = runs.reindex(columns=list(POINT)).to_dict("records")
-    rows = [
-        {**point, **row}
-        for point, told in zip(points, details, strict=True)
-        for row in told.get("rows", [])
-        if "seconds_p50" in row
-    ]
-    if not rows:
+    frame = runs.reindex(columns=[*RUN, *POINT]).merge(rows, on=list(RUN))
+    if frame.empty:
         return validated(NETWORK, pd.DataFrame())
-    frame = pd.DataFrame(rows).reindex(columns=[*POINT, *LABELS, *_VALUES])
     key = [*POINT, *LABELS]
     groups = frame.groupby(key, dropna=False, sort=False)
     table = groups.agg(
@@ -169,8 +87,7 @@ def network_table(runs: pd.DataFrame, details: Sequence[Mapping[str, Any]]) -> p
     ).reset_index()
     times = [column for column in table if column.startswith("latency_us")]
     table[times] *= 1e6
-    moved = pd.to_numeric(table["moved_bytes"]).replace(0, np.nan)
-    table["bandwidth_MBps"] = moved / table["latency_us"]
+    table["bandwidth_MBps"] = table["moved_bytes"].replace(0, np.nan) / table["latency_us"]
     table["benchmark"] = table["case"].str.partition("-")[0]
     order = {name: place for place, name in enumerate(dict.fromkeys(table["case"]))}
     table["order"] = table["case"].map(order)
@@ -184,7 +101,6 @@ _MEDIANS = {
     "latency_us_lowest_rank": "seconds_lowest_rank",
     "latency_us_highest_rank": "seconds_highest_rank",
 }
-_VALUES = (*dict.fromkeys(_MEDIANS.values()), "moved_bytes", "busy_share", "n")
 
 
 def network_parts(table: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -12,7 +12,6 @@ from analysis.networks.curves import (
     DIRECTIONS,
     NETWORK,
     POINT,
-    SIZE,
     availability,
     network_parts,
     powers_only,
@@ -20,6 +19,7 @@ from analysis.networks.curves import (
 from analysis.networks.headlines import faster_from, headlines
 from analysis.networks.links import LINKS
 from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schema, validated
+from analysis.tables.details import WHOLE
 
 HEADLINES = table_schema(
     "network_headlines",
@@ -61,7 +61,7 @@ AVAILABILITY = table_schema(
     kind=TEXT,
     processes=COUNT,
     oversubscription=COUNT,
-    bytes=SIZE,
+    bytes=WHOLE,
     exchange_us=POSITIVE,
     overhead_us=NUMBER,
     availability=NUMBER,
@@ -76,7 +76,7 @@ PAIRS = table_schema(
     processes=COUNT,
     oversubscription=COUNT,
     nodes=COUNT,
-    bytes=SIZE,
+    bytes=WHOLE,
     pairs=COUNT,
     latency_us=POSITIVE,
     bandwidth_MBps=POSITIVE,

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import pandas as pd
-import pandera.pandas as pa
 
 from analysis.tables.contract import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schema, validated
-
-CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinations", "write_ratio")
-"""What a pattern leaves open; a case has some of them."""
+from analysis.tables.details import CHOICE, PHASE, RATE, RUN, WHOLE, Details
 
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes")
-PHASE = ("pattern", "job", *CHOICES, "offered_load", "beside_load")
-
-_WHOLE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
-_RATE = pa.Column(float, pa.Check.ge(0), nullable=True)
-_CHOICES = {
-    name: pa.Column(float, pa.Check.in_range(0, 1), nullable=True) if name == "write_ratio" else NOTE
-    for name in CHOICES
-}
 
 TRAFFIC = table_schema(
     "traffic",
@@ -32,25 +18,25 @@ TRAFFIC = table_schema(
     processes=COUNT,
     offered_load=POSITIVE,
     beside_load=POSITIVE,
-    accepted_load=_RATE,
-    accepted_load_lowest_run=_RATE,
-    accepted_load_highest_run=_RATE,
-    offered_MBps=_RATE,
-    accepted_MBps=_RATE,
-    target_MBps=_RATE,
+    accepted_load=RATE,
+    accepted_load_lowest_run=RATE,
+    accepted_load_highest_run=RATE,
+    offered_MBps=RATE,
+    accepted_MBps=RATE,
+    target_MBps=RATE,
     link_MBps=POSITIVE,
     fairness=SHARE,
     slowdown=POSITIVE,
-    delay_seconds_p5=_RATE,
-    delay_seconds_p50=_RATE,
-    delay_seconds_p95=_RATE,
+    delay_seconds_p5=RATE,
+    delay_seconds_p50=RATE,
+    delay_seconds_p95=RATE,
     clients=COUNT,
     targets=COUNT,
-    messages=_WHOLE,
-    completed=_WHOLE,
-    withheld=_WHOLE,
+    messages=WHOLE,
+    completed=WHOLE,
+    withheld=WHOLE,
     runs=COUNT,
-    **_CHOICES,
+    **CHOICE,
     case=TEXT,
     oversubscription=COUNT,
     nodes=COUNT,
@@ -66,9 +52,9 @@ PROCESSES = table_schema(
     processes=COUNT,
     offered_load=POSITIVE,
     beside_load=POSITIVE,
-    process=_WHOLE,
-    accepted_MBps=_RATE,
-    **_CHOICES,
+    process=WHOLE,
+    accepted_MBps=RATE,
+    **CHOICE,
     case=TEXT,
     oversubscription=COUNT,
     nodes=COUNT,
@@ -83,35 +69,25 @@ _FIRST = ("clients", "targets")
 _SUMS = ("messages", "completed", "withheld")
 
 
-def make_traffic_tables(runs: pd.DataFrame, details: Sequence[Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
+def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.DataFrame]:
     """Gather what traffic patterns came to over the repetitions of each point.
 
     Parameters
     ----------
     runs : DataFrame
-        Valid runs, with the columns of `POINT`.
-    details : sequence of mappings
-        Of each run, what its program told: ``rows`` as `workflows.benchmarks.traffic` makes them. Those of
-        other programs are passed over.
+        With the columns of `RUN` and `POINT`.
+    details : mapping of str to DataFrame
+        Side tables; ``traffic`` and ``traffic_processes`` are used.
 
     Returns
     -------
     dict of DataFrame
         Those of `TRAFFIC_TABLES`, empty where no run carried out a pattern; loads rise within a pattern.
     """
-    points = runs.reindex(columns=list(POINT)).to_dict("records")
-    rows = [
-        {**point, **row}
-        for point, told in zip(points, details, strict=True)
-        for row in told.get("rows", [])
-        if "offered_load" in row
-    ]
-    if not rows:
+    frame = runs.reindex(columns=[*RUN, *POINT]).merge(details["traffic"], on=list(RUN))
+    if frame.empty:
         return {name: validated(schema, pd.DataFrame()) for name, schema in TRAFFIC_TABLES.items()}
     key = [*POINT, *PHASE]
-    values = [*_MEDIANS, *_FIRST, *_SUMS, "process", "process_MBps"]
-    frame = pd.DataFrame(rows).reindex(columns=[*key, *values])
-    frame[list(_MEDIANS)] = frame[list(_MEDIANS)].astype(float)
     groups = frame.groupby(key, dropna=False, sort=False)
     table = groups.agg(
         **{name: (name, "median") for name in _MEDIANS},
@@ -121,8 +97,8 @@ def make_traffic_tables(runs: pd.DataFrame, details: Sequence[Mapping[str, Any]]
         **{name: (name, "sum") for name in _SUMS},
         runs=("accepted_load", "size"),
     ).reset_index()
-    clients = frame[[*key, "process", "process_MBps"]].explode(["process", "process_MBps"])
-    clients["process_MBps"] = clients["process_MBps"].astype(float)
+    row = [*RUN, "row"]
+    clients = frame[[*row, *key]].merge(details["traffic_processes"], on=row)
     shares = clients.groupby([*key, "process"], dropna=False, sort=False)["process_MBps"].median()
     shares = shares.rename("accepted_MBps").reset_index()
     tables = {"traffic": table, "traffic_processes": shares}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from analysis.report.blocks import Block, bullets, column, paragraph, row, table
@@ -72,9 +71,9 @@ def method_paragraphs(content: Content) -> list[str]:
 
 
 def _run_here(content: Content) -> pd.Series:
-    """Whether this study ran a repetition itself: those have a record, and stand before the imported."""
-    runs, imported = content.runs, content.facts.get("runs", {}).get("imported", 0)
-    return runs["record"].notna() & (np.arange(len(runs)) < len(runs) - imported)
+    """Whether this study ran or replayed a repetition itself; without origins, whether it has a record."""
+    runs = content.runs
+    return runs["origin"].isin(("run", "replay")) if "origin" in runs else runs["record"].notna()
 
 
 def _words(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:

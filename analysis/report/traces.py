@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.networks.replays import FACTORS
 from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.tables.details import FACTORS
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed, number

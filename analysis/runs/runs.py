@@ -65,6 +65,7 @@ _TEXTS = (
     "started",
     "record",
     "site",
+    "origin",
     "work_unit",
 )
 _COUNTS = (
@@ -143,13 +144,15 @@ RUNS = pa.DataFrameSchema(
         "started": pa.Column(str, nullable=True),
         "record": pa.Column(str, nullable=True),
         "site": _name(nullable=True),
+        "origin": pa.Column(str, nullable=True, required=False),
         "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
         "work_unit": pa.Column(str, nullable=True, required=False),
     },
     name="runs",
 )
 """Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
-in `seconds`, in `work_unit`; a table without it gives no rates."""
+in `seconds`, in `work_unit`; a table without it gives no rates. `origin` is how a row came into a study's
+table; that of another tool has none."""
 
 _TIME = pa.Check(lambda seconds: (seconds > 0) & (seconds < np.inf), error="must be a positive time")
 _MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.networks.traffic import CHOICES
+from analysis.tables.details import CHOICES
 from analysis.text.labels import Labels
 
 

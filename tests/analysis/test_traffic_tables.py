@@ -1,9 +1,10 @@
-"""What traffic patterns came to, from the records of runs: medians over runs, processes, titles."""
+"""What traffic patterns came to, from what runs told: medians over runs, processes, titles."""
 
 from itertools import product
 
 import pandas as pd
 import pytest
+from told import traffic_of
 
 from analysis.figures import style
 from analysis.figures.traffic import traffic_figures
@@ -30,7 +31,7 @@ def row(load, accepted, rates, **others):
 
 def test_medians_over_runs_by_hand():
     told = [{"rows": [row(1.2, load, [one, 2.0])]} for load, one in ((0.2, 1.0), (0.6, 3.0), (0.4, 8.0))]
-    tables = make_traffic_tables(RUNS, told)
+    tables = make_traffic_tables(*traffic_of(RUNS, told))
     (one,) = tables["traffic"].to_dict("records")
     assert (one["accepted_load"], one["accepted_load_lowest_run"], one["accepted_load_highest_run"]) == (
         0.4, 0.2, 0.6
@@ -42,22 +43,22 @@ def test_medians_over_runs_by_hand():
 
 def test_loads_rise_and_jobs_are_told_apart():
     rows = [row(1.2, 0.5, [1, 1]), row(0.1, 0.1, [1, 1]), row(0.1, 0.1, [1, 1], job="io", beside_load=0.5)]
-    table = make_traffic_tables(RUNS.head(1), [{"rows": rows}])["traffic"]
+    table = make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": rows}]))["traffic"]
     assert list(zip(table["job"], table["offered_load"], strict=True)) == [
         ("compute", 0.1), ("compute", 1.2), ("io", 0.1)
     ]  # fmt: skip
 
 
 def test_nothing_accepted_is_no_missing_value():
-    (one,) = make_traffic_tables(RUNS.head(1), [{"rows": [row(1.2, 0.0, [0.0, 0.0], fairness=None)]}])[
-        "traffic"
-    ].to_dict("records")
+    (one,) = make_traffic_tables(
+        *traffic_of(RUNS.head(1), [{"rows": [row(1.2, 0.0, [0.0, 0.0], fairness=None)]}])
+    )["traffic"].to_dict("records")
     assert one["accepted_load"] == 0 and pd.isna(one["fairness"])
 
 
 @pytest.mark.parametrize("told", [{}, {"rows": []}, {"rows": [{"bytes": 8, "seconds_p50": 1e-6}]}])
 def test_other_programs_have_no_rows(told):
-    tables = make_traffic_tables(RUNS.head(1), [told])
+    tables = make_traffic_tables(*traffic_of(RUNS.head(1), [told]))
     assert list(tables["traffic"]) == list(TRAFFIC.columns) and tables["traffic"].empty
     assert list(tables["traffic_processes"]) == list(PROCESSES.columns)
 
@@ -76,7 +77,7 @@ def test_titles_name_the_choices_that_vary():
         for mapping in ("clustered_io", "distributed")
     ]
     told = with_titles(
-        make_traffic_tables(RUNS.head(1), [{"rows": [*rows, row(1.0, 0.5, [1, 1])]}])["traffic"]
+        make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": [*rows, row(1.0, 0.5, [1, 1])]}]))["traffic"]
     )
     assert set(told["title"]) == {
         "multiple hot spots, clustered under the I/O job",
@@ -95,7 +96,7 @@ def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
         for chosen in choices
         for load in (0.1, 0.5)
     ]
-    tables = make_traffic_tables(RUNS.head(1), [{"rows": rows}])
+    tables = make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": rows}]))
     drawing, *_ = traffic_figures(tables, Labels({}), style.looks([], ["shared_memory"]))
     titles = {axes.get_title(loc="left") for axes in drawing.figure.axes}
     assert len(titles) == len(choices) and not any("…" in title for title in titles)

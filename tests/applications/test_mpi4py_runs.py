@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from told import network_of
 
 from analysis.networks.curves import availability, network_table, pair_matrix
 from workflows.applications import mpi4py
@@ -39,7 +40,7 @@ def table(done, name, processes):
     assert done.problem is None, (done.problem, done.execution.errors)
     point = {"case": f"{name}-smoke", "interconnect": "tcp_loopback", "kind": "measured", "oversubscription": processes,
              "nodes": 1, "processes": processes, "site": None}  # fmt: skip
-    return network_table(pd.DataFrame([point]), [done.reading.details])
+    return network_table(*network_of(pd.DataFrame([point]), [done.reading.details]))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from told import network_of
 
 from analysis.importers import read_foreign
 from analysis.networks.curves import network_table
@@ -24,7 +25,7 @@ def network(benchmark, interconnect="gigabit"):
         rows.append({"bytes": size, "n": 17, "moved_bytes": moved, "busy_share": 1.0, **times})
     run = {"case": benchmark, "interconnect": interconnect, "kind": "measured", "processes": 2}
     runs = pd.DataFrame([run | {"oversubscription": 1, "nodes": 2, "site": None}])
-    return network_table(runs, [{"rows": rows}])
+    return network_table(*network_of(runs, [{"rows": rows}]))
 
 
 CASES = [(suffix, benchmark) for suffix, (_, known) in FORMATS.items() for benchmark in known]

@@ -8,6 +8,7 @@ from pypdf import PdfReader
 from report_files import print_study
 from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_study
+from told import network_of, traffic_of
 
 from analysis.figures import draw_figures
 from analysis.importers import CURVES, read_foreign, read_published
@@ -125,9 +126,10 @@ def network_study():
     published = read_published(PUBLISHED)
     imported = imported_network(read_foreign(PUBLISHED / "pmb.csv").curves)
     tables |= make_network_tables(
-        pd.concat([network_table(runs, details), imported], ignore_index=True), {"gigabit": 125.0}
+        pd.concat([network_table(*network_of(runs, details)), imported], ignore_index=True),
+        {"gigabit": 125.0},
     )
-    tables |= {"network_links": make_links(published)} | make_traffic_tables(runs, details)
+    tables |= {"network_links": make_links(published)} | make_traffic_tables(*traffic_of(runs, details))
     topologies = requested_topologies(CONGESTION, "study")
     flows = requested_flows(CONGESTION, topologies, "study")
     tables |= make_congestion_tables(topologies, flows, CONGESTION["matrices"])

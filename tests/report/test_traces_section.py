@@ -1,6 +1,7 @@
 """From records and traces of a replay to its tables, figures and section."""
 
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,9 +11,11 @@ from analysis.networks.replays import make_simulated_tables
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
 from analysis.report.traces import traces
-from analysis.runs.errors import TableError
 from analysis.runs.runs import complete_runs
+from analysis.tables.details import DETAILS, read_details, write_details
 from analysis.text.labels import Labels
+from workflows.domain import InputError
+from workflows.results.details import make_details
 
 ABOUT = {
     "steps": 5,
@@ -55,11 +58,11 @@ FACTS = {
         }
     },
 }
-STARTED = "2026-11-21T09:21:25+00:00"
 
 
 @pytest.fixture
-def folder(tmp_path):
+def replayed(tmp_path):
+    """A study that replayed one point, and the record of it."""
     trace = tmp_path / "traces/duct-4k/processes-4"
     trace.mkdir(parents=True)
     (trace / "trace.json").write_text(json.dumps(ABOUT))
@@ -77,10 +80,13 @@ def folder(tmp_path):
         "serialisation_efficiency": 0.8,
         "transfer_efficiency": 0.625,
     }
-    record = tmp_path / "simulated/duct-4k/swift/processes-4.json"
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps({"started": STARTED, "details": details}))
-    return tmp_path
+    record = {"case": "duct-4k", "processes": 4, "kind": "simulated", "details": details}
+    study = SimpleNamespace(site=None, series=lambda case: case.removesuffix("-4k"))
+    return SimpleNamespace(
+        results=tmp_path,
+        study=study,
+        traced_folder=lambda case, count: tmp_path / f"traces/{case}/processes-{count}",
+    ), [record]
 
 
 @pytest.fixture
@@ -90,7 +96,8 @@ def runs():
         "cores": 4,
         "nodes": 2,
         "record": "simulated/duct-4k/swift/processes-4.json",
-        "started": STARTED,
+        "started": "2026-11-21T09:21:25+00:00",
+        "origin": "replay",
         "repetition": 1,
         "block": 1,
     }
@@ -98,16 +105,20 @@ def runs():
 
 
 @pytest.fixture
-def content(folder, runs):
-    tables = make_simulated_tables(runs, folder)
+def tables(replayed, runs):
+    plan, records = replayed
+    return make_simulated_tables(runs, make_details(plan, runs, records))
+
+
+@pytest.fixture
+def content(tables, runs):
     peaks = {"case": ["duct"], "interconnect": ["swift"], "kind": ["simulated"], "peak_processes": [4]}
     figures = simulated_figures(tables, Labels(FACTS), {})
     entries = [drawing.entry() for drawing in figures]
     return Content(runs, tables | {"peaks": pd.DataFrame(peaks)}, FACTS, Labels(FACTS), entries)
 
 
-def test_amounts_are_those_of_a_step(folder, runs):
-    tables = make_simulated_tables(runs, folder)
+def test_amounts_are_those_of_a_step(tables):
     profile = tables["trace_profile"].set_index(["operation", "largest_bytes"])
     assert profile.loc[("isend", 4096), ["calls", "bytes"]].tolist() == [2, 6000]
     assert tables["trace_pairs"]["bytes"].tolist() == [4000, 2000, 4_000_000]
@@ -116,8 +127,7 @@ def test_amounts_are_those_of_a_step(folder, runs):
     assert tables["model_fit"]["interconnect"].unique().tolist() == ["swift"]
 
 
-def test_the_time_of_each_rank_is_that_of_the_run(folder, runs):
-    tables = make_simulated_tables(runs, folder)
+def test_the_time_of_each_rank_is_that_of_the_run(tables):
     times = tables["simulated_times"]
     parts = times[["compute_seconds", "waiting_seconds", "transfer_seconds"]]
     assert times["rank"].tolist() == [0, 1, 2, 3] and (parts.sum(axis=1) == 8.0).all()
@@ -156,13 +166,21 @@ def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
     assert "Warning: the mean error at points left out is above 3\u202f% for Swift (simulated)." in told
 
 
-def test_a_record_of_another_run_and_a_damaged_trace(folder, runs):
-    assert list(make_simulated_tables(runs.assign(started="2020-01-01T00:00:00+00:00"), folder)) == [
-        "model_fit"
-    ]
-    (folder / "traces/duct-4k/processes-4/trace.json").write_text("{")
-    with pytest.raises(TableError, match=r"trace\.json"):
-        make_simulated_tables(runs, folder)
+def test_a_damaged_trace_is_told_in_one_line(replayed, runs):
+    plan, records = replayed
+    (plan.results / "traces/duct-4k/processes-4/trace.json").write_text("{")
+    with pytest.raises(InputError, match=r"trace\.json: cannot be read: "):
+        make_details(plan, runs, records)
+
+
+def test_side_tables_are_read_as_they_were_made(replayed, runs, tables, tmp_path):
+    plan, records = replayed
+    made = make_details(plan, runs, records)
+    write_details(made, tmp_path / "details")
+    found = read_details(tmp_path / "details")
+    assert list(found) == list(DETAILS)
+    for name, table in make_simulated_tables(runs, found).items():
+        pd.testing.assert_frame_equal(table, tables[name])
 
 
 def test_a_study_that_replayed_nothing_has_no_such_section(runs):

@@ -13,6 +13,7 @@ from workflows.plan.plan import ROOT, make_plan
 from workflows.replay import points as study
 from workflows.replay.points import replay_study
 from workflows.results.collect import simulated_table
+from workflows.results.details import make_details
 from workflows.tracing.trace import Trace, write_rank
 
 ELBOW = ROOT / "config/studies/simulated_elbow.yaml"
@@ -68,7 +69,7 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced, tmp_path)
     """1 ms of work a rank, halved by the correction; the message takes 31 + 88.9 µs. Times ten: 20 of 2 steps."""
     out = Path(traced.replayed()[0])
     replay_study(traced, 2, out)
-    times = simulated_table(traced).set_index(["interconnect", "processes"])
+    times = simulated_table(traced)[0].set_index(["interconnect", "processes"])
     slow = times.loc[("gigabit_ethernet", 4)]
     assert slow["seconds"] == slow["seconds_low"] == pytest.approx(10 * (0.5e-3 + 31e-6 + 10000 / 112.5e6))
     assert slow["seconds_high"] - slow["seconds"] == pytest.approx(10 * 0.5e-3)
@@ -98,13 +99,12 @@ def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_pa
     assert plan.traces() == [] and len(plan.simulated) == 4 and not plan.points
     assert "simulated: 4 points of patterns of traffic, by their schedules" in announcement(plan)
     replay_study(plan, 2, Path(plan.replayed()[0]))
-    times = simulated_table(plan)
+    times, records = simulated_table(plan)
     assert (times["nodes"] == 8).all() and times["valid"].all()
     assert (times["seconds_low"] == times["seconds"]).all() and (
         times["seconds_high"] == times["seconds"]
     ).all()
-    details = [json.loads((plan.results / path).read_text())["details"] for path in times["record"]]
-    table = make_traffic_tables(times, details)["traffic"]
+    table = make_traffic_tables(times, make_details(plan, times, records))["traffic"]
     assert set(table["kind"]) == {"simulated"} and set(table["interconnect"]) == set(names)
     assert table.loc[table["beside_load"].notna() & (table["job"] == "compute"), "slowdown"].notna().all()
     fastest = table[table["pattern"] == "uniform"].groupby("interconnect")["accepted_MBps"].max()

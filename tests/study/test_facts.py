@@ -18,9 +18,9 @@ def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
     (tmp_path / "several.yaml").write_text(STUDY)
     plan = make_plan(tmp_path / "several.yaml", {})
     nothing = complete_runs(
-        pd.DataFrame(columns=["case", "interconnect", "processes", "seconds"]), may_be_empty=True
+        pd.DataFrame(columns=["case", "interconnect", "processes", "seconds", "origin"]), may_be_empty=True
     )
-    told = facts(plan, nothing, [], 0, [])["cases"]
+    told = facts(plan, nothing, [], [])["cases"]
     assert {name: about["title"] for name, about in told.items()} == {
         "rotor": "Rotor, transonic, 90k",
         "rotor-smoke": "Rotor, transonic, smoke",

@@ -61,6 +61,18 @@ def test_the_analysis_imports_nothing_of_the_workflows():
     assert not [name for name in names if name.startswith("workflows")]
 
 
+def test_the_analysis_reads_tables_alone():
+    """Few modules open files, and none names a folder of what runs wrote."""
+    readers = "runs/runs runs/yaml_files tables/listing tables/details report/content importers/".split()
+    for module in modules("analysis"):
+        text, place = module.read_text(), str(module.relative_to(ROOT / "analysis"))
+        if not place.startswith(tuple(readers)):
+            assert not re.search(r"\bread_(text|bytes|csv|json|parquet)\(|\.open\(\)|json\.load", text), place
+        assert not re.search(r"[\"'](records|traces|simulated)/|/ [\"'](records|traces|simulated)\b", text), (
+            place
+        )
+
+
 def test_the_page_about_the_architecture_names_what_is_there():
     """Every path on it exists, and every layer is on it."""
     page = (ROOT / "docs/architecture.md").read_text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -16,24 +16,38 @@ from workflows.measure.attestation import contradiction
 from workflows.measure.prepare import compare_answer
 from workflows.plan.plan import Plan
 from workflows.plan.records import Record, point_of, read_all, read_simulated
+from workflows.results.details import make_details
 from workflows.results.facts import facts
 from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
 
 
-def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.DataFrame]]:
-    """Gather what a study ran and what it imports.
+class Collected(NamedTuple):
+    """What a study comes to.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The runs table: see `runs_table`. Imported rows follow; their record is the line that they were
-        read from, where their format tells it.
-    dict
+    Attributes
+    ----------
+    runs : DataFrame
+        The runs table: see `runs_table`. ``origin`` tells rows of runs (``run``), of simulated points
+        (``replay``) and imported ones (``import``); the record of the latter is the line that they were read
+        from, where their format tells it.
+    details : dict of str to DataFrame
+        Side tables: see `analysis.tables.details.DETAILS`.
+    facts : dict
         See `facts`.
-    dict of str to DataFrame
+    published : dict of str to DataFrame
         Imported figures without a time of a run: see `analysis.importers.merge_derived`.
+    """
+
+    runs: pd.DataFrame
+    details: dict[str, pd.DataFrame]
+    facts: dict[str, Any]
+    published: dict[str, pd.DataFrame]
+
+
+def collect(plan: Plan) -> Collected:
+    """Gather what a study ran and what it imports.
 
     Raises
     ------
@@ -41,10 +55,10 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
         A damaged record or import, or nothing at all: one line.
     """
     ran, records = runs_table(plan)
-    simulated = simulated_table(plan)
+    simulated, replayed = simulated_table(plan)
     study = plan.study
     foreign = read_imports(study.imports, study.import_sites, study.import_mappings)
-    imported = foreign.runs.assign(study=plan.study.name)
+    imported = foreign.runs.assign(study=plan.study.name, origin="import")
     ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
     if len(ran) and len(imported):  # blocks of an import were not run together with ours
         imported["block"] += ran["block"].max()
@@ -52,14 +66,14 @@ def collect(plan: Plan) -> tuple[pd.DataFrame, dict[str, Any], dict[str, pd.Data
     if not len(parts[0]) and not foreign.published:
         raise InputError(f"{plan.study.file}: there is no run to report")
     runs = pd.concat(parts, ignore_index=True)
-    runs = runs.reindex(columns=list(dict.fromkeys([*_row({}, ""), *runs])))
+    runs = runs.reindex(columns=list(dict.fromkeys([*_row({}), *runs])))
     if plan.study.imports:
         places = [*((plan.results / name, None) for name in ran["record"]), *foreign.places]
         check_references(runs, places)
         check_pairs(runs, plan.study.compare_sites, str(plan.study.file))
         check_imported_names(plan.study, foreign)
-    known = facts(plan, runs, records, len(simulated), foreign.unread)
-    return runs, known, foreign.published
+    details = make_details(plan, runs, [*records, *replayed])
+    return Collected(runs, details, facts(plan, runs, records, foreign.unread), foreign.published)
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
@@ -85,7 +99,7 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         point = point_of(record)
         if not plan.asks_for(point):
             continue
-        row = _row(record, str(path.relative_to(plan.results)))
+        row = _row(record, str(path.relative_to(plan.results)), "run")
         row |= {"case": plan.study.series(point.case), "size": plan.cases[point.case].size}
         reason = EARLIER_INPUTS if record["inputs"] != plan.inputs(point) else _judge(plan, record)
         row["valid"], row["reason"], row["site"] = reason is None, reason, plan.study.site
@@ -96,26 +110,27 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         rows.append(row)
     for row, block in zip(rows, block_numbers(records), strict=True):
         row["block"] = block
-    columns = list(_row({}, "")) if not rows else None
+    columns = list(_row({})) if not rows else None
     table = pd.DataFrame(rows, columns=columns).astype(
         {"interconnect": "str", "reason": "str", "work_unit": "str"}
     )
     return table, records
 
 
-def simulated_table(plan: Plan) -> pd.DataFrame:
-    """Gather what a study replayed: the columns of `runs_table`, and the band of each time.
+def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
+    """Gather what a study replayed: as `runs_table`, with the band of each time.
 
     ``seconds`` is replayed with corrected compute times, ``seconds_low`` and ``seconds_high`` are the lowest
     and the highest of that and of what the compute times as they were taken give.
     """
-    rows = []
+    records, rows = [], []
     for path, record in read_simulated(plan.results) if plan.simulated else ():
         case = plan.study.series(record["case"])
-        row = _row(record, str(path.relative_to(plan.results)))
+        row = _row(record, str(path.relative_to(plan.results)), "replay")
         row |= {"case": case, "size": plan.cases[record["case"]].size, "site": plan.study.site}
+        records.append(record)
         rows.append(row | {end: record[end] for end in ("seconds_low", "seconds_high")})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows), records
 
 
 def block_numbers(records: Sequence[Record]) -> list[int]:
@@ -157,7 +172,7 @@ def _judge(plan: Plan, record: Record) -> str | None:
     )
 
 
-def _row(record: Record, path: str) -> dict[str, Any]:
+def _row(record: Record, path: str = "", origin: str = "") -> dict[str, Any]:
     get, times, noise = record.get, record.get("times", {}), record.get("noise", {})
     return {
         "study": get("study"),
@@ -190,6 +205,7 @@ def _row(record: Record, path: str) -> dict[str, Any]:
         "work_unit": None,
         "size": None,
         "site": None,
+        "origin": origin,
     }
 
 

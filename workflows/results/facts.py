@@ -27,21 +27,19 @@ from workflows.study.sites import known_facts
 VERSION = "0.1.0"
 
 
-def facts(
-    plan: Plan, runs: pd.DataFrame, records: list[Record], simulated: int, unread: list[LeftOut]
-) -> dict[str, Any]:
+def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
     """What a report states besides numbers: study, cases, interconnects, machine, versions.
 
     Parameters
     ----------
     plan : Plan
     runs : DataFrame
-        Rows of `records` first, then `simulated` rows that were replayed, then imported ones.
+        See `workflows.results.collect.Collected`.
     records : list of Record
-    simulated : int
+        Those of its rows whose ``origin`` is ``run``.
     unread : list of LeftOut
     """
-    study = plan.study
+    study, own = plan.study, runs[runs["origin"] == "run"]
     machine: dict[str, Any] = {}
     if records:
         libraries = sorted({record["mpi"] for record in records if record["mpi"]})
@@ -55,10 +53,10 @@ def facts(
     cases = {case: _series_facts(plan, case) for case in [*study.cases, *study.replayed.cases]}
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     if study.site:
-        own = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
-        known["sites"][study.site] = own
+        about = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
+        known["sites"][study.site] = about
     return {
-        "study": _study_facts(plan, runs) | {"until": _until_facts(plan, runs, records)},
+        "study": _study_facts(plan, runs) | {"until": _until_facts(plan, own, records)},
         "cases": _told_apart(cases) | _others(known["cases"], cases),
         **_request(plan, runs),
         "interconnects": {
@@ -77,10 +75,10 @@ def facts(
         "left_out": [asdict(one) for one in [*plan.left_out, *unread]],
         "machine": machine,
         "runs": {
-            "planned": len(plan.repetitions) + len(runs) - len(records),
+            "planned": len(plan.repetitions) + len(runs) - len(own),
             "recorded": len(runs),
-            "simulated": simulated,
-            "imported": len(runs) - len(records) - simulated,
+            "simulated": int((runs["origin"] == "replay").sum()),
+            "imported": int((runs["origin"] == "import").sum()),
             **outcome(runs),
         },
         "made": made,
@@ -168,12 +166,11 @@ def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> d
     """The target of a study, how far it is from it and why it stopped; None without one."""
     if plan.study.until is None:
         return None
-    own = runs.head(len(records))
     return {
         **asdict(plan.study.until),
         "least_blocks": plan.study.blocks,
         "limit_core_hours": plan.study.limits.core_hours,
-        **asdict(stopping(plan, own, records)),
+        **asdict(stopping(plan, runs, records)),
     }
 
 

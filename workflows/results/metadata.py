@@ -161,6 +161,7 @@ def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bo
         "| --- | --- |",
         "| the report | `results/report.pdf`, `results/report.html` |",
         "| one row a repetition, valid or not | `results/runs.csv` |",
+        "| what runs tell beside seconds | `results/details/` |",
         "| estimates with their intervals | `results/tables/` |",
         "| figures | `results/figures/` |",
         "| everything about each repetition, and what it printed | `results/records/` |",

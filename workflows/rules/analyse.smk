@@ -3,7 +3,8 @@ Turns the runs table into estimates with their uncertainty.
 
 REQUIRED INPUTS:
 
-    runs        = <results>/runs.csv
+    runs        = <results>/runs.parquet
+    details     = <results>/details
     facts       = <results>/facts.json
     published   = <results>/published
 
@@ -17,6 +18,7 @@ rule analyse:
     """Estimating speedups, peaks and improvements"""
     input:
         runs="<results>/runs.parquet",
+        details="<results>/details",
         facts="<results>/facts.json",
         published="<results>/published",
     output:

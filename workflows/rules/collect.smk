@@ -11,6 +11,7 @@ OUTPUTS:
 
     runs        = <results>/runs.csv
     parquet     = <results>/runs.parquet
+    details     = <results>/details, one CSV file a table: what runs tell beside seconds, traces, fits of models
     facts       = <results>/facts.json
     published   = <results>/published, one CSV file for each table of imported figures without times
 """
@@ -25,6 +26,7 @@ rule collect:
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",
+        details=directory("<results>/details"),
         facts="<results>/facts.json",
         published=directory("<results>/published"),
     log:

@@ -12,7 +12,7 @@ from analysis.estimates.scaling import write_tables
 from analysis.estimates.validation import make_validation
 from analysis.importers import read_published
 from analysis.networks.congestion.tables import make_congestion_tables
-from analysis.networks.curves import network_table, read_details
+from analysis.networks.curves import network_table
 from analysis.networks.imports import read_imported
 from analysis.networks.links import make_links
 from analysis.networks.printed import write_texts
@@ -21,24 +21,27 @@ from analysis.networks.tables import link_rates, make_network_tables
 from analysis.networks.traffic import make_traffic_tables
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_runs
+from analysis.tables.details import read_details
 from workflows.study.congestion import requested_flows, requested_topologies
 
 facts = json.loads(Path(snakemake.input.facts).read_text(encoding="utf-8"))
 folder = Path(snakemake.output.tables)
 try:
     runs = read_runs(snakemake.input.runs, may_be_empty=True)
+    details = read_details(snakemake.input.details)
     tables = make_all_tables(runs, request_of(facts))
     write_tables(tables | make_validation(runs, tables["scaling"], facts), folder)
     write_extrap(runs, folder / "extrap")
-    told = read_details(runs, folder.parent)
-    measured = network_table(*told)
+    measured = network_table(runs, details["benchmarks"])
     network = pd.concat([measured, read_imported(snakemake.input.published)], ignore_index=True)
     published = read_published(snakemake.input.published)
     write_tables(make_network_tables(network, link_rates(facts, published)), folder)
     write_tables({"network_links": links} if len(links := make_links(published)) else {}, folder)
     write_texts(measured, folder / "curves")
-    write_tables({name: table for name, table in make_traffic_tables(*told).items() if len(table)}, folder)
-    write_tables(make_simulated_tables(runs, folder.parent), folder)
+    write_tables(
+        {name: table for name, table in make_traffic_tables(runs, details).items() if len(table)}, folder
+    )
+    write_tables(make_simulated_tables(runs, details), folder)
     if requested := facts.get("congestion"):
         topologies = requested_topologies(requested, "congestion")
         flows = requested_flows(requested, topologies, "congestion")

@@ -1,0 +1,163 @@
+"""Side tables of the runs table: what runs tell beside seconds, traces, and how well models fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.runs.errors import TableError
+from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema
+
+WHOLE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
+"""Bytes or number of a rank: 0 is a value."""
+RATE = pa.Column(float, pa.Check.ge(0), nullable=True)
+SECONDS = pa.Column(float)
+
+RUN = ("record", "started")
+"""What names a run: an import may have a record of the same path."""
+PERCENTILES = (5, 25, 50, 75, 95)
+DELAYS = (5, 50, 95)
+LABELS = ("bytes", "pairs", "source", "target", "part")
+"""What tells rows of one run of a benchmark apart; a benchmark has some of them."""
+CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinations", "write_ratio")
+"""What a pattern of traffic leaves open; a case has some of them."""
+PHASE = ("pattern", "job", *CHOICES, "offered_load", "beside_load")
+"""What tells rows of one run of a pattern apart."""
+PARTS = ("compute", "waiting", "transfer")
+"""What the time of a replayed rank is spent with."""
+FACTORS = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
+"""Factors of the parallel efficiency, as the POP centre of excellence defines them."""
+
+CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
+
+
+def _of_runs(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
+    """Schema of a table that is joined with the runs table by `RUN`."""
+    own = dict.fromkeys(RUN, TEXT)
+    return pa.DataFrameSchema(own | columns, name=name, ordered=True, strict=True, coerce=True)
+
+
+DETAILS = {
+    "benchmarks": _of_runs(
+        "benchmarks",
+        bytes=WHOLE,
+        pairs=COUNT,
+        source=WHOLE,
+        target=WHOLE,
+        part=NOTE,
+        n=COUNT,
+        moved_bytes=RATE,
+        busy_share=NUMBER,
+        **{f"seconds_p{share}": NUMBER for share in PERCENTILES},
+        seconds_lowest_rank=NUMBER,
+        seconds_highest_rank=NUMBER,
+    ),
+    "traffic": _of_runs(
+        "traffic",
+        row=WHOLE,
+        pattern=TEXT,
+        job=TEXT,
+        **CHOICE,
+        offered_load=POSITIVE,
+        beside_load=POSITIVE,
+        **dict.fromkeys(("accepted_load", "offered_MBps", "accepted_MBps", "target_MBps"), RATE),
+        link_MBps=POSITIVE,
+        fairness=SHARE,
+        slowdown=POSITIVE,
+        **{f"delay_seconds_p{share}": RATE for share in DELAYS},
+        **dict.fromkeys(("clients", "targets"), COUNT),
+        **dict.fromkeys(("messages", "completed", "withheld"), WHOLE),
+    ),
+    "traffic_processes": _of_runs("traffic_processes", row=WHOLE, process=WHOLE, process_MBps=RATE),
+    "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),
+    "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{part}_seconds": SECONDS for part in PARTS}),
+    "traces": table_schema(
+        "traces",
+        case=TEXT,
+        processes=COUNT,
+        steps=COUNT,
+        clock=TEXT,
+        cores=COUNT,
+        serial_seconds=POSITIVE,
+        compute_seconds=POSITIVE,
+        inflation=POSITIVE,
+        correction=TEXT,
+        indicative=FLAG,
+        noise=SHARE,
+    ),
+    "trace_profile": table_schema(
+        "trace_profile",
+        case=TEXT,
+        processes=COUNT,
+        operation=TEXT,
+        largest_bytes=WHOLE,
+        calls=POSITIVE,
+        bytes=NUMBER,
+    ),
+    "trace_pairs": table_schema(
+        "trace_pairs",
+        case=TEXT,
+        processes=COUNT,
+        source=WHOLE,
+        target=WHOLE,
+        messages=POSITIVE,
+        bytes=NUMBER,
+    ),
+    "model_fit": table_schema(
+        "model_fit",
+        interconnect=TEXT,
+        bytes=WHOLE,
+        given_us=POSITIVE,
+        simulated_us=POSITIVE,
+        error_percent=NUMBER,
+        left_out_percent=NUMBER,
+    ),
+}
+"""Schema of each side table by its name, which is that of its file."""
+
+Details = Mapping[str, pd.DataFrame]
+"""Side tables of a study by their names; those without rows may be missing."""
+
+
+def read_details(folder: str | Path) -> dict[str, pd.DataFrame]:
+    """Read the side tables of a study.
+
+    Parameters
+    ----------
+    folder : path
+        With a CSV file a table; a table of `DETAILS` that has no file has no rows.
+
+    Returns
+    -------
+    dict of DataFrame
+        All of `DETAILS`.
+
+    Raises
+    ------
+    TableError
+        A table that is damaged.
+    """
+    return {name: _read(Path(folder) / f"{name}.csv", schema) for name, schema in DETAILS.items()}
+
+
+def write_details(tables: Details, folder: str | Path) -> None:
+    """Write the side tables that have rows, as `read_details` reads them."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        if len(table):
+            table.to_csv(Path(folder) / f"{name}.csv", index=False)
+
+
+def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
+    if not file.is_file():
+        return pd.DataFrame(columns=list(types)).astype(types)
+    try:
+        table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
+        return schema.validate(table)
+    except (OSError, ValueError, pa.errors.SchemaError) as error:
+        first, *_ = str(error).splitlines()
+        raise TableError(f"cannot be read: {first}", str(file)) from None

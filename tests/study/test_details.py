@@ -1,0 +1,94 @@
+"""Side tables of the runs table: which runs tell something, how the tables are read again."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from told import details_of, named
+
+from analysis.networks.curves import network_table
+from analysis.runs.errors import TableError
+from analysis.tables.details import DETAILS, read_details, write_details
+from workflows.domain import InputError
+from workflows.results.details import make_details
+
+STARTED = "2026-01-01T00:00:00"
+RUN = {"site": None, "case": "pingpong", "interconnect": "slow", "kind": "measured", "oversubscription": 1, "nodes": 1,
+       "processes": 2, "valid": True, "started": STARTED}  # fmt: skip
+SIZES = {"bytes": 8, "n": 10, "moved_bytes": 8, "busy_share": 0.1 + 0.2, "seconds_p50": 1e-6 / 3}
+LOADS = {"pattern": "None", "job": "compute", "sizes": "NA", "offered_load": 0.5, "process": [0, 1],
+         "process_MBps": [1.0, 2.0], "messages": 3}  # fmt: skip
+
+
+class NoPlan:
+    """What a study without simulated points is asked for."""
+
+    results = Path("nowhere")
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Runs table of one imported run, whose record lies beside what was imported."""
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps({"started": STARTED, "details": {"rows": [SIZES]}}))
+    return pd.DataFrame([RUN | {"record": str(file), "origin": "import"}])
+
+
+def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
+    own = pd.DataFrame([RUN | {"record": "records/one.json", "origin": "run"}])
+    runs = pd.concat([own, recorded], ignore_index=True)
+    rows = make_details(NoPlan, runs, [{"kind": "measured", "details": {"rows": [SIZES, SIZES]}}])[
+        "benchmarks"
+    ]
+    assert rows["record"].tolist() == ["records/one.json"] * 2 + [recorded["record"].iat[0]]
+    assert network_table(runs, rows)["runs"].tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"valid": False},
+        {"record": None},
+        {"record": "there/is/none.json"},
+        {"started": "2025-12-31T00:00:00"},
+    ],
+)
+def test_invalid_runs_and_foreign_records_tell_nothing(recorded, other):
+    assert make_details(NoPlan, recorded.assign(**other), [])["benchmarks"].empty
+
+
+def test_a_run_of_another_study_with_a_record_of_the_same_path_is_another(recorded):
+    rows = make_details(NoPlan, recorded, [])["benchmarks"]
+    assert len(network_table(recorded, rows)) == 1
+    assert network_table(recorded.assign(started="2025-12-31T00:00:00"), rows).empty
+
+
+def test_a_damaged_record_is_told_in_one_line(recorded):
+    (file,) = recorded["record"]
+    Path(file).write_text("{")
+    with pytest.raises(InputError, match=r"one.json: damaged record .*"):
+        make_details(NoPlan, recorded, [])
+
+
+def test_tables_are_read_as_they_were_written(tmp_path):
+    runs = named(pd.DataFrame([RUN, RUN]))
+    made = details_of(runs, [{"rows": [SIZES, LOADS]}, {"rows": [LOADS]}])
+    write_details(made, tmp_path)
+    assert sorted(file.stem for file in tmp_path.iterdir()) == ["benchmarks", "traffic", "traffic_processes"]
+    found = read_details(tmp_path)
+    assert list(found) == list(DETAILS)
+    for name, table in found.items():
+        if name in made:
+            pd.testing.assert_frame_equal(table, made[name], check_dtype=len(table) > 0)
+        assert list(table) == list(DETAILS[name].columns)
+
+
+def test_a_damaged_table_is_told_in_one_line(tmp_path):
+    (tmp_path / "replays.csv").write_text("record,started,load_balance\nx,y,-1\n")
+    with pytest.raises(TableError, match=r"replays.csv: cannot be read: [^\n]*$"):
+        read_details(tmp_path)
+
+
+def test_a_study_without_side_tables_has_none(tmp_path):
+    assert all(table.empty for table in read_details(tmp_path / "missing").values())

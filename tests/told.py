@@ -1,0 +1,26 @@
+"""Runs with the side tables that collecting them gives."""
+
+from workflows.results.details import told_by_runs
+
+
+def named(runs):
+    """Runs with records of their own."""
+    runs = runs.assign(record=[f"records/{place}.json" for place in range(len(runs))], started="2026-01-01")
+    return runs.astype({"record": "str", "started": "str"})
+
+
+def details_of(runs, details):
+    """Side tables of named runs, by what their programs told."""
+    return told_by_runs(zip(runs.to_dict("records"), details, strict=True))
+
+
+def network_of(runs, details):
+    """What `analysis.networks.curves.network_table` takes."""
+    runs = named(runs)
+    return runs, details_of(runs, details)["benchmarks"]
+
+
+def traffic_of(runs, details):
+    """What `analysis.networks.traffic.make_traffic_tables` takes."""
+    runs = named(runs)
+    return runs, details_of(runs, details)

@@ -1,0 +1,145 @@
+"""From records, traces and fits of models to the side tables of the runs table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables.contract import validated
+from analysis.tables.details import DETAILS, FACTORS, PARTS, RUN
+from workflows.domain import InputError
+from workflows.plan.plan import Plan
+from workflows.plan.records import Record, read_record, simulated_folder
+
+Run = Mapping[str, Any]
+Told = Mapping[str, Any]
+"""What the program of a run told, or the replay of a trace."""
+
+
+def make_details(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, pd.DataFrame]:
+    """Make the side tables of a study.
+
+    Parameters
+    ----------
+    plan : Plan
+    runs : DataFrame
+        The runs table; see `workflows.results.collect.Collected`.
+    records : sequence of Record
+        Of its rows that are not imported, in their order.
+
+    Returns
+    -------
+    dict of DataFrame
+        All of `analysis.tables.details.DETAILS`.
+
+    Raises
+    ------
+    InputError
+        A record, trace or fit that cannot be read.
+    """
+    own = (one["details"] for one in records)
+    told = [
+        (row, _imported(row) if row["origin"] == "import" else next(own))
+        for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
+    ]
+    tables = told_by_runs((row, about) for row, about in told if row["valid"])
+    return tables | _of_models(plan, runs[runs["origin"] == "replay"], records)
+
+
+def told_by_runs(told: Iterable[tuple[Run, Told]]) -> dict[str, pd.DataFrame]:
+    """Make the side tables of runs.
+
+    Parameters
+    ----------
+    told : iterable of tuple
+        Of each run what names it, ``record`` and ``started``, and what was told of it: ``rows`` as
+        `workflows.benchmarks.sweep` and `workflows.benchmarks.traffic` make them, or what
+        `workflows.replay.points.split_times` gives.
+    """
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("benchmarks", "traffic", "traffic_processes", "replays", "replay_ranks")
+    }
+    for run, about in told:
+        key = {name: run[name] for name in RUN}
+        for place, row in enumerate(about.get("rows", ())):
+            if "seconds_p50" in row:
+                rows["benchmarks"].append(key | row)
+            if "offered_load" in row:
+                numbered = key | {"row": place}
+                rows["traffic"].append(numbered | row)
+                rows["traffic_processes"] += [
+                    numbered | {"process": process, "process_MBps": rate}
+                    for process, rate in zip(row["process"], row["process_MBps"], strict=True)
+                ]
+        if FACTORS[0] in about:
+            rows["replays"].append(key | about)
+            parts = {f"{part}_seconds": about[f"{part}_seconds"] for part in PARTS}
+            ranks = zip(*parts.values(), strict=True)
+            rows["replay_ranks"] += [
+                key | {"rank": rank} | dict(zip(parts, seconds, strict=True))
+                for rank, seconds in enumerate(ranks)
+            ]
+    return {name: validated(DETAILS[name], pd.DataFrame(found)) for name, found in rows.items()}
+
+
+def _imported(row: Run) -> Told:
+    """What an imported run told: nothing where its record is not there, or one of another run is."""
+    path = Path(row["record"]) if isinstance(row["record"], str) else None
+    if path is None or path.suffix != ".json" or not path.is_file():
+        return {}
+    record = read_record(path)
+    return record["details"] if record["started"] == row["started"] else {}
+
+
+def _of_models(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, pd.DataFrame]:
+    """Make the side tables of what was replayed: of each trace once, and of each model."""
+    found: dict[str, list[pd.DataFrame]] = {
+        name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit")
+    }
+    points = {(one["case"], one["processes"]) for one in records if one["kind"] == "simulated"}
+    traced = [(plan.study.series(case), count, plan.traced_folder(case, count)) for case, count in points]
+    for case, processes, folder in sorted(traced):
+        if folder.is_dir():
+            for name, table in _read_trace(folder).items():
+                found[name].append(table.assign(case=case, processes=processes, site=plan.study.site))
+    fits = simulated_folder(plan.results) / "fit"
+    for name in sorted(runs["interconnect"].dropna().unique()):
+        if (file := fits / f"{name}.csv").exists():
+            found["model_fit"].append(_read_csv(file).assign(interconnect=name))
+    return {name: validated(DETAILS[name], _stacked(tables)) for name, tables in found.items()}
+
+
+def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:
+    """What a trace says of itself."""
+    file = folder / "trace.json"
+    try:
+        about = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+    summary = about | {
+        "cores": about["load"]["cores"],
+        "serial_seconds": about["serial_cpu_seconds"],
+        "compute_seconds": sum(about["compute_seconds"]),
+        "noise": about["load"]["pressure_share"],
+    }
+    return {
+        "traces": pd.DataFrame([summary]),
+        "trace_profile": _read_csv(folder / "profile.csv"),
+        "trace_pairs": _read_csv(folder / "pairs.csv"),
+    }
+
+
+def _read_csv(file: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(file)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+
+
+def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
