@@ -17,8 +17,8 @@ from workflows.jobs.slurm import complaint, without_chatter
 from workflows.launch import attesters
 from workflows.launch.emulation import Node
 from workflows.launch.execution import Execution, execute
-from workflows.launch.launch import Launch, check_placement, read_placement
 from workflows.launch.last_words import telling_line
+from workflows.launch.launch import Launch, check_placement, read_placement
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.one_sided import check_components, read_windows
