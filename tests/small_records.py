@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from workflows.launch.probes import Probe
 from workflows.plan.record import ClusterJob, Exit, GivenAnswer, Noise, Record, Times
 
 RECORD = Record(
@@ -38,19 +39,18 @@ RECORD = Record(
     environment={"OMP_NUM_THREADS": "1"},
     version="1912",
     one_sided_windows={"pt2pt": 2},
-    probe={
-        "way": "in the run",
-        "ranks": [0, 1],
-        "hosts": ["n1", "n2"],
-        "cores": ["0", "0"],
-        "transports": ["tcp"],
-        "problem": None,
-        "library": "Open MPI v4.1.4",
-        "seconds": 0.01,
-        "attempts": 1,
-        "latency_us": 5.5,
-        "bandwidth_MBps": 117.5,
-    },
+    probe=Probe(
+        way="in the run",
+        ranks=[0, 1],
+        hosts=["n1", "n2"],
+        cores=["0", "0"],
+        transports=["tcp"],
+        library="Open MPI v4.1.4",
+        seconds=0.01,
+        attempts=1,
+        latency_us=5.5,
+        bandwidth_MBps=117.5,
+    ),
     details={"loop_seconds": {"solve": 1.25}},
 )
 

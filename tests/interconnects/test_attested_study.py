@@ -60,10 +60,10 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
         r"bandwidth \S+ MB/s \(attested 160 to 1300\)",
         record.reason,
     )
-    assert record.probe["way"] == "in the run"
-    assert record.probe["attempts"] == 5
-    assert record.probe["hosts"] == ["emulated-node1", "emulated-node2"]
-    assert record.probe["bandwidth_MBps"] < 140
+    assert record.probe.way == "in the run"
+    assert record.probe.attempts == 5
+    assert record.probe.hosts == ["emulated-node1", "emulated-node2"]
+    assert record.probe.bandwidth_MBps < 140
     assert judged(wrong) == (False, record.reason)
 
     right = changed(wrong, attest={"bandwidth_MBps": [1, 140]})

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from workflows import inputs
 from workflows.domain import Point
+from workflows.launch.probes import Probe
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,14 @@ class ClusterJob:
     exclusive: bool
 
 
-_PARTS = {"times": Times, "noise": Noise, "answer": GivenAnswer, "exit": Exit, "cluster": ClusterJob}
+_PARTS = {
+    "times": Times,
+    "noise": Noise,
+    "answer": GivenAnswer,
+    "exit": Exit,
+    "cluster": ClusterJob,
+    "probe": Probe,
+}
 _OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe"}
 """What a run that ended with its job leaves nothing to tell of."""
 
@@ -118,7 +126,7 @@ class Record:
     environment: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
     one_sided_windows: Mapping[str, int] = field(default_factory=dict)
-    probe: Mapping[str, Any] | None = None
+    probe: Probe | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -163,7 +171,7 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Give what its file holds, in the order of the schema."""
-        told = asdict(self)
+        told = asdict(self) | {"probe": self.probe and self.probe.as_json()}
         absent = _OF_A_RUN if self.interrupted else {"interrupted"}
         absent = absent if self.cluster else absent | {"cluster"}
         told |= {"times": {}, "noise": {}} if self.interrupted else {}

@@ -124,8 +124,8 @@ def _transports(records: Sequence[Record]) -> str | None:
     """What the MPI libraries chose to carry messages, by interconnect, as their probes tell."""
     found: dict[str, set[str]] = {}
     for record in records:
-        if told := (record.probe or {}).get("transports"):
-            found.setdefault(record.interconnect, set()).update(told)
+        if record.probe and record.probe.transports:
+            found.setdefault(record.interconnect, set()).update(record.probe.transports)
     return "; ".join(f"{name}: {', '.join(sorted(found[name]))}" for name in sorted(found)) or None
 
 
@@ -251,7 +251,7 @@ def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _versions(records: list[Record]) -> dict[str, str]:
-    found = {(record.application, record.version) for record in records if record.version}
+    found = dict.fromkeys((record.application, record.version) for record in records if record.version)
     return {
         name: ", ".join(sorted(version for other, version in found if other == name)) for name, _ in found
     }
