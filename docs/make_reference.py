@@ -1,4 +1,4 @@
-"""Write docs/reference/: every key of the files that a user writes, every column of the tables.
+"""Write docs/reference/: every key of records and of the files that a user writes, every column of tables.
 
     .venv/bin/python docs/make_reference.py
 
@@ -45,6 +45,11 @@ KEY_PAGES = {
     ),
     "cluster": ("The cluster file, `cluster/site.yaml`", "cluster", ["cluster"]),
     "proposal": ("A rule for proposals, `config/proposals/*.yaml`", "proposal", ["rules"]),
+    "record": (
+        "A record, `results/<study>/records/…/block-B-attempt-A.json`",
+        "studies",
+        ["record", "simulated"],
+    ),
 }
 """By page: its title, the page that says what to do, and the schemas on it."""
 STUDY_TABLES = {"runs": RUNS, **ALL_TABLES}
@@ -129,7 +134,7 @@ def key_page(name: str) -> str:
     lines = [
         MADE,
         f"# {title}\n",
-        f"What to do with it: [{guide}](../{guide}.md). `NAME` is a name of your own.\n",
+        f"What to do with it: [{guide}](../{guide}.md). `NAME` stands for a name.\n",
     ]
     for each in schemas:
         schema = schema_of(each)

@@ -167,7 +167,7 @@ class TestReadRealLogs:
         reading = nwchem.read(scf, 1, real_log("nwchem", "scf_other_basis"))
         assert reading.problem is None
         told, wrong = compare_answer(scf, reading.answer, {"value": scf.answer.golden, "source": "golden"})
-        assert told["relative_difference"] == pytest.approx(3.0e-4, rel=0.01)
+        assert told.relative_difference == pytest.approx(3.0e-4, rel=0.01)
         assert wrong == (
             "energy -75.97484109 differs from the golden answer -75.99751929 by 0.0003, allowed 2e-08"
         )

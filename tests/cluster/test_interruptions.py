@@ -5,6 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from small_records import KNOWN_BEFORE, record
 
 from workflows.domain import Point
 from workflows.jobs import slurm
@@ -20,7 +21,8 @@ from workflows.measure.allocation import (
     settle,
 )
 from workflows.plan.design import Repetition
-from workflows.plan.records import TRIES, wanted
+from workflows.plan.record import Record
+from workflows.plan.records import TRIES, read_record, wanted
 
 REPETITION = Repetition(Point("duct", None, 1, 1, 1, 1), 1, ())
 INPUTS = {"case": "a", "interconnect": None}
@@ -35,7 +37,7 @@ def at_work(tmp_path):
     """A run under way in job 7."""
     nodes = (JobNode("n1", "srun", "pmix"),)
     here = Allocation(job(), nodes, True, tmp_path / "measured/part.running.json", tmp_path / "scratch")
-    planned = {"case": "duct", "inputs": INPUTS, "cluster": here.facts()}
+    planned = Record.of_point(REPETITION.point, **KNOWN_BEFORE | {"inputs": INPUTS}, cluster=here.facts())
     path = tmp_path / "records/duct/block-1-attempt-1.json"
     plan = SimpleNamespace(results=tmp_path, cluster=SimpleNamespace(scheduler="slurm"))
     return SimpleNamespace(plan=plan, here=here, planned=planned, path=path)
@@ -60,9 +62,9 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told
     die(at_work)
     monkeypatch.setattr(allocations.slurm, "job", lambda _: became)
     assert settle(at_work.plan) == [f"duct/block-1-attempt-1.json: {told}"]
-    record = json.loads(at_work.path.read_text())
-    assert (record["valid"], record["seconds"], record["reason"]) == (False, None, told)
-    assert record["interrupted"] and record["cluster"]["state"] == state
+    record = read_record(at_work.path)
+    assert (record.valid, record.seconds, record.reason) == (False, None, told)
+    assert record.interrupted and record.cluster.state == state
     assert not at_work.here.scratch.exists()
     assert settle(at_work.plan) == []
 
@@ -122,10 +124,10 @@ def test_a_run_that_fails_by_itself_is_recorded(at_work, monkeypatch):
 
 
 def test_an_interrupted_attempt_is_made_again_but_not_for_ever():
-    lost = {"inputs": INPUTS, "interrupted": True, "valid": False, "started": "2026"}
+    lost = record(inputs=INPUTS, interrupted=True, valid=False)
     for count in range(TRIES + 1):
         assert wanted(REPETITION, [lost] * count, INPUTS, []) is (count < TRIES)
-    assert not wanted(REPETITION, [lost, {"inputs": INPUTS, "valid": False, "started": "2026"}], INPUTS, [])
+    assert not wanted(REPETITION, [lost, record(inputs=INPUTS, valid=False)], INPUTS, [])
 
 
 def test_no_run_is_begun_that_would_outlast_its_job(at_work, tmp_path, monkeypatch):

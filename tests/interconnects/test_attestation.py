@@ -8,6 +8,7 @@ import pytest
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import emulated_nodes
+from workflows.launch.probes import Probe
 from workflows.measure import attestation
 from workflows.measure.attestation import attest, contradiction, pair_of, probe
 from workflows.plan.plan import ROOT
@@ -33,17 +34,16 @@ def placed(*places: str) -> list[dict]:
     ]
 
 
-def found(latency: float, bandwidth: float, places: str = "a:0 b:0", **more: object) -> dict:
+def found(latency: float, bandwidth: float, places: str = "a:0 b:0", **more: object) -> Probe:
     both = placed(*places.split())
-    return {
-        "ranks": [0, 1],
-        "hosts": [rank["host"] for rank in both],
-        "cores": [rank["cores"] for rank in both],
-        "problem": None,
-        "latency_us": latency,
-        "bandwidth_MBps": bandwidth,
+    return Probe(
+        ranks=[0, 1],
+        hosts=[rank["host"] for rank in both],
+        cores=[rank["cores"] for rank in both],
+        latency_us=latency,
+        bandwidth_MBps=bandwidth,
         **more,
-    }
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_disturbed_probe_is_made_again_and_a_real_contradiction_stays(
     left = iter(rates)
     monkeypatch.setattr(attestation, "probe", lambda *_: found(6, next(left)))
     last = attest(Point("case", "ten", 2, 1, 2, 2), TEN, (), placed("a:0", "b:0"))
-    assert last["attempts"] == attempts
+    assert last.attempts == attempts
     assert (contradiction(last, TEN) is not None) == contradicts
 
 
@@ -145,7 +145,7 @@ def place():
             point = Point("case", name, 2, 1, interconnect.nodes, 2)
             first = probe(point, interconnect, nodes, placed("nowhere:0", "nowhere:1"))
             told = re.fullmatch(
-                r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere", first["problem"]
+                r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere", first.problem
             )
             assert told, first
             host, second = (nodes[0].name, nodes[1].name) if nodes else (told[2], told[2])
@@ -169,9 +169,9 @@ def test_every_interconnect_of_this_machine_is_what_its_file_attests(place, name
     point, interconnect, nodes, placement = place(name)
     told = attest(point, interconnect, nodes, placement)
     assert contradiction(told, interconnect) is None
-    assert told["library"].startswith("MPICH" if name.endswith("mpich") else "Open MPI")
-    assert told["hosts"] == [rank["host"] for rank in placement]
-    assert 0 < told["seconds"] < attestation.TIME_LIMIT_SECONDS
+    assert told.library.startswith("MPICH" if name.endswith("mpich") else "Open MPI")
+    assert told.hosts == [rank["host"] for rank in placement]
+    assert 0 < told.seconds < attestation.TIME_LIMIT_SECONDS
 
 
 @pytest.mark.slow

@@ -54,22 +54,23 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
     wrong.reference_file("barrier-smoke").write_text(json.dumps(reference))
     with emulated_nodes(wrong.interconnects[NAME].emulate) as nodes:
         record = measure(wrong, repetition, 1, nodes)
-    assert (record["valid"], record["problem"]) == (False, None)
+    assert (record.valid, record.problem) == (False, None)
     assert re.fullmatch(
         rf"the probe between ranks 0 and 1 contradicts {NAME}: latency \S+ µs \(attested 2.5 to 100\), "
         r"bandwidth \S+ MB/s \(attested 160 to 1300\)",
-        record["reason"],
+        record.reason,
     )
-    assert record["probe"]["way"] == "in the run"
-    assert record["probe"]["attempts"] == 5
-    assert record["probe"]["hosts"] == ["emulated-node1", "emulated-node2"]
-    assert record["probe"]["bandwidth_MBps"] < 140
-    assert judged(wrong) == (False, record["reason"])
+    assert record.probe.way == "in the run"
+    assert record.probe.attempts == 5
+    assert record.probe.hosts == ["emulated-node1", "emulated-node2"]
+    assert record.probe.bandwidth_MBps < 140
+    assert judged(wrong) == (False, record.reason)
 
     right = changed(wrong, attest={"bandwidth_MBps": [1, 140]})
     assert judged(right)[0]  # by the file as it is now
 
     path = record_path(wrong.results, repetition, 1)
-    del record["probe"]  # as versions before wrote it
-    path.write_text(json.dumps(record))
+    earlier = record.as_json()
+    del earlier["probe"]
+    path.write_text(json.dumps(earlier))
     assert judged(wrong)[0]

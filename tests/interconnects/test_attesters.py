@@ -14,6 +14,7 @@ from workflows.launch.execution import Execution, execute
 from workflows.launch.launch import read_placement
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.one_sided import read_windows
+from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
 from workflows.measure import attestation
 from workflows.measure.attestation import attest_once, contradiction, probe
@@ -68,13 +69,13 @@ def test_a_run_attests_however_it_initialises_mpi(program, library, entry, tmp_p
     joins = interconnect(library, attest={})
     done, found, said = attested(joins, [program(library), entry], tmp_path)
     assert ([line.text for line in done.lines], done.errors, said) == (["3 ranks, sum 3"], "", "")
-    assert found["way"] == "in the run"
-    assert (found["ranks"], found["problem"]) == ([0, 1], None)  # 2 shares the core of 0
-    assert 1 <= found["attempts"] <= 5
-    assert found["cores"][0] != found["cores"][1]
-    assert 0 < found["latency_us"] < 1e4
-    assert 0 < found["bandwidth_MBps"] < 1e6
-    assert found["transports"] == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
+    assert found.way == "in the run"
+    assert (found.ranks, found.problem) == ([0, 1], None)  # 2 shares the core of 0
+    assert 1 <= found.attempts <= 5
+    assert found.cores[0] != found.cores[1]
+    assert 0 < found.latency_us < 1e4
+    assert 0 < found.bandwidth_MBps < 1e6
+    assert found.transports == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -82,15 +83,15 @@ def test_a_library_that_python_alone_has_loaded_is_found(library, tmp_path):
     command = [sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"]
     done, found, _ = attested(interconnect(library, attest={}), command, tmp_path, MPI4PY_RC_THREADS="0")
     assert done.exit_status == 0, done.errors
-    assert (found["ranks"], found["problem"]) == ([0, 1], None)
-    assert found["library"].startswith({"openmpi": "Open MPI", "mpich": "MPICH"}[library])
+    assert (found.ranks, found.problem) == ([0, 1], None)
+    assert found.library.startswith({"openmpi": "Open MPI", "mpich": "MPICH"}[library])
 
 
 def test_a_script_that_starts_the_program_is_bound_to_no_library(program, tmp_path):
     script = f"grep -c libmpi /proc/self/maps; exec {program('openmpi')} Init"
     done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", script], tmp_path)
     assert [line.text for line in done.lines] == ["0"] * RANKS + ["3 ranks, sum 3"]
-    assert found["ranks"] == [0, 1]
+    assert found.ranks == [0, 1]
 
 
 @pytest.mark.parametrize("command", [["true"], ["sh", "-c", "exit 0"]])
@@ -115,7 +116,7 @@ def test_the_tracer_records_nothing_of_it(program, tmp_path):
     run = f'LD_PRELOAD="$LD_PRELOAD:{tracer}" NODEWORTH_TRACE={traces} exec {program("openmpi")} Init'
     done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", run], tmp_path / "run")
     assert done.exit_status == 0, done.errors
-    assert found["problem"] is None
+    assert found.problem is None
     for raw in read_raw(traces, RANKS):
         words = [line.split(" ")[1] for line in raw.lines if not line.startswith("#")]
         assert [word for word in words if word != "compute"] == ["init", "allreduce", "finalize"]
@@ -124,8 +125,8 @@ def test_the_tracer_records_nothing_of_it(program, tmp_path):
 def test_a_rank_that_went_elsewhere_is_found_out(program, tmp_path):
     moved = f"taskset -cp 0 $$ >/dev/null; exec {program('openmpi')} Init"
     _, found, _ = attested(interconnect("openmpi"), ["sh", "-c", moved], tmp_path)
-    assert found["problem"].startswith("rank 1 was started on core 1 of ")
-    assert ", with MPI initialised it was on core 0 of " in found["problem"]
+    assert found.problem.startswith("rank 1 was started on core 1 of ")
+    assert ", with MPI initialised it was on core 0 of " in found.problem
     assert contradiction(found, interconnect("openmpi")).startswith(
         "the probe of tcp_loopback did not succeed: "
     )
@@ -138,13 +139,13 @@ def test_ranks_that_do_not_find_each_other_are_found_out(program, tmp_path):
     _, found, _ = attested(
         interconnect("openmpi"), ["sh", "-c", f"{unset}{program('openmpi')} Init"], tmp_path
     )
-    assert found["problem"] == "1 of its 3 ranks were there"
+    assert found.problem == "1 of its 3 ranks were there"
 
 
 def test_a_value_worse_than_attested_is_measured_again(program, tmp_path):
     strict = interconnect("openmpi", attest={"latency_us": [0, 1e-4]})
     _, found, _ = attested(strict, [program("openmpi"), "Init"], tmp_path)
-    assert found["attempts"] == 5
+    assert found.attempts == 5
     assert contradiction(found, strict) is not None
 
 
@@ -198,10 +199,10 @@ def test_beside_a_run_a_program_of_its_own_attests(library, compiled, request, t
     joins = interconnect(library)
     point = Point("none", joins.name, RANKS, 2, 1, 2)
     found = probe(point, joins, (), here(point, joins, tmp_path))
-    assert found["way"] == attesters.BESIDE
-    assert (found["ranks"], found["problem"]) == ([0, 1], None)
-    assert found["transports"] == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
-    assert found["latency_us"] > 0
+    assert found.way == attesters.BESIDE
+    assert (found.ranks, found.problem) == ([0, 1], None)
+    assert found.transports == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
+    assert found.latency_us > 0
 
 
 @pytest.mark.parametrize(
@@ -223,8 +224,8 @@ def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
 
     def attest(point, joins, nodes, placement):
         made.append(placement)
-        both = {"hosts": ["a", "a"], "cores": placement, "ranks": [0, 1]}
-        return {**both, "way": "beside", "problem": None, "latency_us": 9, "bandwidth_MBps": 5000}
+        where = {"ranks": [0, 1], "hosts": ["a", "a"], "cores": placement}
+        return Probe(**where, way="beside", latency_us=9, bandwidth_MBps=5000)
 
     monkeypatch.setattr(attestation, "attest", attest)
     monkeypatch.setattr(attestation, "_of_blocks", {})
@@ -236,7 +237,7 @@ def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
 
     once(["0", "0"], 1)  # says nothing of the interconnect: not kept
     first = once(["0", "1"], 1)
-    assert first["way"] == "beside: none of its programs initialised MPI in sight"
+    assert first.way == "beside: none of its programs initialised MPI in sight"
     assert once(["0", "1"], 1) is first
     assert len(made) == 2
     once(["0", "1"], 2)

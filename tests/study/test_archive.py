@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 from pypdf import PdfReader
+from small_records import record
 
 from workflows.domain import InputError
 from workflows.plan.plan import ROOT, make_plan
@@ -45,12 +46,15 @@ REPORT = {
         }
     ],
 }
-RECORD = {
-    "machine": {"host": f"{HOST}.shire.org", "kernel": "6.1"},
-    "placement": [{"rank": 0, "host": HOST}, {"rank": 1, "host": "emulated-node1"}],
-    "environment": {"SLURM_JOB_USER": USER, "SLURM_JOB_NODELIST": f"{HOST},sam[01-04]"},
-    "command": [f"/home/{USER}/bin/run", "--on", HOST],
-}
+RECORD = record(
+    machine={"host": f"{HOST}.shire.org", "kernel": "6.1"},
+    placement=[
+        {"rank": 0, "host": HOST, "cores": "0"},
+        {"rank": 1, "host": "emulated-node1", "cores": "0"},
+    ],
+    environment={"SLURM_JOB_USER": USER, "SLURM_JOB_NODELIST": f"{HOST},sam[01-04]"},
+    command=[f"/home/{USER}/bin/run", "--on", HOST],
+)
 
 
 @pytest.fixture
@@ -62,7 +66,7 @@ def plan(tmp_path, monkeypatch):
     records = results / "records/harmonic-smoke/serial/processes-1/oversubscription-1"
     for folder in (records, results / "tables", results / "figures", results / "prepared/big/processes-1"):
         folder.mkdir(parents=True)
-    (records / "block-1-attempt-1.json").write_text(json.dumps(RECORD))
+    (records / "block-1-attempt-1.json").write_text(json.dumps(RECORD.as_json()))
     log = f"0.1 Host : {HOST}\n0.2 user {USER.upper()}\n".encode()
     (records / "block-1-attempt-1.log.gz").write_bytes(gzip.compress(log))
     (results / "runs.csv").write_text("case,record\nharmonic-smoke,records/x.json\n")
@@ -70,7 +74,7 @@ def plan(tmp_path, monkeypatch):
     (results / "figures/index.json").write_text("[]")
     (results / "prepared/big/processes-1/mesh").write_text("large")
     (results / "prepared/big/reference.json").write_text("{}")
-    facts = {"machine": RECORD["machine"], "made": "2026-01-02T03:04:05+00:00"}
+    facts = {"machine": RECORD.machine, "made": "2026-01-02T03:04:05+00:00"}
     (results / "facts.json").write_text(json.dumps(facts))
     (results / "report.json").write_text(json.dumps(REPORT))
     for write, name in ((write_pdf, "report.pdf"), (write_html, "report.html")):
@@ -219,6 +223,6 @@ def test_names_are_whole_words():
 
 
 def test_users_are_found_in_home_folders():
-    names = find_names([], ["run in /home/gollum/work and /Users/shelob", "/data/home/x"])
+    names = find_names([], [], ["run in /home/gollum/work and /Users/shelob", "/data/home/x"])
     assert {"gollum", "shelob"} <= names.replaced.keys() and "x" not in names.replaced
     assert "root" not in names.replaced and "localhost" not in names.replaced

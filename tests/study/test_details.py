@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_records import record
 from told import details_of, named
 
 from analysis.networks.curves import network_table
@@ -31,16 +32,14 @@ class NoPlan:
 def recorded(tmp_path):
     """Runs table of one imported run, whose record lies beside what was imported."""
     file = tmp_path / "one.json"
-    file.write_text(json.dumps({"started": STARTED, "details": {"rows": [SIZES]}}))
+    file.write_text(json.dumps(record(started=STARTED, details={"rows": [SIZES]}).as_json()))
     return pd.DataFrame([RUN | {"record": str(file), "origin": "import"}])
 
 
 def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
     own = pd.DataFrame([RUN | {"record": "records/one.json", "origin": "run"}])
     runs = pd.concat([own, recorded], ignore_index=True)
-    rows = make_details(NoPlan, runs, [{"kind": "measured", "details": {"rows": [SIZES, SIZES]}}])[
-        "benchmarks"
-    ]
+    rows = make_details(NoPlan, runs, [record(details={"rows": [SIZES, SIZES]})])["benchmarks"]
     assert rows["record"].tolist() == ["records/one.json"] * 2 + [recorded["record"].iat[0]]
     assert network_table(runs, rows)["runs"].tolist() == [3]
 

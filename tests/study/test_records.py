@@ -1,14 +1,29 @@
 """Records are written whole, never replaced, and decide what is still to be run."""
 
+import json
 import subprocess
 import sys
+from dataclasses import MISSING, fields
 
 import pytest
+from small_records import KNOWN_BEFORE, RECORD, record
 
+from workflows import inputs
 from workflows.domain import InputError, Point
+from workflows.launch.probes import Probe
 from workflows.plan.design import Repetition
 from workflows.plan.plan import ROOT
-from workflows.plan.records import Request, attempts, read_all, record_path, wanted, write_record
+from workflows.plan.record import Noise, Record, SimulatedRecord, Times
+from workflows.plan.records import (
+    Request,
+    attempts,
+    read_all,
+    read_record,
+    read_simulated,
+    record_path,
+    wanted,
+    write_record,
+)
 from workflows.results.collect import block_numbers
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
@@ -16,23 +31,23 @@ REPETITION = Repetition(POINT, 3, ("gigabit", "shared_memory"))
 INPUTS = {"case": "a", "interconnect": "b"}
 
 
-def record(started="2026-01-01T12:00:00", valid=True, inputs=INPUTS, **more):
-    return {"started": started, "valid": valid, "inputs": inputs} | more
+def made(started="2026-01-01T12:00:00", valid=True, inputs=INPUTS):
+    return record(started=started, valid=valid, inputs=inputs)
 
 
 def test_a_record_is_written_once(tmp_path):
     path = record_path(tmp_path, REPETITION, 1)
-    write_record(path, {"seconds": 1.5})
+    write_record(path, RECORD)
     with pytest.raises(FileExistsError):
-        write_record(path, {"seconds": 2.5})
-    assert attempts(tmp_path, REPETITION) == [{"seconds": 1.5}]
+        write_record(path, record(seconds=2.5))
+    assert attempts(tmp_path, REPETITION) == [RECORD]
     assert [file.name for file in path.parent.iterdir()] == ["block-3-attempt-1.json"]
 
 
 def test_attempts_are_read_in_order(tmp_path):
     for attempt in range(1, 12):
-        write_record(record_path(tmp_path, REPETITION, attempt), {"attempt": attempt})
-    assert [one["attempt"] for one in attempts(tmp_path, REPETITION)] == list(range(1, 12))
+        write_record(record_path(tmp_path, REPETITION, attempt), record(attempt=attempt))
+    assert [one.attempt for one in attempts(tmp_path, REPETITION)] == list(range(1, 12))
     assert len(list(read_all(tmp_path))) == 11
 
 
@@ -47,46 +62,162 @@ def test_a_damaged_record_is_named(tmp_path):
 def test_nothing_is_left_of_a_record_that_cannot_be_written(tmp_path):
     path = record_path(tmp_path, REPETITION, 1)
     with pytest.raises(TypeError):
-        write_record(path, {"seconds": object()})
+        write_record(path, record(details={"rows": object()}))
     assert list(path.parent.iterdir()) == []
 
 
 def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
     """The limit on the size of a file stands in for a full disk: the write fails in the middle."""
     first = record_path(tmp_path, REPETITION, 1)
-    write_record(first, {"seconds": 1.5})
+    write_record(first, RECORD)
     second = record_path(tmp_path, REPETITION, 2)
     program = (
-        "import resource; from pathlib import Path; from workflows.plan.records import write_record\n"
+        "import resource; from pathlib import Path; from tests.small_records import record\n"
+        "from workflows.plan.records import write_record\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        f"write_record(Path({str(second)!r}), {{'seconds': 'x' * 5000}})"
+        f"write_record(Path({str(second)!r}), record(details={{'rows': 'x' * 5000}}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert "OSError" in done.stderr
     assert [file.name for file in first.parent.iterdir()] == [first.name]
-    assert attempts(tmp_path, REPETITION) == [{"seconds": 1.5}]
+    assert attempts(tmp_path, REPETITION) == [RECORD]
+
+
+INTERRUPTED = record(
+    seconds=None,
+    valid=False,
+    reason="job 7 ended",
+    problem="job 7 ended",
+    interrupted=True,
+    times=Times(),
+    noise=Noise(),
+    answer=None,
+    exit=None,
+    placement=[],
+    command=(),
+    environment={},
+    version=None,
+    one_sided_windows={},
+    probe=None,
+    details={},
+)
+SERIAL = record(interconnect=None, cluster=None, answer=None, probe=None, servers=0, processes_per_node=None)
+
+
+@pytest.mark.parametrize("one", [RECORD, INTERRUPTED, SERIAL], ids=["whole", "interrupted", "serial"])
+def test_a_record_is_read_as_it_was_written(one, tmp_path):
+    path = tmp_path / "record.json"
+    write_record(path, one)
+    assert read_record(path) == one
+    assert inputs._surely("record")(one.as_json())  # else reading it takes long
+    assert read_record(path).as_json() == json.loads(path.read_text())
+
+
+def test_a_record_tells_its_point():
+    assert RECORD.point == Point("duct", "gigabit", 4, 2, 2, 4, processes_per_node=2, servers_per_process=1)
+    assert Record.of_point(RECORD.point, **KNOWN_BEFORE).point == RECORD.point
+
+
+def test_a_run_that_ended_with_its_job_has_no_keys_that_nobody_knows():
+    told = INTERRUPTED.as_json()
+    assert told["interrupted"] and (told["times"], told["noise"], told["placement"]) == ({}, {}, [])
+    assert not {"exit", "command", "environment", "one_sided_windows", "probe"} & told.keys()
+    assert not {"interrupted", "cluster"} & SERIAL.as_json().keys()
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        {"processes_per_node": None},
+        {"servers": 0},
+        {"mpi_library": None, "one_sided_windows": {}},
+        {"probe": None},
+        {"cluster": None},
+    ],
+    ids=str,
+)
+def test_a_record_of_an_earlier_version_has_the_default_of_what_it_lacks(default, tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps({key: one for key, one in RECORD.as_json().items() if key not in default}))
+    assert read_record(path) == record(**default)
+
+
+def test_a_machine_and_a_probe_of_an_earlier_version_tell_less(tmp_path):
+    probe = {"ranks": [0, 1], "hosts": ["a", "b"], "cores": ["0", "0"], "seconds": 1.5, "problem": "none"}
+    earlier = {"machine": {"host": "n1"}, "probe": probe}
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(RECORD.as_json() | earlier))
+    assert read_record(path) == record(machine=earlier["machine"], probe=Probe(**probe))
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"processes": "four"}, "processes: 'four' is not a whole number"),
+        ({"processes": 0}, "processes: 0 is too small; at least 1"),
+        ({"kind": "guessed"}, "kind: no 'guessed' here; allowed: measured, emulated"),
+        ({"valid": 1}, "valid: 1 is not true or false"),
+        ({"zz": "red"}, "zz: unknown key; allowed: answer, application, attempt, block"),
+        ({"companions": ["gigabit"]}, "companions: ['gigabit'] is not a section of keys"),
+        ({"noise": {"pressure_share": 2}}, "noise.pressure_share: 2 is too large; at most 1"),
+        ({"times": {"wall": 1}}, "times.wall: unknown key; allowed: cpu_seconds, output_seconds"),
+        ({"probe": {"ranks": [0, "one"]}}, "probe.hosts: missing (Their nodes)"),
+        ({"placement": [{"rank": 0, "host": 3, "cores": "0"}]}, "placement[0].host: 3 is not text"),
+        ({"problem": ...}, "problem: missing (Why it did not"),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_one_line(changes, line, tmp_path):
+    path = tmp_path / "record.json"
+    wrong = RECORD.as_json() | changes
+    path.write_text(json.dumps({key: value for key, value in wrong.items() if value is not ...}))
+    with pytest.raises(InputError) as error:
+        read_record(path)
+    assert str(error.value).startswith(f"{path}: {line}") and "\n" not in str(error.value)
+
+
+def test_the_record_of_a_simulated_point_is_another(tmp_path):
+    path = tmp_path / "simulated/duct/gigabit/processes-4.json"
+    path.parent.mkdir(parents=True)
+    told = KNOWN_BEFORE | {"kind": "simulated", "seconds": 2.0, "seconds_low": 1.0, "seconds_high": 3.0}
+    one = SimulatedRecord.of_point(RECORD.point, **told)
+    path.write_text(json.dumps(one.as_json()))
+    assert dict(read_simulated(tmp_path)) == {path: one}
+    assert not {"machine", "times", "cluster", "interrupted"} & one.as_json().keys()
+    path.write_text(json.dumps(one.as_json() | {"kind": "measured"}))
+    with pytest.raises(InputError, match=r"processes-4.json: kind: no 'measured' here; allowed: simulated"):
+        list(read_simulated(tmp_path))
+
+
+@pytest.mark.parametrize("kind", [Record, SimulatedRecord])
+def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_default(kind):
+    schema = inputs._validator(kind.schema).schema
+    by_name = {one.name: one for one in fields(kind)}
+    assert schema["properties"].keys() <= by_name.keys()
+    assert kind is not Record or schema["properties"].keys() == by_name.keys()
+    for name in schema["properties"].keys() - set(schema["required"]):
+        assert by_name[name].default is not MISSING or by_name[name].default_factory is not MISSING
 
 
 @pytest.mark.parametrize(
     ("records", "requests", "expected"),
     [
         ([], [], True),
-        ([record()], [], False),
-        ([record(valid=False)], [], False),
-        ([record(inputs={"case": "changed", "interconnect": "b"})], [], True),
-        ([record()], [Request("duct", "2026-01-01T13:00:00")], True),
-        ([record()], [Request("duct/gigabit/4/2", "2026-01-01T13:00:00")], True),
-        ([record()], [Request("duct/gigabit/4/1", "2026-01-01T13:00:00")], False),
-        ([record()], [Request("duct/shared_memory", "2026-01-01T13:00:00")], False),
-        ([record()], [Request("wing", "2026-01-01T13:00:00")], False),
-        ([record()], [Request("duct", "2026-01-01T11:00:00")], False),
-        ([record(), record("2026-01-01T14:00:00")], [Request("duct", "2026-01-01T13:00:00")], False),
-        ([record()], [Request("failed", "2026-01-01T13:00:00")], False),
-        ([record(valid=False)], [Request("failed", "2026-01-01T13:00:00")], True),
+        ([made()], [], False),
+        ([made(valid=False)], [], False),
+        ([made(inputs={"case": "changed", "interconnect": "b"})], [], True),
+        ([made()], [Request("duct", "2026-01-01T13:00:00")], True),
+        ([made()], [Request("duct/gigabit/4/2", "2026-01-01T13:00:00")], True),
+        ([made()], [Request("duct/gigabit/4/1", "2026-01-01T13:00:00")], False),
+        ([made()], [Request("duct/shared_memory", "2026-01-01T13:00:00")], False),
+        ([made()], [Request("wing", "2026-01-01T13:00:00")], False),
+        ([made()], [Request("duct", "2026-01-01T11:00:00")], False),
+        ([made(), made("2026-01-01T14:00:00")], [Request("duct", "2026-01-01T13:00:00")], False),
+        ([made()], [Request("failed", "2026-01-01T13:00:00")], False),
+        ([made(valid=False)], [Request("failed", "2026-01-01T13:00:00")], True),
         (
-            [record(valid=False), record("2026-01-01T14:00:00", valid=False)],
+            [made(valid=False), made("2026-01-01T14:00:00", valid=False)],
             [Request("failed", "2026-01-01T13:00:00")],
             False,
         ),
@@ -97,16 +228,13 @@ def test_what_is_still_to_be_run(records, requests, expected):
 
 
 def planned(interconnect, block, companions, started, attempt=1, **changed):
-    return {
-        "case": "duct",
-        "processes": 2,
-        "oversubscription": 1,
-        "interconnect": interconnect,
-        "block": block,
-        "companions": dict.fromkeys(companions, "digest") | changed,
-        "attempt": attempt,
-        "started": started,
-    }
+    return record(
+        interconnect=interconnect,
+        block=block,
+        companions=dict.fromkeys(companions, "digest") | changed,
+        attempt=attempt,
+        started=started,
+    )
 
 
 def test_an_interconnect_added_later_is_in_blocks_of_its_own():

@@ -7,12 +7,14 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 import pytest
+from small_records import record
 
 from workflows.domain import InputError
 from workflows.measure.measure import measure_study
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.plan.announce import announcement, check_cost
 from workflows.plan.plan import ROOT, make_plan
+from workflows.plan.record import Times
 from workflows.plan.records import record_files, recorded_block
 from workflows.plan.stopping import core_hours, judge
 from workflows.results.collect import runs_table
@@ -45,8 +47,8 @@ def test_the_rule_by_hand(blocks, widths, hours, reason):
 
 
 def test_core_hours_by_hand():
-    records = [{"cores": 2, "times": {"wall_seconds": 900}}, {"cores": 1, "times": {"wall_seconds": 1800}}]
-    assert core_hours(records) == 1.0
+    ran = [record(cores=2, times=Times(wall_seconds=900)), record(cores=1, times=Times(wall_seconds=1800))]
+    assert core_hours([*ran, record(times=Times(), interrupted=True)]) == 1.0
 
 
 STUDY_FILE = f"""

@@ -15,6 +15,7 @@ from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
+from workflows.launch.probes import Probe
 from workflows.launch.transport import asking
 from workflows.paths import RESULTS, ROOT
 
@@ -146,9 +147,7 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
     }
 
 
-def found(
-    scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]
-) -> dict[str, Any] | None:
+def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]) -> Probe | None:
     """Read what the ranks of a run found.
 
     Parameters
@@ -162,9 +161,9 @@ def found(
 
     Returns
     -------
-    dict or None
-        As of `workflows.measure.attestation.probe`; its ``problem`` is that a rank was somewhere else when
-        it had initialised MPI. None where no program did so in sight.
+    Probe or None
+        Its problem is that a rank was somewhere else when it had initialised MPI. None where no program did
+        so in sight.
     """
     file = scratch / _WRITTEN
     if not file.exists():
@@ -172,19 +171,19 @@ def found(
     told = json.loads(file.read_text())
     places = told.pop("placement")
     ranks = told.pop("ranks", [0, 0])
-    return {
-        "way": IN_RUN,
-        "ranks": ranks,
-        "hosts": [places[rank][0] for rank in ranks],
-        "cores": [places[rank][1] for rank in ranks],
-        "transports": list(transports),
-        "problem": moved(
+    return Probe(
+        way=IN_RUN,
+        ranks=ranks,
+        hosts=[places[rank][0] for rank in ranks],
+        cores=[places[rank][1] for rank in ranks],
+        transports=list(transports),
+        problem=moved(
             [(one["host"], one["cores"]) for one in placement],
             places,
             "rank {} was started on core {} of {}, with MPI initialised it was on core {} of {}",
         ),
         **told,
-    }
+    )
 
 
 def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:

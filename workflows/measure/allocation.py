@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from workflows.jobs import slurm
 from workflows.jobs.schedulers import SCHEDULERS
 from workflows.launch.cluster_launch import JobNode
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record, write_record
+from workflows.plan.record import ClusterJob, Record
+from workflows.plan.records import write_record
 
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
 MARGIN_SECONDS = 20.0  # between the end of the last run and that of the walltime
@@ -113,17 +114,18 @@ class Allocation:
             self._looked = time.monotonic()
         return self._seen
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> ClusterJob:
         """Give what a record tells of the job."""
-        return {
-            "job": self.job.number,
-            "state": self.job.state,
-            "nodes": self.job.node_list,
-            "partition": self.job.partition,
-            "restarts": self.job.restarts,
-            "launcher": self.nodes[0].launcher,
-            "exclusive": self.exclusive,
-        }
+        job = self.job
+        return ClusterJob(
+            job.number,
+            job.state,
+            job.node_list,
+            job.partition,
+            job.restarts,
+            self.nodes[0].launcher,
+            self.exclusive,
+        )
 
     @contextlib.contextmanager
     def noted(self, path: Path, planned: Record) -> Iterator[None]:
@@ -131,7 +133,7 @@ class Allocation:
         self.notes.parent.mkdir(parents=True, exist_ok=True)
         note = {
             "record": str(path),
-            "planned": planned,
+            "planned": planned.as_json(),
             "job": self.job.number,
             "restarts": self.job.restarts,
             "scratch": str(self.scratch),
@@ -213,9 +215,9 @@ def settle(plan: Plan, own: Path | None = None) -> list[str]:
                 job = SCHEDULERS[plan.cluster.scheduler].job(note["job"])
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
                     continue  # it is still at it
-                record = interrupted(note["planned"], job, note["restarts"], note.get("told"))
+                record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("told"))
                 write_record(path, record)
-                told.append(f"{path.relative_to(plan.results / 'records')}: {record['problem']}")
+                told.append(f"{path.relative_to(plan.results / 'records')}: {record.problem}")
                 shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
             notes.unlink()
     return told
@@ -269,19 +271,7 @@ def interrupted(planned: Record, job: slurm.Job, restarts: int, told: str | None
     own_end = job.restarts > restarts or job.state not in ("RUNNING", "FAILED")
     if own_end or not told:
         told = f"job {job.number} {ended}"
-    problem = f"{told} on {planned['cluster']['nodes']}"
+    problem = f"{told} on {planned.cluster.nodes}"
     state = "REQUEUED" if job.restarts > restarts else job.state
-    return planned | {
-        "seconds": None,
-        "valid": False,
-        "reason": problem,
-        "problem": problem,
-        "interrupted": True,
-        "answer": None,
-        "times": {},
-        "noise": {},
-        "placement": [],
-        "version": None,
-        "details": {},
-        "cluster": planned["cluster"] | {"state": state},
-    }
+    ended_as = replace(planned.cluster, state=state)
+    return replace(planned, reason=problem, problem=problem, interrupted=True, cluster=ended_as)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from workflows.launch.last_words import telling_line
 from workflows.launch.launch import read_placement
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.one_sided import read_windows
+from workflows.launch.probes import Probe
 from workflows.launch.transport import asking, chosen
 from workflows.measure.running import scratch_folder
 
@@ -27,8 +29,6 @@ PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # where nothing can be c
 TIME_LIMIT_SECONDS = 30.0
 ATTEMPTS = 3  # on a machine that is not idle, one probe may be disturbed from its beginning to its end
 QUANTITIES = {"latency_us": ("latency", "µs"), "bandwidth_MBps": ("bandwidth", "MB/s")}
-
-Probe = dict[str, Any]
 
 
 def pair_of(placement: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
@@ -73,8 +73,8 @@ def attest_once(
 
     Returns
     -------
-    dict or None
-        From `attest`, with the reason in its ``way``. Other repetitions of the block on as many nodes get the
+    Probe or None
+        From `attest`, with the reason in its way. Other repetitions of the block on as many nodes get the
         same one, if it could be judged and contradicts nothing.
     """
     key = (block, interconnect.name, point.nodes, tuple(nodes))
@@ -83,7 +83,7 @@ def attest_once(
     found = attest(point, interconnect, nodes, placement)
     if found is not None:
         reason = attesters.hindrance(case, interconnect) or "none of its programs initialised MPI in sight"
-        found["way"] += f": {reason}"
+        found = replace(found, way=f"{found.way}: {reason}")
         if contradiction(found, interconnect) is None and not _says_nothing(found, interconnect):
             _of_blocks[key] = found
     return found
@@ -104,13 +104,13 @@ def attest(
 
     Returns
     -------
-    dict or None
-        The last probe, with ``attempts``, their number. None where the interconnect's file asks for none.
+    Probe or None
+        The last one, with their number. None where the interconnect's file asks for none.
     """
     if interconnect.attest is None:
         return None
     for attempt in range(1, ATTEMPTS + 1):
-        found = probe(point, interconnect, nodes, placement) | {"attempts": attempt}
+        found = replace(probe(point, interconnect, nodes, placement), attempts=attempt)
         if contradiction(found, interconnect) is None:
             break
     return found
@@ -138,13 +138,7 @@ def probe(
 
     Returns
     -------
-    dict
-        ``way``, in the run or beside it; ``ranks``, ``hosts`` and ``cores`` of the pair; ``seconds`` that the
-        probe took in all; ``transports`` that the MPI library chose, as far as it tells
-        (`workflows.launch.transport.chosen`); ``problem``, one line, or None; and where that is None,
-        ``latency_us``
-        (shortest half round trip of an empty message), ``bandwidth_MBps`` (highest rate of messages of 1 MB)
-        and ``library`` (the MPI library).
+    Probe
     """
     pair = pair_of(placement)
     with scratch_folder() as scratch:
@@ -164,19 +158,19 @@ def probe(
         ended = f"ended by {done.signal or f'exit status {done.exit_status}'}"
         why = telling_line(done.errors)
         problem = f"{ended}: {why}" if why else ended
-    elif problem is None and told is None:
-        told = json.loads(done.lines[-1].text) if done.lines else {"problem": "it found nothing"}
-    both = [placement[rank] for rank in pair]
-    about = {
-        "ranks": list(pair),
-        "hosts": [rank["host"] for rank in both],
-        "cores": [rank["cores"] for rank in both],
-        "transports": transports,
-        "problem": None,
-        **(told or {}),
-    }
-    about |= {"way": attesters.BESIDE, "seconds": done.wall_seconds}
-    return about | {"problem": problem or about["problem"]}
+    elif problem is None and told is None and not done.lines:
+        problem = "it found nothing"
+    if told is None:
+        both = [placement[rank] for rank in pair]
+        told = Probe(
+            ranks=list(pair),
+            hosts=[rank["host"] for rank in both],
+            cores=[rank["cores"] for rank in both],
+            transports=transports,
+            **({} if problem else json.loads(done.lines[-1].text)),
+        )
+    problem = problem or told.problem
+    return replace(told, way=attesters.BESIDE, seconds=done.wall_seconds, problem=problem)
 
 
 def _program(
@@ -197,8 +191,8 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
 
     Parameters
     ----------
-    probe : dict or None
-        From `probe`; None where nothing was measured, which contradicts nothing.
+    probe : Probe or None
+        None where nothing was measured, which contradicts nothing.
     interconnect : Interconnect or None
         Its ``attest`` holds the lowest and highest value of a quantity. None for a serial run.
 
@@ -210,21 +204,23 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     """
     if probe is None or interconnect is None or not interconnect.attest:
         return None
-    if probe["problem"]:
-        return f"the probe of {interconnect.name} did not succeed: {probe['problem']}"
+    if probe.problem:
+        return f"the probe of {interconnect.name} did not succeed: {probe.problem}"
     if _says_nothing(probe, interconnect):
         return None
     ranges = interconnect.attest
-    if all(low <= probe[quantity] <= high for quantity, (low, high) in ranges.items()):
+    if all(low <= getattr(probe, quantity) <= high for quantity, (low, high) in ranges.items()):
         return None
-    told = ", ".join(_told(quantity, probe[quantity], ranges.get(quantity)) for quantity in QUANTITIES)
-    ranks = " and ".join(map(str, probe["ranks"]))
+    told = ", ".join(
+        _told(quantity, getattr(probe, quantity), ranges.get(quantity)) for quantity in QUANTITIES
+    )
+    ranks = " and ".join(map(str, probe.ranks))
     return f"the probe between ranks {ranks} contradicts {interconnect.name}: {told}"
 
 
 def _says_nothing(probe: Probe, interconnect: Interconnect) -> bool:
     """Whether two ranks take turns on one core, or share a node of an interconnect between nodes."""
-    one_host, one_core = (probe[place][0] == probe[place][1] for place in ("hosts", "cores"))
+    one_host, one_core = (first == second for first, second in (probe.hosts, probe.cores))
     return one_host and (one_core or interconnect.joins_nodes)
 
 

@@ -29,7 +29,7 @@ from workflows.plan.design import Repetition, expected_cost
 from workflows.plan.jobs import Part
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record
+from workflows.plan.record import Exit, Noise, Record, Times
 from workflows.plan.stopping import Stopping
 
 
@@ -164,7 +164,7 @@ def measure(
     case = plan.cases[point.case]
     interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
     path = records.record_path(plan.results, repetition, attempt)
-    planned = _planned(plan, repetition, attempt) | ({"cluster": allocation.facts()} if allocation else {})
+    planned = _planned(plan, repetition, attempt, allocation)
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
         waited, busy = wait_until_idle(limits.idle_seconds)
         before = read_counters()
@@ -183,41 +183,30 @@ def measure(
         answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
         problem = done.problem or (allocation.neighbour() if allocation else None)
         reason = problem or contradiction(attested, interconnect) or wrong_answer
-        record = planned | {
-            "seconds": done.reading.seconds,
-            "valid": reason is None,
-            "reason": reason,
-            "problem": problem,
-            "started": done.execution.started,
-            "times": {
-                "startup_seconds": done.reading.startup_seconds,
-                "output_seconds": done.reading.output_seconds,
-                "wall_seconds": done.execution.wall_seconds,
-                "cpu_seconds": done.execution.cpu_seconds,
-            },
-            "answer": answer,
-            "noise": {
-                "pressure_share": noise.pressure_share,
-                "foreign_cores": noise.foreign_cores,
-                "stolen_cores": noise.stolen_cores,
-                "idle_wait_seconds": waited,
-                "busy_cores_before": busy,
-            },
-            "exit": {
-                "status": done.execution.exit_status,
-                "signal": done.execution.signal,
-                "timed_out": done.execution.timed_out,
-                "time_limit_seconds": limits.run_seconds,
-                "errors": done.execution.errors[-4000:],
-            },
-            "placement": done.placement,
-            "command": done.launch.argv,
-            "environment": provenance.relevant_environment(done.launch.env),
-            "version": application(case.application).version(done.execution.lines),
-            "one_sided_windows": done.one_sided_windows,
-            "probe": attested,
-            "details": done.reading.details,
-        }
+        reading, ended = done.reading, done.execution
+        record = replace(
+            planned,
+            seconds=reading.seconds,
+            valid=reason is None,
+            reason=reason,
+            problem=problem,
+            started=ended.started,
+            times=Times(
+                reading.startup_seconds, reading.output_seconds, ended.wall_seconds, ended.cpu_seconds
+            ),
+            answer=answer,
+            noise=Noise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
+            exit=Exit(
+                ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
+            ),
+            placement=done.placement,
+            command=done.launch.argv,
+            environment=provenance.relevant_environment(done.launch.env),
+            version=application(case.application).version(ended.lines),
+            one_sided_windows=done.one_sided_windows,
+            probe=attested,
+            details=reading.details,
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         log = path.with_suffix(".log.gz")
         with contextlib.ExitStack() as unless_recorded:
@@ -228,34 +217,28 @@ def measure(
     return record
 
 
-def _planned(plan: Plan, repetition: Repetition, attempt: int) -> Record:
+def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Allocation | None) -> Record:
     """Give the part of a record that is known before the run."""
     point = repetition.point
     case = plan.cases[point.case]
     interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
     program = application(case.application).command(case, point.processes)[0]
-    return {
-        "study": plan.study.name,
-        "case": case.name,
-        "application": case.application,
-        "interconnect": point.interconnect,
-        "kind": interconnect.kind if interconnect else "measured",
-        "nodes": point.nodes,
-        "processes": point.processes,
-        "servers": point.running - point.processes,
-        "cores": point.cores,
-        "processes_per_node": point.processes_per_node,
-        "oversubscription": point.oversubscription,
-        "block": repetition.block,
-        "companions": plan.companions(repetition),
-        "repetition": 1,
-        "attempt": attempt,
-        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "mpi": provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
-        "mpi_library": provenance.mpi_library(program),
-        "machine": provenance.machine(),
-        "inputs": plan.inputs(point),
-    }
+    return Record.of_point(
+        point,
+        study=plan.study.name,
+        application=case.application,
+        kind=interconnect.kind if interconnect else "measured",
+        block=repetition.block,
+        companions=plan.companions(repetition),
+        repetition=1,
+        attempt=attempt,
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        mpi=provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
+        mpi_library=provenance.mpi_library(program),
+        machine=provenance.machine(),
+        inputs=plan.inputs(point),
+        cluster=allocation.facts() if allocation else None,
+    )
 
 
 EmulatedPlace = tuple[str | None, tuple[tuple[str, int], ...]]

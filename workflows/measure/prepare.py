@@ -10,6 +10,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure.running import run
 from workflows.plan.plan import Plan
+from workflows.plan.record import GivenAnswer
 
 
 def prepare(plan: Plan, name: str, processes: int) -> None:
@@ -66,15 +67,14 @@ def reference_answer(
 
 def compare_answer(
     case: Case, value: float | None, reference: dict[str, float | str | None]
-) -> tuple[dict[str, float | str | None] | None, str | None]:
+) -> tuple[GivenAnswer | None, str | None]:
     """Compare the answer of a run with the reference.
 
     Returns
     -------
-    dict or None
-        ``quantity, unit, value, reference, source, tolerance, relative_difference``, the last one being
-        ``|value - reference| / |reference|``, and ``|value|`` where the reference is 0; None for a case
-        that prints no answer.
+    GivenAnswer or None
+        Its relative difference is ``|value - reference| / |reference|``, and ``|value|`` where the reference
+        is 0; None for a case that prints no answer.
     str or None
         What is wrong; None for a right answer.
     """
@@ -82,15 +82,15 @@ def compare_answer(
         return None, None
     expected, tolerance = reference["value"], case.answer.tolerance
     difference = None if value is None else abs(value - expected) / (abs(expected) or 1.0)
-    told = {
-        "quantity": case.answer.quantity,
-        "unit": case.answer.unit,
-        "value": value,
-        "reference": expected,
-        "source": reference["source"],
-        "tolerance": tolerance,
-        "relative_difference": difference,
-    }
+    told = GivenAnswer(
+        case.answer.quantity,
+        case.answer.unit,
+        value,
+        expected,
+        reference["source"],
+        tolerance,
+        difference,
+    )
     if difference is None:
         return told, f"no {case.answer.quantity} in the output"
     if not difference <= tolerance:

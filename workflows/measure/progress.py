@@ -9,7 +9,7 @@ from typing import TextIO
 from workflows.domain import Point
 from workflows.plan.design import Repetition, duration, expected_cost
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record
+from workflows.plan.record import Record
 
 
 class Progress:
@@ -69,8 +69,8 @@ def describe(point: Point) -> str:
 
 
 def _attempt(record: Record) -> str:
-    return f", attempt {record['attempt']}" if record["attempt"] > 1 else ""
+    return f", attempt {record.attempt}" if record.attempt > 1 else ""
 
 
 def _result(record: Record) -> str:
-    return f"{record['seconds']:.3g} s" if record["valid"] else f"INVALID, {record['reason']}"
+    return f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"

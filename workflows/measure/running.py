@@ -22,6 +22,7 @@ from workflows.launch.launch import Launch, check_placement, read_placement
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.one_sided import check_components, read_windows
+from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -43,9 +44,8 @@ class Run:
         Host and cores of every rank, as the ranks saw them.
     one_sided_windows : dict of str to int
         Windows by the component of Open MPI that carried them: see `workflows.launch.one_sided`.
-    probe : dict or None
-        What its ranks attested of the interconnect, see `workflows.launch.attesters.found`; None where they
-        did not.
+    probe : Probe or None
+        What its ranks attested of the interconnect; None where they did not.
     problem : str or None
         Why it does not count, the answer and the probe apart; None for a sound run.
     """
@@ -55,7 +55,7 @@ class Run:
     reading: Reading
     placement: list[dict[str, Any]]
     one_sided_windows: dict[str, int]
-    probe: dict[str, Any] | None
+    probe: Probe | None
     problem: str | None
 
 

@@ -10,12 +10,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
+from workflows import inputs
 from workflows.domain import InputError, Point
 from workflows.plan.design import Repetition
+from workflows.plan.record import Record, SimulatedRecord
 
-Record = dict[str, Any]
+_Kind = TypeVar("_Kind", bound=Record)
 TRIES = 3  # of a repetition whose job ends before it does
 
 
@@ -53,7 +55,7 @@ def write_record(path: Path, record: Record) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w") as file:
-            json.dump(record, file, indent=1)
+            json.dump(record.as_json(), file, indent=1)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
@@ -62,18 +64,20 @@ def write_record(path: Path, record: Record) -> None:
         draft.unlink(missing_ok=True)
 
 
-def read_record(path: Path) -> Record:
-    """Read one record.
+def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
+    """Read one record of a repetition, or of another kind.
 
     Raises
     ------
     InputError
-        If it is damaged: one line with the file and the reason.
+        If it is damaged: one line with the file, and the reason or the key, its value and what is allowed.
     """
     try:
-        return json.loads(path.read_text())
+        data = json.loads(path.read_text())
     except ValueError as error:
         raise InputError(f"{path}: damaged record ({error}); move it away to run it again") from None
+    inputs.check(data, kind.schema, path)
+    return kind.of(data)
 
 
 def attempts(results: Path, repetition: Repetition) -> list[Record]:
@@ -105,17 +109,10 @@ def simulated_folder(results: Path) -> Path:
     return results / "simulated"
 
 
-def read_simulated(results: Path) -> Iterator[tuple[Path, Record]]:
+def read_simulated(results: Path) -> Iterator[tuple[Path, SimulatedRecord]]:
     """Every record of a simulated point with its path, in order of the paths."""
     for path in sorted(simulated_folder(results).glob("*/*/processes-*.json")):
-        yield path, read_record(path)
-
-
-def point_of(record: Record) -> Point:
-    """Give the point of a record."""
-    names = ("case", "interconnect", "processes", "oversubscription", "nodes", "cores")
-    servers = record.get("servers", 0) // record["processes"]
-    return Point(*(record[name] for name in names), record.get("processes_per_node"), servers)
+        yield path, read_record(path, SimulatedRecord)
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ def read_requests(results: Path) -> list[Request]:
 def wanted(
     repetition: Repetition,
     records: Sequence[Record],
-    inputs: Mapping[str, str | None],
+    own_inputs: Mapping[str, str | None],
     requests: Sequence[Request],
 ) -> bool:
     """Whether a repetition is still to be run.
@@ -174,16 +171,16 @@ def wanted(
     repetition : Repetition
     records : sequence of Record
         All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
-    inputs : mapping
+    own_inputs : mapping
         Digests of its case and interconnect as they are now. Records of other inputs do not count.
     requests : sequence of Request
     """
-    counted = [record for record in records if record["inputs"] == inputs]
-    if all(record.get("interrupted") for record in counted):
+    counted = [record for record in records if record.inputs == own_inputs]
+    if all(record.interrupted for record in counted):
         return len(counted) < TRIES
     return any(
         request.covers(repetition.point)
-        and not any(record["started"] > request.time for record in counted)
-        and not (request.what == "failed" and any(record["valid"] for record in counted))
+        and not any(record.started > request.time for record in counted)
+        and not (request.what == "failed" and any(record.valid for record in counted))
         for request in requests
     )

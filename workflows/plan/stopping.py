@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workflows.plan.record import Record
 from workflows.study.study import Study
 
 if TYPE_CHECKING:  # jobs that measure can spare its import
@@ -69,7 +70,7 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
     return Stopping(widest, core_hours, reached, reason)
 
 
-def core_hours(records: list[Mapping]) -> float:
+def core_hours(records: Iterable[Record]) -> float:
     """Core hours that recorded runs took, from launch to end."""
-    ended = (record for record in records if not record.get("interrupted"))
-    return sum(record["cores"] * record["times"]["wall_seconds"] for record in ended) / 3600
+    ended = (record for record in records if not record.interrupted)
+    return sum(record.cores * record.times.wall_seconds for record in ended) / 3600

@@ -15,7 +15,7 @@ from typing import Any
 from workflows.domain import Point
 from workflows.paths import RESULTS, ROOT
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record
+from workflows.plan.record import SimulatedRecord
 from workflows.replay import servers
 from workflows.replay.traces import unpack
 from workflows.simulation import fit, programs, traffic
@@ -59,7 +59,7 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
     used = {point.interconnect for point in plan.simulated if point.interconnect}
     models = {name: make_model(plan.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
-    made: dict[Path, Record] = {}
+    made: dict[Path, SimulatedRecord] = {}
     traced = [point for point in plan.simulated if needs_trace(plan.cases[point.case])]
     for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
         points = list(group)
@@ -76,7 +76,7 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
         table.to_csv(path, index=False)
     for path, record in made.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(json.dumps(record, indent=1) + "\n")
+        (folder / path).write_text(json.dumps(record.as_json(), indent=1) + "\n")
 
 
 def record_path(point: Point) -> Path:
@@ -178,31 +178,23 @@ def _served(plan: Plan, point: Point, models: Mapping[str, Model], threads: int)
     return servers.simulate_tasks(program, model, case, point, serial_seconds, host_speed, threads)
 
 
-def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Record:
+def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> SimulatedRecord:
     """Record of a point that was simulated."""
-    case = plan.cases[point.case]
-    return {
-        "study": plan.study.name,
-        "case": case.name,
-        "application": case.application,
-        "interconnect": point.interconnect,
-        "kind": "simulated",
-        "nodes": point.nodes,
-        "processes": point.processes,
-        "servers": point.running - point.processes,
-        "cores": point.cores,
-        "processes_per_node": point.processes_per_node,
-        "oversubscription": point.oversubscription,
-        "block": 1,
-        "repetition": 1,
-        "attempt": 1,
-        "seconds": seconds,
-        "valid": seconds is not None,
-        "reason": None if seconds is not None else "nothing was accepted at the highest load",
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "inputs": plan.inputs(point),
+    return SimulatedRecord.of_point(
+        point,
+        study=plan.study.name,
+        application=plan.cases[point.case].application,
+        kind="simulated",
+        block=1,
+        repetition=1,
+        attempt=1,
+        seconds=seconds,
+        valid=seconds is not None,
+        reason=None if seconds is not None else "nothing was accepted at the highest load",
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        inputs=plan.inputs(point),
         **told,
-    }
+    )
 
 
 def split_times(replays: Replays, scale: float) -> dict[str, Any]:

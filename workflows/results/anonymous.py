@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from workflows.plan.record import Record
+
 NOBODY = {"localhost", "root", ""}
 """Names that tell nothing of anybody."""
 OURS = re.compile(r"emulated-node\d+")
@@ -61,14 +63,18 @@ class Names:
 
 
 def find_names(
-    records: Iterable[Mapping[str, Any]], texts: Iterable[str], people: Iterable[str] = ()
+    machines: Iterable[Mapping[str, Any]],
+    records: Iterable[Record],
+    texts: Iterable[str],
+    people: Iterable[str] = (),
 ) -> Names:
     """Find the names of hosts and users of a study.
 
     Parameters
     ----------
-    records : iterable of mapping
-        What has ``machine``, ``placement`` or ``environment``: records of repetitions, facts of a study.
+    machines : iterable of mapping
+        As the facts of a study have them.
+    records : iterable of Record
     texts : iterable of str
         Searched for home folders: who ran the study may be another than who packs it.
     people : iterable of str
@@ -82,12 +88,13 @@ def find_names(
     """
     hosts = {socket.gethostname(), socket.getfqdn()}
     users = {getpass.getuser(), Path.home().name, os.environ.get("SUDO_USER", "")}
+    hosts |= {machine.get("host") or "" for machine in machines}
     for record in records:
-        hosts.add((record.get("machine") or {}).get("host") or "")
-        hosts |= {rank.get("host") or "" for rank in record.get("placement") or ()}
-        environment = record.get("environment") or {}
-        hosts |= {value for name, value in environment.items() if name.endswith("NODELIST")}
-        users |= {value for name, value in environment.items() if name.endswith(("USER", "ACCOUNT"))}
+        hosts.add(record.machine.get("host", ""))
+        hosts |= {rank["host"] for rank in record.placement}
+        told = record.environment.items()
+        hosts |= {value for name, value in told if name.endswith("NODELIST")}
+        users |= {value for name, value in told if name.endswith(("USER", "ACCOUNT"))}
     users |= {user for text in texts for user in HOMES.findall(text)}
     users |= {part for name in people for part in (name, name.partition(",")[0])}
     hosts = {name for name in hosts if not OURS.fullmatch(name) and name.casefold() not in NOBODY}

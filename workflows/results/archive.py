@@ -152,11 +152,12 @@ def _missing(plan: Plan) -> list[str]:
 
 
 def _names(plan: Plan, facts: Mapping[str, Any], files: Files) -> Names:
-    sites = list((facts.get("sites") or {}).values())
-    records = [record for _, record in read_all(plan.results)]
+    told = [facts, *(facts.get("sites") or {}).values()]
+    machines = [about.get("machine") or {} for about in told]
+    records = (record for _, record in read_all(plan.results))
     unpacked = (gzip.decompress(data) if path.endswith(".gz") else data for path, data in files.items())
     texts = (data.decode(errors="ignore") for data in unpacked)
-    return find_names([*records, facts, *sites], texts, plan.study.creators)
+    return find_names(machines, records, texts, plan.study.creators)
 
 
 def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:

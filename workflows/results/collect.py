@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -15,12 +16,29 @@ from workflows.domain import InputError
 from workflows.measure.attestation import contradiction
 from workflows.measure.prepare import compare_answer
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record, point_of, read_all, read_simulated
+from workflows.plan.record import Record
+from workflows.plan.records import read_all, read_simulated
 from workflows.results.details import make_details
 from workflows.results.facts import facts
 from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
+_OF_A_RECORD = {
+    **{name: name for name in ("study", "case", "application", "interconnect", "kind", "nodes", "processes")},
+    **{name: name for name in ("cores", "oversubscription", "block", "repetition", "attempt", "seconds")},
+    **{name: name for name in ("valid", "reason")},
+    "noise": "noise.pressure_share",
+    "started": "started",
+    "record": None,
+    **{
+        name: f"times.{name}" for name in ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
+    },
+    **{name: f"noise.{name}" for name in ("foreign_cores", "stolen_cores", "idle_wait_seconds")},
+    "answer": "answer_value",
+    **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
+}
+_COLUMNS = {name: attribute and attrgetter(attribute) for name, attribute in _OF_A_RECORD.items()}
+"""Of a row, in order: what reads it off a record; None for what a record alone does not tell."""
 
 
 class Collected(NamedTuple):
@@ -66,7 +84,7 @@ def collect(plan: Plan) -> Collected:
     if not len(parts[0]) and not foreign.published:
         raise InputError(f"{plan.study.file}: there is no run to report")
     runs = pd.concat(parts, ignore_index=True)
-    runs = runs.reindex(columns=list(dict.fromkeys([*_row({}), *runs])))
+    runs = runs.reindex(columns=list(dict.fromkeys([*_COLUMNS, *runs])))
     if plan.study.imports:
         places = [*((plan.results / name, None) for name in ran["record"]), *foreign.places]
         check_references(runs, places)
@@ -96,12 +114,12 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     """
     records, rows = [], []
     for path, record in read_all(plan.results):
-        point = point_of(record)
+        point = record.point
         if not plan.asks_for(point):
             continue
         row = _row(record, str(path.relative_to(plan.results)), "run")
         row |= {"case": plan.study.series(point.case), "size": plan.cases[point.case].size}
-        reason = EARLIER_INPUTS if record["inputs"] != plan.inputs(point) else _judge(plan, record)
+        reason = EARLIER_INPUTS if record.inputs != plan.inputs(point) else _judge(plan, record)
         row["valid"], row["reason"], row["site"] = reason is None, reason, plan.study.site
         row |= _parts(record)
         if reason is None:
@@ -110,7 +128,7 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         rows.append(row)
     for row, block in zip(rows, block_numbers(records), strict=True):
         row["block"] = block
-    columns = list(_row({})) if not rows else None
+    columns = list(_COLUMNS) if not rows else None
     table = pd.DataFrame(rows, columns=columns).astype(
         {"interconnect": "str", "reason": "str", "work_unit": "str"}
     )
@@ -125,11 +143,11 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     """
     records, rows = [], []
     for path, record in read_simulated(plan.results) if plan.simulated else ():
-        case = plan.study.series(record["case"])
+        case = plan.study.series(record.case)
         row = _row(record, str(path.relative_to(plan.results)), "replay")
-        row |= {"case": case, "size": plan.cases[record["case"]].size, "site": plan.study.site}
+        row |= {"case": case, "size": plan.cases[record.case].size, "site": plan.study.site}
         records.append(record)
-        rows.append(row | {end: record[end] for end in ("seconds_low", "seconds_high")})
+        rows.append(row | {"seconds_low": record.seconds_low, "seconds_high": record.seconds_high})
     return pd.DataFrame(rows), records
 
 
@@ -150,75 +168,42 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
         One number a record, from 1 in every group of case, processes and oversubscription.
     """
     last: dict[tuple, dict[tuple, int]] = {}
-    for record in sorted(records, key=lambda record: record["started"]):
+    for record in sorted(records, key=attrgetter("started")):
         plans = last.setdefault(_group_key(record), {})
-        plans[_together(record)] = max(plans.get(_together(record), 0), record["block"])
+        plans[_together(record)] = max(plans.get(_together(record), 0), record.block)
     offsets = {
         group: dict(zip(plans, accumulate(plans.values(), initial=0), strict=False))
         for group, plans in last.items()
     }
-    return [record["block"] + offsets[_group_key(record)][_together(record)] for record in records]
+    return [record.block + offsets[_group_key(record)][_together(record)] for record in records]
 
 
 def _judge(plan: Plan, record: Record) -> str | None:
     """Judge a record by attested ranges, reference and tolerance as they are now; None for a sound run."""
-    reference = json.loads(plan.reference_file(record["case"]).read_text())
-    value = (record["answer"] or {}).get("value")
-    interconnect = plan.interconnects.get(record["interconnect"])
+    reference = json.loads(plan.reference_file(record.case).read_text())
+    interconnect = plan.interconnects.get(record.interconnect)
     return (
-        record["problem"]
-        or contradiction(record.get("probe"), interconnect)  # records of earlier versions have none
-        or compare_answer(plan.cases[record["case"]], value, reference)[1]
+        record.problem
+        or contradiction(record.probe, interconnect)
+        or compare_answer(plan.cases[record.case], record.answer_value, reference)[1]
     )
 
 
-def _row(record: Record, path: str = "", origin: str = "") -> dict[str, Any]:
-    get, times, noise = record.get, record.get("times", {}), record.get("noise", {})
-    return {
-        "study": get("study"),
-        "case": get("case"),
-        "application": get("application"),
-        "interconnect": get("interconnect"),
-        "kind": get("kind"),
-        "nodes": get("nodes"),
-        "processes": get("processes"),
-        "cores": get("cores"),
-        "oversubscription": get("oversubscription"),
-        "block": get("block"),
-        "repetition": get("repetition"),
-        "attempt": get("attempt"),
-        "seconds": get("seconds"),
-        "valid": get("valid"),
-        "reason": get("reason"),
-        "noise": noise.get("pressure_share"),
-        "started": get("started"),
-        "record": path,
-        "startup_seconds": times.get("startup_seconds"),
-        "output_seconds": times.get("output_seconds"),
-        "wall_seconds": times.get("wall_seconds"),
-        "cpu_seconds": times.get("cpu_seconds"),
-        "foreign_cores": noise.get("foreign_cores"),
-        "stolen_cores": noise.get("stolen_cores"),
-        "idle_wait_seconds": noise.get("idle_wait_seconds"),
-        "answer": (get("answer") or {}).get("value"),
-        "work": None,
-        "work_unit": None,
-        "size": None,
-        "site": None,
-        "origin": origin,
-    }
+def _row(record: Record, path: str, origin: str) -> dict[str, Any]:
+    read = {name: read(record) if read else None for name, read in _COLUMNS.items()}
+    return read | {"record": path, "origin": origin}
 
 
 def _work(plan: Plan, record: Record) -> dict[str, Any]:
     """Work of a valid run, which was made with the input files that are prepared now."""
-    prepared = plan.prepared_folder(record["case"], record["processes"])
-    done = application(record["application"]).work(prepared, record["details"])
+    prepared = plan.prepared_folder(record.case, record.processes)
+    done = application(record.application).work(prepared, record.details)
     return {"work": done.amount, "work_unit": done.unit} if done else {}
 
 
 def _parts(record: Record) -> dict[str, float]:
     """Time of the parts of the main loop, iterations of the linear solver, communication: a column each."""
-    details, found = record["details"], {}
+    details, found = record.details, {}
     for prefix in RECORDED:
         found |= {prefix + name: value for name, value in details.get(prefix.removesuffix("."), {}).items()}
     return found
@@ -226,15 +211,15 @@ def _parts(record: Record) -> dict[str, float]:
 
 def _untimed(plan: Plan, record: Record) -> dict[str, float]:
     """What preparing a point took, a column a part; the input files are those that are prepared now."""
-    app, found = application(record["application"]), {}
-    for processes in {1, record["processes"]}:
-        found |= app.untimed(plan.prepared_folder(record["case"], processes))
+    app, found = application(record.application), {}
+    for processes in {1, record.processes}:
+        found |= app.untimed(plan.prepared_folder(record.case, processes))
     return {PREPARE_SECONDS + name: seconds for name, seconds in found.items()}
 
 
 def _group_key(record: Record) -> tuple:
-    return record["case"], record["processes"], record["oversubscription"]
+    return record.case, record.processes, record.oversubscription
 
 
 def _together(record: Record) -> tuple:
-    return record["attempt"], tuple(sorted(record["companions"].items()))
+    return record.attempt, tuple(sorted(record.companions.items()))

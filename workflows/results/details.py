@@ -13,7 +13,8 @@ from analysis.tables.contract import validated
 from analysis.tables.details import DETAILS, FACTORS, PARTS, RUN
 from workflows.domain import InputError
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record, read_record, simulated_folder
+from workflows.plan.record import Record
+from workflows.plan.records import read_record, simulated_folder
 
 Run = Mapping[str, Any]
 Told = Mapping[str, Any]
@@ -41,7 +42,7 @@ def make_details(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> d
     InputError
         A record, trace or fit that cannot be read.
     """
-    own = (one["details"] for one in records)
+    own = (one.details for one in records)
     told = [
         (row, _imported(row) if row["origin"] == "import" else next(own))
         for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
@@ -92,7 +93,7 @@ def _imported(row: Run) -> Told:
     if path is None or path.suffix != ".json" or not path.is_file():
         return {}
     record = read_record(path)
-    return record["details"] if record["started"] == row["started"] else {}
+    return record.details if record.started == row["started"] else {}
 
 
 def _of_models(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, pd.DataFrame]:
@@ -100,7 +101,7 @@ def _of_models(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dic
     found: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit")
     }
-    points = {(one["case"], one["processes"]) for one in records if one["kind"] == "simulated"}
+    points = {(one.case, one.processes) for one in records if one.kind == "simulated"}
     traced = [(plan.study.series(case), count, plan.traced_folder(case, count)) for case, count in points]
     for case, processes, folder in sorted(traced):
         if folder.is_dir():

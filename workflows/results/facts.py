@@ -17,7 +17,8 @@ from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import complete_runs
 from workflows.domain import Interconnect, LeftOut
 from workflows.plan.plan import Plan
-from workflows.plan.records import Record, simulated_folder
+from workflows.plan.record import Record
+from workflows.plan.records import simulated_folder
 from workflows.plan.stopping import Stopping, core_hours, judge
 from workflows.results.outcome import outcome
 from workflows.simulation.fit import fit_summary
@@ -42,8 +43,9 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     study, own = plan.study, runs[runs["origin"] == "run"]
     machine: dict[str, Any] = {}
     if records:
-        libraries = sorted({record["mpi"] for record in records if record["mpi"]})
-        machine = records[-1]["machine"] | {
+        libraries = sorted({record.mpi for record in records if record.mpi})
+        machine = {
+            **records[-1].machine,
             "mpi": ", ".join(libraries) or None,
             "transports": _transports(records),
             "applications": _versions(records),
@@ -108,11 +110,11 @@ def _model_facts(plan: Plan, interconnect: Interconnect) -> dict[str, Any]:
 
 def _cluster(record: Record) -> dict[str, str]:
     """Where on a cluster a record was made; nothing for one of a single machine."""
-    job = record.get("cluster")
+    job = record.cluster
     if job is None:
         return {}
-    alone = ", exclusive" if job["exclusive"] else ""
-    where = f"job {job['job']} in {job['partition']} on {job['nodes']}{alone}, ranks by {job['launcher']}"
+    alone = ", exclusive" if job.exclusive else ""
+    where = f"job {job.job} in {job.partition} on {job.nodes}{alone}, ranks by {job.launcher}"
     return {"slurm": where}
 
 
@@ -120,8 +122,8 @@ def _transports(records: Sequence[Record]) -> str | None:
     """What the MPI libraries chose to carry messages, by interconnect, as their probes tell."""
     found: dict[str, set[str]] = {}
     for record in records:
-        if told := (record.get("probe") or {}).get("transports"):
-            found.setdefault(record["interconnect"], set()).update(told)
+        if record.probe and record.probe.transports:
+            found.setdefault(record.interconnect, set()).update(record.probe.transports)
     return "; ".join(f"{name}: {', '.join(sorted(found[name]))}" for name in sorted(found)) or None
 
 
@@ -246,7 +248,7 @@ def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _versions(records: list[Record]) -> dict[str, str]:
-    found = {(record["application"], record["version"]) for record in records if record["version"]}
+    found = dict.fromkeys((record.application, record.version) for record in records if record.version)
     return {
         name: ", ".join(sorted(version for other, version in found if other == name)) for name, _ in found
     }

@@ -1,0 +1,194 @@
+"""What a record tells of one repetition, and how it stands in a file.
+
+The attributes are the keys of ``workflows/schemas/record.yaml``, which says what each of them is. A key that
+a record of an earlier version lacks has the default that it has here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Self
+
+from workflows import inputs
+from workflows.domain import Point
+from workflows.launch.probes import Probe
+
+
+@dataclass(frozen=True)
+class Times:
+    """``times`` of a record, in seconds; None where the run did not get there."""
+
+    startup_seconds: float | None = None
+    output_seconds: float | None = None
+    wall_seconds: float | None = None
+    cpu_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Noise:
+    """``noise`` of a record: a share of time from 0 to 1, CPUs, and seconds; None where it is not known."""
+
+    pressure_share: float | None = None
+    foreign_cores: float | None = None
+    stolen_cores: float | None = None
+    idle_wait_seconds: float | None = None
+    busy_cores_before: float | None = None
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """``answer`` of a record: what the run printed beside what it was to print."""
+
+    quantity: str
+    unit: str
+    value: float | None
+    reference: float
+    source: str
+    tolerance: float
+    relative_difference: float | None
+
+
+@dataclass(frozen=True)
+class Exit:
+    """``exit`` of a record: how the program ended."""
+
+    status: int | None
+    signal: str | None
+    timed_out: bool
+    time_limit_seconds: float
+    errors: str
+
+
+@dataclass(frozen=True)
+class ClusterJob:
+    """``cluster`` of a record: the job that the run was in."""
+
+    job: str
+    state: str
+    nodes: str | None
+    partition: str | None
+    restarts: int
+    launcher: str
+    exclusive: bool
+
+
+_PARTS = {
+    "times": Times,
+    "noise": Noise,
+    "answer": GivenAnswer,
+    "exit": Exit,
+    "cluster": ClusterJob,
+    "probe": Probe,
+}
+_OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe"}
+"""What a run that ended with its job leaves nothing to tell of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A record of a repetition. Before the run it has no more than what is known then."""
+
+    schema: ClassVar[str] = "record"
+
+    study: str
+    case: str
+    application: str
+    interconnect: str | None
+    kind: str
+    nodes: int
+    processes: int
+    servers: int = 0
+    cores: int
+    processes_per_node: int | None = None
+    oversubscription: int
+    block: int
+    companions: Mapping[str, str] = field(default_factory=dict)
+    repetition: int
+    attempt: int
+    started: str
+    mpi: str | None = None
+    mpi_library: str | None = None
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, str | None]
+    cluster: ClusterJob | None = None
+    seconds: float | None = None
+    valid: bool = False
+    reason: str | None = None
+    problem: str | None = None
+    interrupted: bool = False
+    times: Times = Times()
+    answer: GivenAnswer | None = None
+    noise: Noise = Noise()
+    exit: Exit | None = None
+    placement: Sequence[Mapping[str, Any]] = ()
+    command: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    version: str | None = None
+    one_sided_windows: Mapping[str, int] = field(default_factory=dict)
+    probe: Probe | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def point(self) -> Point:
+        """The point that it is of."""
+        return Point(
+            self.case,
+            self.interconnect,
+            self.processes,
+            self.oversubscription,
+            self.nodes,
+            self.cores,
+            self.processes_per_node,
+            self.servers // self.processes,
+        )
+
+    @property
+    def answer_value(self) -> float | None:
+        """What the run printed; None where it printed none or is not judged by one."""
+        return self.answer.value if self.answer else None
+
+    @classmethod
+    def of_point(cls, point: Point, **told: Any) -> Self:
+        """Make a record of a point from all else that it tells."""
+        return cls(
+            case=point.case,
+            interconnect=point.interconnect,
+            nodes=point.nodes,
+            processes=point.processes,
+            servers=point.running - point.processes,
+            cores=point.cores,
+            processes_per_node=point.processes_per_node,
+            oversubscription=point.oversubscription,
+            **told,
+        )
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Self:
+        """Take a record from what a file holds."""
+        parts = {name: make(**data[name]) for name, make in _PARTS.items() if data.get(name) is not None}
+        return cls(**data | parts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give what its file holds, in the order of the schema."""
+        told = asdict(self) | {"probe": self.probe and self.probe.as_json()}
+        absent = _OF_A_RUN if self.interrupted else {"interrupted"}
+        absent = absent if self.cluster else absent | {"cluster"}
+        told |= {"times": {}, "noise": {}} if self.interrupted else {}
+        return {key: told[key] for key in inputs.keys(self.schema) if key not in absent}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedRecord(Record):
+    """A record of a point that was simulated: of a repetition as far as ``simulated.yaml`` has its keys.
+
+    Attributes
+    ----------
+    seconds_low, seconds_high : float or None
+        Ends of the band of `seconds`.
+    """
+
+    schema: ClassVar[str] = "simulated"
+
+    seconds_low: float | None
+    seconds_high: float | None
