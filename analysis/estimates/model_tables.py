@@ -158,7 +158,7 @@ def _alike(curves: Iterable[Curve], draws: int) -> Iterator[Group]:
             curves=group,
             processes=np.array(processes),
             seconds=np.stack([curve.table["seconds"][fitted(curve)] for curve in group], axis=1),
-            draws=np.stack([curve.draws[fitted(curve)][..., :draws] for curve in group], axis=1),
+            draws=np.stack([curve.draws[..., :draws][fitted(curve)] for curve in group], axis=1),
             reference_seconds=np.array([curve.reference.seconds for curve in group]),
             reference_draws=np.stack([curve.reference.draws[:, :draws] for curve in group]),
         )
