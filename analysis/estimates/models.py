@@ -296,10 +296,9 @@ def turning_point(costs: Floats) -> Floats:
     return np.where(np.isnan(costs).any(axis=0), np.nan, np.where(a > 0, np.maximum(found, 1), 1))
 
 
-def least_seconds(costs: Floats) -> Floats:
+def least_seconds(costs: Floats, turning: Floats) -> Floats:
     """Time at the turning point, or that of infinitely many processes."""
     a, b, c, d = costs
-    p = turning_point(costs)
-    endless = np.isinf(p)
-    p = np.where(endless, 1, p)
+    endless = np.isinf(turning)
+    p = np.where(endless, 1, turning)
     return np.where(endless, b, a / p + b + c * np.log2(p) + d * p)
