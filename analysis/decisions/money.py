@@ -11,7 +11,7 @@ from analysis.decisions.break_even import break_even_rows
 from analysis.decisions.economics import Node, Offer, Tariff, cluster_costs, tariffs, value_rows
 from analysis.decisions.purchase import Mix, purchase_rows
 from analysis.estimates.curves import Curve
-from analysis.runs.runs import TableError
+from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 from analysis.tables.decision_schemas import conform
 
@@ -61,7 +61,7 @@ def market_costs(runs: pd.DataFrame, market: Market) -> pd.DataFrame:
 
 def measured_nodes(runs: pd.DataFrame, cores_per_node: int | None) -> list[int]:
     """Numbers of nodes on which anything was run, increasing; see `analysis.decisions.economics.nodes_of`."""
-    valid = runs[runs["valid"]]
+    valid = valid_rows(runs)
     nodes = valid["nodes"]
     if cores_per_node is not None:
         nodes = nodes.fillna(-(-valid["cores"] // cores_per_node))

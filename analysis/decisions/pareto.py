@@ -57,7 +57,8 @@ def unbeaten(seconds: NDArray[np.float64], jobs_at_once: NDArray[np.int64]) -> N
     """
     jobs = np.unique(jobs_at_once)
     ways = [np.flatnonzero(jobs_at_once == one) for one in jobs]
-    least = [seconds[own[0]] if len(own) == 1 else seconds[own].min(axis=0) for own in ways]
+    ways = [own[0] if len(own) == 1 else own for own in ways]  # a number gives a view, several a copy
+    least = [seconds[own] if np.ndim(own) == 0 else seconds[own].min(axis=0) for own in ways]
     best = np.ones(seconds.shape, bool)
     shortest = least[-1]
     for own, time in list(zip(ways, least, strict=True))[-2::-1]:
@@ -69,5 +70,6 @@ def unbeaten(seconds: NDArray[np.float64], jobs_at_once: NDArray[np.int64]) -> N
         best[own] &= rate > highest
         highest = np.maximum(highest, rate)
     for own, time in zip(ways, least, strict=True):
-        best[own] &= seconds[own] == time
+        if np.ndim(own):
+            best[own] &= seconds[own] == time
     return best

@@ -103,12 +103,14 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
     for (kind, interconnect), group in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):
         members = list(group)
         most, available = machines[kind]
-        times = [_times(curve, most) for curve in members]
-        table = {name: np.concatenate([columns[name] for columns in times]) for name in times[0]}
+        table, *others = (_times(curve, most) for curve in members)
+        draws = members[0].draws
+        if others:
+            table = {name: np.concatenate([table[name], *(one[name] for one in others)]) for name in table}
+            draws = np.concatenate([one.draws for one in members])
         repeated = table["serial"] & (table["serial"].cumsum() > 1)
         fits = ~repeated & (table["occupied_cores"] <= available)
         if fits.any():
-            draws = members[0].draws if len(members) == 1 else np.concatenate([one.draws for one in members])
             if not fits.all():
                 draws, table = draws[fits], {name: column[fits] for name, column in table.items()}
             yield Ways(members[0].case, interconnect, kind, available, table, draws)
@@ -147,9 +149,14 @@ def alike(ways: Iterable[Ways]) -> Iterator[list[Ways]]:
     """Neighbours of which the same numbers of jobs fit the cores, and whose draws are of the same shape."""
 
     def key(one: Ways) -> tuple:
-        return one.jobs_at_once.tobytes(), one.draws.shape, bool(np.isnan(one.draws).any())
+        return one.jobs_at_once.tobytes(), one.draws.shape, _lacking(one.draws)
 
     return (list(group) for _, group in groupby(ways, key))
+
+
+def _lacking(draws: Floats) -> bool:
+    """Whether some way has no draws: NaN throughout the last axis, which has none elsewhere."""
+    return bool(np.isnan(draws[..., 0]).any())
 
 
 def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> dict[str, NDArray]:
@@ -207,10 +214,10 @@ def _pareto(
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Which ways belong to the Pareto set, and in which share of the draws; NaN for a band or one sample."""
     members = unbeaten(seconds.T, jobs_at_once).T
-    if draws.shape[2] > 1 or np.isnan(draws).any():
+    if draws.shape[2] > 1 or _lacking(draws):
         return members, np.full(members.shape, np.nan)
     drawn = unbeaten(draws[:, :, 0], jobs_at_once)
-    return members, np.count_nonzero(drawn, axis=2).T / drawn.shape[2]
+    return members, drawn.sum(axis=2, dtype=np.int32).T / drawn.shape[2]
 
 
 def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -222,7 +229,7 @@ def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[
 
 def _contenders(draws: Floats, among: NDArray[np.bool_], level: float) -> NDArray[np.object_]:
     """Which of some (sequence, ways) may be the highest of them; empty without draws."""
-    if np.isnan(draws).any():
+    if _lacking(draws):
         return np.full(among.shape, None)
     if not among.all():
         draws = np.where(among.T[..., None, None], draws, -np.inf)

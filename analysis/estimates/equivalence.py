@@ -41,22 +41,21 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
     speedup = np.broadcast_to(speedup, (len(processes), *shape))
     target = np.broadcast_to(target, (len(target), *shape))
     last = len(processes) - 1
-    small = np.min_scalar_type(len(processes))
-    short = np.zeros(target.shape, small)
+    short = np.zeros(target.shape, np.min_scalar_type(len(processes)))
     highest = speedup[0]
     for count in speedup:
         highest = np.maximum(highest, count)
         short += highest < target
-    upper = short.clip(min(1, last), last)
-    lower = upper - small.type(last > 0)
-    size = speedup[0].size
-    at = lower * np.intp(size) + np.arange(size).reshape(shape)
-    below, steps = speedup.reshape(-1).take(at), np.diff(speedup, axis=0) if last else np.ones_like(speedup)
+    lower = short.clip(min(1, last), last).astype(np.intp)  # an index: `take` is several times faster with it
+    lower -= last > 0
+    at = lower * speedup[0].size
+    at += np.arange(speedup[0].size).reshape(shape)
+    steps = speedup[1:] - speedup[:-1] if last else np.ones_like(speedup)
+    found = target - speedup.reshape(-1).take(at)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = target - below
         found /= steps.reshape(-1).take(at)
         found *= np.diff(processes, append=processes[-1]).take(lower)
-        found += processes.take(lower)
+    found += processes.take(lower)
     first = np.where(speedup[:1] == target, processes[0], -np.inf)
     np.copyto(found, first, where=short == 0)
     found[short == len(processes)] = np.inf

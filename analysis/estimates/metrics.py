@@ -79,7 +79,10 @@ def serial_fraction(
 
 def improvement_percent(seconds: ArrayLike, baseline_seconds: ArrayLike) -> Floats:
     """How much faster than the baseline: 100 (T_baseline(p) / T(p) - 1), in percent."""
-    return 100 * (np.asarray(baseline_seconds, float) / np.asarray(seconds, float) - 1)
+    percent = np.asarray(baseline_seconds, float) / np.asarray(seconds, float)
+    percent -= 1
+    percent *= 100
+    return percent
 
 
 def oversubscription_gain_percent(seconds: ArrayLike, seconds_of_one: ArrayLike) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -142,6 +143,12 @@ class Group:
         """Columns (curves,) that say which curve a row is about."""
         return {key: np.array([getattr(curve, key) for curve in self.curves], object) for key in _OF_A_CURVE}
 
+    @cached_property
+    def to_fit(self) -> Floats:
+        """Times that every model is fitted to, (counts, fits): the curves, without each count, the draws."""
+        counts = len(self.processes)
+        return np.hstack([self.seconds, leave_each_out(self.seconds), self.draws.reshape(counts, -1)])
+
 
 def _alike(curves: Iterable[Curve], draws: int) -> Iterator[Group]:
     """Curves in groups of the same fitted counts and shape of draws, in their order."""
@@ -158,7 +165,7 @@ def _alike(curves: Iterable[Curve], draws: int) -> Iterator[Group]:
             curves=group,
             processes=np.array(processes),
             seconds=np.stack([curve.table["seconds"][fitted(curve)] for curve in group], axis=1),
-            draws=np.stack([curve.draws[fitted(curve)][..., :draws] for curve in group], axis=1),
+            draws=np.stack([curve.draws[..., :draws][fitted(curve)] for curve in group], axis=1),
             reference_seconds=np.array([curve.reference.seconds for curve in group]),
             reference_draws=np.stack([curve.reference.draws[:, :draws] for curve in group]),
         )
@@ -200,11 +207,10 @@ def fit_model(group: Group, model: Model, extrapolation: float) -> Fit | Unfitte
     counts, needed = len(group.processes), model.coefficients + 1
     if counts < needed:
         return Unfitted(model, f"needs {needed} process counts, has {counts}")
-    drawn = group.draws.reshape(counts, -1)
-    parts = [group.seconds, leave_each_out(group.seconds), drawn]
-    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-    fitted, others, refits = np.split(model.fit(group.processes, np.hstack(parts)), ends, axis=1)
-    refits[:, np.isnan(drawn).any(axis=0)] = np.nan
+    times, size = group.to_fit, len(group.curves)
+    ends = [size, size + counts * size]
+    fitted, others, refits = np.split(model.fit(group.processes, times), ends, axis=1)
+    refits[:, np.isnan(times[:, ends[-1] :]).any(axis=0)] = np.nan
     errors = held_out_errors(model, group.processes, group.seconds, others)
     return Fit(model, fitted, refits, errors, int(extrapolation * group.processes[-1]))
 
@@ -249,11 +255,11 @@ def _one_model(group: Group, fit: Fit | Unfitted, level: float) -> dict[str, NDA
     values = dict(zip(names, fractions(model, fit.coefficients), strict=True))
     draws = dict(zip(names, fractions(model, fit.draws), strict=True))
     if model.scaling == "strong":
-        values["peak"] = _within(fit, turning_point(costs))
-        draws["peak"] = _within(fit, turning_point(cost_draws))
+        turning, turning_draws = turning_point(costs), turning_point(cost_draws)
+        values["peak"], draws["peak"] = _within(fit, turning), _within(fit, turning_draws)
         with np.errstate(divide="ignore"):
-            values["limit"] = group.reference_seconds / least_seconds(costs)
-            draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws)
+            values["limit"] = group.reference_seconds / least_seconds(costs, turning)
+            draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws, turning_draws)
     told = {"peak": "peak_processes", "limit": "limit_speedup"}
     for name, value in values.items():
         low, high = percentile_interval(draws[name].reshape(group.reference_draws.shape), level)

@@ -52,9 +52,11 @@ class Model:
         array (coefficients, fits)
             NaN where fewer counts than coefficients are left.
         """
-        weights = np.nan_to_num(seconds if self.of_rate else 1 / seconds, nan=0.0)
+        missing = np.isnan(seconds)
+        weights = np.where(missing, 0, seconds if self.of_rate else 1 / seconds)
         fitted = nonnegative_fit(self.terms(np.asarray(processes, float)), weights)
-        return np.where((weights > 0).sum(axis=0) < self.coefficients, np.nan, fitted)
+        fitted[:, len(missing) - missing.sum(axis=0, dtype=np.int32) < self.coefficients] = np.nan
+        return fitted
 
     def seconds(self, processes: ArrayLike, coefficients: Floats) -> Floats:
         """Predict times (counts, fits) from coefficients (coefficients, fits)."""
@@ -122,11 +124,13 @@ def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
     right = terms.T @ weights
     with np.errstate(divide="ignore", invalid="ignore"):  # of fits without a count, or without a solution
         scale = np.sqrt(np.einsum("iif->if", gram))
-        gram, right = gram / (scale[:, None] * scale), right / scale
+        gram /= scale[:, None] * scale
+        right /= scale
         best, settled = _settle(gram, right)
-        rest = np.flatnonzero(~settled)
-        best[:, rest] = _best_of_subsets(gram[:, :, rest], right[:, rest], len(terms))
-        return best / scale
+        if len(rest := np.flatnonzero(~settled)):
+            best[:, rest] = _best_of_subsets(gram.take(rest, axis=2), right.take(rest, axis=1), len(terms))
+        best /= scale
+        return best
 
 
 _NOTHING = 1e-12
@@ -142,20 +146,21 @@ def _settle(gram: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     Tucker). Without its coefficient x it explains less by x^2 times the least eigenvalue of gram, at least.
     """
     size, bits = len(right), 2 ** np.arange(len(right))
-    best, wanted = np.zeros_like(right), np.full(right.shape[1], bits.sum())
-    pivots, left = None, np.arange(right.shape[1])
-    for _ in range(size):
-        tried = wanted[left]
+    solved = gram.copy()
+    best, pivots = _solve(solved, right), np.einsum("iif->if", solved)
+    left = np.flatnonzero(~(best > 0).all(axis=0))
+    wanted = bits @ (best[:, left] > 0)
+    for _ in range(size - 1):
+        tried = wanted.copy()
         for number in np.flatnonzero(np.bincount(tried)):
-            fits, inside = left[tried == number], number & bits > 0
-            own, targets = gram[:, :, fits], right[:, fits]
-            square = own[np.ix_(inside, inside)]
-            part = _solve(square, targets[inside])
-            pivots = np.einsum("iif->if", square) if pivots is None else pivots
+            some, inside = np.flatnonzero(tried == number), number & bits > 0
+            fits = left[some]
+            own, targets = gram.take(fits, axis=2), right.take(fits, axis=1)
+            part = _solve(own[np.ix_(inside, inside)], targets[inside])
             slope = targets[~inside] - (own[np.ix_(~inside, inside)] * part).sum(axis=1)
             best[np.ix_(~inside, fits)], best[np.ix_(inside, fits)] = 0, part
-            wanted[fits] = bits[inside] @ (part > 0) + bits[~inside] @ (slope > 0)
-        left = left[wanted[left] != tried]
+            wanted[some] = bits[inside] @ (part > 0) + bits[~inside] @ (slope > 0)
+        left, wanted = left[wanted != tried], wanted[wanted != tried]
     least = np.where(best == 0, np.inf, best).min(axis=0)
     eigenvalue = pivots.prod(axis=0) * ((size - 1) / size) ** (size - 1)
     settled = (least > 0) & (least**2 * eigenvalue > 10 * _NOTHING) & (pivots.min(axis=0) > _SINGULAR)
@@ -291,10 +296,9 @@ def turning_point(costs: Floats) -> Floats:
     return np.where(np.isnan(costs).any(axis=0), np.nan, np.where(a > 0, np.maximum(found, 1), 1))
 
 
-def least_seconds(costs: Floats) -> Floats:
+def least_seconds(costs: Floats, turning: Floats) -> Floats:
     """Time at the turning point, or that of infinitely many processes."""
     a, b, c, d = costs
-    p = turning_point(costs)
-    endless = np.isinf(p)
-    p = np.where(endless, 1, p)
+    endless = np.isinf(turning)
+    p = np.where(endless, 1, turning)
     return np.where(endless, b, a / p + b + c * np.log2(p) + d * p)

@@ -64,5 +64,5 @@ def may_lead(values: Floats, level: float) -> NDArray[np.bool_]:
     -------
     array (options, ...)
     """
-    leads = np.count_nonzero(values == values.max(axis=0), axis=-1)
+    leads = (values == values.max(axis=0)).sum(axis=-1, dtype=np.int32)  # thrice as fast as of int64
     return (leads >= tail(values.shape[-1], level)).any(axis=-1)

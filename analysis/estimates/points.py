@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import Floats, Small, counted_medians, median_draws, median_interval, picked
 from analysis.runs.groups import Counts, Groups, combined, labelled, rectangles, runs_of
-from analysis.runs.runs import TableError
+from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 
 GROUP = ["case", "site", "place", "processes", "oversubscription"]
@@ -69,7 +69,7 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Counts]:
     point : array (times,)
         Number of the point that each belongs to.
     """
-    valid = runs[runs["valid"]]
+    valid = valid_rows(runs)
     foreign = valid["kind"].isin(["simulated", "published"])
     valid = valid.assign(place=valid["kind"].where(foreign, "here"))
     keys = [*POINT, "cores", "block"]

@@ -12,7 +12,7 @@ from analysis.estimates.curves import ranking
 from analysis.estimates.significance import DISTINGUISHABLE, holm, sign_flip_p
 from analysis.estimates.trend import trend
 from analysis.runs.groups import Counts, Floats, Groups, coded, rectangles, runs_of
-from analysis.runs.runs import TableError
+from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, SHARE, TEXT, table_schema, validated
 
@@ -217,7 +217,7 @@ class _Times:
 
 
 def _block_times(ordered: pd.DataFrame) -> _Times:
-    valid = ordered[ordered["valid"]]
+    valid = valid_rows(ordered)
     point, (block, _) = _points(valid), coded(valid["block"])
     number = point.number
     groups = Groups.of(number, block)

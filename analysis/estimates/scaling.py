@@ -184,7 +184,7 @@ def _write_csv(table: pd.DataFrame, file: Path) -> None:
     texts = table.select_dtypes(["bool", "boolean"]).apply(lambda flags: flags.astype("str"))
     # In one piece: after an empty one (of joined tables) the writer of pyarrow 26 puts bytes of its own.
     columns = pyarrow.Table.from_pandas(table.assign(**texts), preserve_index=False).combine_chunks()
-    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none", batch_size=2**13)
     with file.open("wb") as stream:
         stream.write(f"{','.join(table)}\n".encode())
         try:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.estimates.quality import POINT
-from analysis.runs.runs import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS
+from analysis.runs.runs import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, valid_rows
 from analysis.tables.contract import COUNT, NOTE, NUMBER, SHARE, TEXT, table_schema, validated
 
 PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
@@ -56,7 +56,7 @@ def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it. Without the columns of the parts, tables are empty.
     """
-    valid = runs[runs["valid"]]
+    valid = valid_rows(runs)
     tables = {
         "parts": _parts(valid),
         "solver_iterations": _iterations(valid),

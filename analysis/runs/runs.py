@@ -272,13 +272,18 @@ def complete_runs(
         runs = _filled(_typed(frame.reset_index(drop=True)))
         _validate(RUNS, runs)
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
-        _validate(_VALID_RUNS, runs[runs["valid"]])
+        _validate(_VALID_RUNS, valid_rows(runs))
         _fitting(runs)
         _distinct(runs)
     except TableError as error:
         place = "" if error.row is None else f"row {error.row + 1}"
         raise TableError(error.message, source, place, error.column, error.row) from None
     return runs
+
+
+def valid_rows(runs: pd.DataFrame) -> pd.DataFrame:
+    """Rows that are valid; the table itself where all are, since picking rows copies every column."""
+    return runs if runs["valid"].all() else runs[runs["valid"]]
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

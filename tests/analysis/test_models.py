@@ -78,7 +78,7 @@ def test_gustafson_is_found_again():
 def test_costs_that_only_fall_have_no_peak():
     costs = np.array([[100.0, 100, 0, 100], [2, 2, 2, 2], [0, 0, 0, 3], [0, 1, 1, 0]])
     assert turning_point(costs).tolist() == pytest.approx([np.inf, 10, 1, 100 * np.log(2) / 3])
-    assert least_seconds(costs)[:3].tolist() == pytest.approx([2, 22, 3])
+    assert least_seconds(costs, turning_point(costs))[:3].tolist() == pytest.approx([2, 22, 3])
 
 
 def test_nothing_is_told_beyond_the_stated_factor():
@@ -129,7 +129,7 @@ def test_the_fit_is_that_of_nonnegative_least_squares(model, seconds):
 @given(st.lists(st.floats(0, 100), min_size=4, max_size=4))
 def test_no_count_is_faster_than_the_turning_point(coefficients):
     costs = np.array(coefficients)[:, None]
-    least = least_seconds(costs).item()
+    least = least_seconds(costs, turning_point(costs)).item()
     p = np.geomspace(1, 1e6, 200)
     times = costs[0] / p + costs[1] + costs[2] * np.log2(p) + costs[3] * p
     assert least <= times.min() * (1 + 1e-9) + 1e-9
