@@ -22,7 +22,7 @@ from analysis.estimates.sites import by_site
 from analysis.estimates.time_parts import make_part_tables
 from analysis.registry import ALL_TABLES, REQUIRED, finished
 from analysis.tables.frames import Pieces, merge
-from analysis.text import turnaround_words
+from analysis.text import turnaround as turnaround_words
 
 
 def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:

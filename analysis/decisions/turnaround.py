@@ -25,7 +25,7 @@ from analysis.tables.frames import Piece, Pieces
 
 
 class Words(Protocol):
-    """What writes an advice: `analysis.text.turnaround_words`."""
+    """What writes an advice: `analysis.text.turnaround`."""
 
     def waves_in_words(self, packing: Mapping[str, NDArray], waves: NDArray[np.int64], jobs: int) -> str:
         """Write one way after the other."""

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import Floats, tail
+from analysis.estimates.curves import Alike
+from analysis.tables.frames import Piece
 
 
 class Peak(NamedTuple):
@@ -26,6 +28,36 @@ class Peak(NamedTuple):
     index: NDArray[np.int64]
     members: NDArray[np.bool_]
     reached: NDArray[np.bool_]
+
+
+def peak_columns(group: Alike, level: float) -> Piece:
+    """Columns of the peaks table for curves of the same counts, one row a curve."""
+    curves = group.curves
+    peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), level)
+    names = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
+    own = {name: np.array([getattr(curve, name) for curve in curves], object) for name in names}
+    told = group.processes.astype(str)
+    notes = [_peak_note(*one) for one in zip(own["kind"], peak.members.any(axis=0), strict=True)]
+    at_peak = {
+        f"peak_{name}": np.array(
+            [getattr(curve, name)[at] for curve, at in zip(curves, peak.index, strict=True)]
+        )
+        for name in ("processes", "speedup", "speedup_low", "speedup_high")
+    }
+    return {
+        **own,
+        **at_peak,
+        "peak_set": np.array([" ".join(told[members]) or None for members in peak.members.T], object),
+        "reached": peak.reached,
+        "blocks": group.stacked("n").min(axis=0),
+        "note": np.array(notes, object),
+    }
+
+
+def _peak_note(kind: str, drawn: bool) -> str | None:
+    if kind == "simulated":
+        return "simulated" if drawn else "simulated, without a band"
+    return None if drawn else "one sample"
 
 
 def find_peak(speedup: Floats, draws: Floats, level: float = 0.95) -> Peak:

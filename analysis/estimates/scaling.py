@@ -17,7 +17,7 @@ from analysis.estimates.correction import corrected
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
 from analysis.estimates.metrics import efficiency, incremental_efficiency, serial_fraction
-from analysis.estimates.peaks import find_peak
+from analysis.estimates.peaks import peak_columns
 from analysis.estimates.rates import add_rates
 from analysis.estimates.sites import by_site
 from analysis.runs.runs import TableError
@@ -128,36 +128,6 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
 
 
 _OF_REFERENCE = ("seconds", "processes", "cores")
-
-
-def peak_columns(group: Alike, level: float) -> Piece:
-    """Columns of the peaks table for curves of the same counts, one row a curve."""
-    curves = group.curves
-    peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), level)
-    names = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
-    own = {name: np.array([getattr(curve, name) for curve in curves], object) for name in names}
-    told = group.processes.astype(str)
-    notes = [_peak_note(*one) for one in zip(own["kind"], peak.members.any(axis=0), strict=True)]
-    at_peak = {
-        f"peak_{name}": np.array(
-            [getattr(curve, name)[at] for curve, at in zip(curves, peak.index, strict=True)]
-        )
-        for name in ("processes", "speedup", "speedup_low", "speedup_high")
-    }
-    return {
-        **own,
-        **at_peak,
-        "peak_set": np.array([" ".join(told[members]) or None for members in peak.members.T], object),
-        "reached": peak.reached,
-        "blocks": group.stacked("n").min(axis=0),
-        "note": np.array(notes, object),
-    }
-
-
-def _peak_note(kind: str, drawn: bool) -> str | None:
-    if kind == "simulated":
-        return "simulated" if drawn else "simulated, without a band"
-    return None if drawn else "one sample"
 
 
 def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:

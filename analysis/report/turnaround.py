@@ -14,7 +14,7 @@ from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
 from analysis.text.scaling import in_order, processes
-from analysis.text.turnaround_words import per_node, with_notes
+from analysis.text.turnaround import per_node, with_notes
 
 GOALS = {
     "one user": "One user, who wants a job done soonest",

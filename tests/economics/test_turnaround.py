@@ -13,7 +13,7 @@ from analysis.decisions.turnaround import fastest_waves, packing_columns, packin
 from analysis.estimates.scaling import make_tables
 from analysis.registry import finished
 from analysis.runs.settings import Queue, Settings
-from analysis.text import turnaround_words
+from analysis.text import turnaround as turnaround_words
 
 SETTINGS = Settings(draws=300)
 
