@@ -9,8 +9,9 @@ from workflows.measure.allocation import tell_stopped
 from workflows.plan.ending import begin, end, start
 from workflows.plan.jobs import check_requests
 from workflows.errors import one_line_errors
-from workflows.plan.plan import make_plan, source_digest
+from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
+from workflows.plan.sources import source_digest
 
 min_version("9.12")
 
@@ -38,7 +39,7 @@ rule all:
 
 
 include: "workflows/rules/prepare.smk"
-include: "workflows/rules/run.smk"
+include: f"workflows/rules/{'run_parts' if plan.in_jobs else 'run'}.smk"
 include: "workflows/rules/capture.smk"
 include: "workflows/rules/replay.smk"
 include: "workflows/rules/collect.smk"

@@ -10,3 +10,6 @@ STUDIES = CONFIG / "studies"
 SCHEMAS = ROOT / "workflows/schemas"
 RESULTS = Path("results")
 """Relative to the folder in which Snakemake runs, the project's root."""
+
+FACTS = "facts.json"
+"""Beside the runs.csv of a study of ours: titles of cases and interconnects, machine, versions."""

@@ -29,6 +29,6 @@ def print_study(folder, runs, tables, facts, published=None):
     runs_csv, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)
     script("figures")(runs_csv, table_folder, facts_json, figures)
     script("report_data")(runs_csv, table_folder, facts_json, figures, str(folder / "published"), report)
-    script("report_pdf")(report, figures, pdf)
-    script("report_html")(report, figures, html)
+    script("print_report")(report, figures, pdf)
+    script("print_report")(report, figures, html)
     return folder

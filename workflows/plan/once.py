@@ -8,6 +8,7 @@ environment apart. The answers stay what they are.
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,6 +16,21 @@ from weakref import WeakKeyDictionary
 import snakemake.api  # noqa: F401 - the rest of it can only be imported after this
 from snakemake import common, rules, sourcecache
 from snakemake.dag import ScriptProcessor
+
+
+def expect_many_jobs(workflow: Any) -> None:
+    """Have Snakemake make thousands of jobs quickly.
+
+    Parameters
+    ----------
+    workflow : Workflow
+        Snakemake's. What prepares a case is one job of one core, whatever the machine has that it runs on.
+    """
+    gc.set_threshold(
+        100_000
+    )  # what it makes of jobs stays; to look for garbage in it takes a sixth of the time
+    work_out_once()
+    workflow.register_resource("_cores", 1)
 
 
 def work_out_once() -> None:

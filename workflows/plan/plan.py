@@ -16,7 +16,7 @@ from workflows.domain import Case, InputError, Interconnect, LeftOut, Point
 from workflows.errors import one_line_errors as one_line_errors
 from workflows.jobs.cluster import Cluster, check_cluster, placed, read_cluster, unavailable_on
 from workflows.launch.mpi import other_library
-from workflows.paths import CASES, CONFIG, INTERCONNECTS, RESULTS, ROOT
+from workflows.paths import CASES, CONFIG, FACTS, INTERCONNECTS, RESULTS, ROOT
 from workflows.plan.design import Cost, Repetition, excluded, expected_cost, points, repetitions
 from workflows.plan.records import record_files, recorded_block, request_file, simulated_folder
 from workflows.study import cases, interconnects
@@ -30,8 +30,6 @@ from workflows.study.study import (
     read_study,
 )
 from workflows.traffic.cases import has_array, needs_trace
-
-SOURCES = {".py", ".typ", ".j2", ".css", ".js", ".cpp", ".hpp"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,11 @@ class Plan:
     own_cases: dict[str, Case] = field(default_factory=dict)
     cluster: Cluster | None = None
     simulated: tuple[Point, ...] = ()
+
+    @property
+    def in_jobs(self) -> bool:
+        """Whether each block of what is compared is a job of its own."""
+        return self.cluster is not None and not self.study.allocation
 
     @cached_property
     def results(self) -> Path:
@@ -149,8 +152,9 @@ class Plan:
         return [str(file)] if file.exists() else []
 
     def imports(self) -> list[str]:
-        """Files of foreign results."""
-        return [str(file) for file in self.study.imports]
+        """Files of foreign results, and what studies of ours say about themselves beside them."""
+        beside = dict.fromkeys(file.parent / FACTS for file in self.study.imports)
+        return [str(file) for file in (*self.study.imports, *(one for one in beside if one.exists()))]
 
     def golden(self, wildcards: Any) -> float | None:
         """Golden answer of ``wildcards.case``, if it has one."""
@@ -193,8 +197,9 @@ class Plan:
 
     @cached_property
     def description(self) -> str:
-        """Digest of how study, cases and interconnects describe themselves."""
-        return _digest([self.study, self.cases, self.interconnects, self.left_out, self.request])
+        """Digest of how study, cases and interconnects describe themselves, and which records count."""
+        inputs = [self._case_digests, self._interconnect_digests, self.cluster and self.cluster.digest]
+        return _digest([self.study, self.cases, self.interconnects, self.left_out, self.request, inputs])
 
     def inputs(self, point: Point) -> dict[str, str | None]:
         """Digests of what determines a run of a point; a change of one makes old records not count."""
@@ -348,12 +353,6 @@ def blocks_until_now(study: Study) -> int:
         return study.blocks
     numbers = (recorded_block(path) for path in record_files(RESULTS / study.name))
     return max(study.blocks, min(max(numbers, default=0), study.until.max_blocks))
-
-
-def source_digest(package: str) -> str:
-    """Digest of the sources in a folder of the project, for rules that follow their code."""
-    sources = sorted(file for file in (ROOT / package).rglob("*") if file.suffix in SOURCES)
-    return _digest([(str(file.relative_to(ROOT)), file.read_text()) for file in sources])
 
 
 def _digest(value: object) -> str:

@@ -29,6 +29,6 @@ rule analyse:
     conda:
         "../../envs/python.yaml"
     params:
-        source=source_digest("analysis"),
+        source=source_digest("analyse"),
     script:
         "../scripts/analyse.py"

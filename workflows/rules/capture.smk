@@ -7,12 +7,14 @@ REQUIRED INPUTS:
 
     prepared    = <results>/prepared/{case}/processes-{processes}
     serial      = <results>/traces/{case}/processes-1, of more than one process
+    carrier     = file of the interconnect over which the traced run goes
 
 OUTPUTS:
 
     trace       = <results>/traces/{case}/processes-{processes}: rank-<r>.txt.gz, trace.json, profile.csv, pairs.csv
 """
 
+from workflows.paths import INTERCONNECTS
 from workflows.plan.jobs import site_modules, whole_node
 
 with one_line_errors():
@@ -23,6 +25,7 @@ rule capture_serial:
     """Tracing {wildcards.case} on one process"""
     input:
         prepared="<results>/prepared/{case}/processes-1",
+        carrier=str(INTERCONNECTS / "shared_memory.yaml"),
     output:
         trace=directory("<results>/traces/{case}/processes-1"),
     log:
@@ -38,32 +41,21 @@ rule capture_serial:
         study=str(plan.study.file),
         digest=plan.case_digest,
         steps=plan.study.simulation["steps"],
+        source=source_digest("capture"),
     script:
         "../scripts/capture.py"
 
 
-rule capture:
+use rule capture_serial as capture with:
     """Tracing {wildcards.case} on {wildcards.processes} processes"""
     input:
         prepared="<results>/prepared/{case}/processes-{processes}",
         serial="<results>/traces/{case}/processes-1",
+        carrier=str(INTERCONNECTS / "shared_memory.yaml"),
     output:
         trace=directory("<results>/traces/{case}/processes-{processes}"),
     log:
         "<results>/logs/traces/{case}-{processes}.log",
-    conda:
-        "../../envs/python.yaml"
-    envmodules:
-        *site_modules(plan),
-    threads: workflow.cores
-    resources:
-        **own_node,
-    params:
-        study=str(plan.study.file),
-        digest=plan.case_digest,
-        steps=plan.study.simulation["steps"],
-    script:
-        "../scripts/capture.py"
 
 
 ruleorder: capture_serial > capture

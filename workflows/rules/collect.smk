@@ -4,8 +4,11 @@ Gathers all records into one table, one row a repetition, and the facts that a r
 REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
-    imports     = files of foreign results that the study names
+    prepared    = <results>/prepared/{case}/processes-{processes}, all of what is measured
+    references  = <results>/prepared/{case}/reference.json, all of what is measured
+    imports     = files of foreign results that the study names, and facts.json beside them
     simulated   = <results>/simulated, if the study has simulated interconnects
+    traces      = <results>/traces/{case}/processes-{processes}, all of what is replayed
 
 OUTPUTS:
 
@@ -21,8 +24,11 @@ rule collect:
     """Collecting the records"""
     input:
         records="<results>/records.txt",
+        prepared=plan.prepared(),
+        references=plan.references(),
         imports=plan.imports(),
         simulated=plan.replayed(),
+        traces=plan.traces(),
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",
@@ -37,5 +43,6 @@ rule collect:
     params:
         study=str(plan.study.file),
         description=plan.description,
+        source=source_digest("collect"),
     script:
         "../scripts/collect.py"

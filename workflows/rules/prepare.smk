@@ -18,11 +18,6 @@ if plan.cluster and plan.cluster.container:
     container: plan.cluster.container
 
 
-if plan.cluster and not plan.study.allocation:
-    # What prepares a case is one job of one core, whatever the machine has on which Snakemake runs.
-    workflow.register_resource("_cores", 1)
-
-
 wildcard_constraints:
     processes=r"\d+",
 
@@ -44,11 +39,12 @@ rule prepare_serial:
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
+        source=source_digest("prepare"),
     script:
         "../scripts/prepare.py"
 
 
-rule prepare_parallel:
+use rule prepare_serial as prepare_parallel with:
     """Decomposing {wildcards.case} for {wildcards.processes} processes"""
     input:
         base="<results>/prepared/{case}/processes-1",
@@ -56,19 +52,6 @@ rule prepare_parallel:
         folder=directory("<results>/prepared/{case}/processes-{processes}"),
     log:
         "<results>/logs/prepare/{case}-{processes}.log",
-    group:
-        preparing_group(plan)
-    conda:
-        "../../envs/python.yaml"
-    envmodules:
-        *site_modules(plan),
-    resources:
-        **site_resources(plan),
-    params:
-        study=str(plan.study.file),
-        digest=plan.case_digest,
-    script:
-        "../scripts/prepare.py"
 
 
 ruleorder: prepare_serial > prepare_parallel
@@ -94,5 +77,6 @@ rule reference:
     params:
         study=str(plan.study.file),
         golden=plan.golden,
+        source=source_digest("reference"),
     script:
         "../scripts/reference.py"

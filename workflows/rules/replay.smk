@@ -4,8 +4,8 @@ them, all in one job.
 
 REQUIRED INPUTS:
 
-    traces      = <results>/traces/{case}/processes-{processes}, all of the study's simulated points
     prepared    = <results>/prepared/{case}/processes-1, of cases that do tasks on a distributed array
+    traces      = <results>/traces/{case}/processes-{processes}, of the study's other simulated points
 
 OUTPUTS:
 
@@ -14,7 +14,10 @@ OUTPUTS:
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
 
-from workflows.plan.jobs import site_modules
+from workflows.plan.jobs import site_modules, whole_node
+
+with one_line_errors():
+    own_node = whole_node(plan)
 
 
 rule time_tasks:
@@ -35,6 +38,7 @@ rule time_tasks:
     params:
         study=str(plan.study.file),
         digest=plan.case_digest,
+        source=source_digest("time_tasks"),
     script:
         "../scripts/time_tasks.py"
 
@@ -58,9 +62,6 @@ rule replay:
     params:
         study=str(plan.study.file),
         digest=plan.replay_digest,
-        source=[
-            source_digest(f"workflows/{package}")
-            for package in ("replay", "simulation", "traffic")
-        ],
+        source=source_digest("replay"),
     script:
         "../scripts/replay.py"

@@ -32,7 +32,7 @@ rule figures:
     conda:
         "../../envs/python.yaml"
     params:
-        source=source_digest("analysis"),
+        source=source_digest("figures"),
     script:
         "../scripts/figures.py"
 
@@ -53,7 +53,7 @@ rule report_data:
     conda:
         "../../envs/python.yaml"
     params:
-        source=source_digest("analysis"),
+        source=source_digest("report_data"),
     script:
         "../scripts/report_data.py"
 
@@ -71,27 +71,17 @@ rule report_pdf:
     conda:
         "../../envs/python.yaml"
     params:
-        source=source_digest("workflows/report"),
+        source=source_digest("print_report"),
     script:
-        "../scripts/report_pdf.py"
+        "../scripts/print_report.py"
 
 
-rule report_html:
+use rule report_pdf as report_html with:
     """Printing the report as HTML"""
-    input:
-        report="<results>/report.json",
-        figures="<results>/figures",
     output:
         html="<results>/report.html",
     log:
         "<results>/logs/report_html.log",
-    localrule: True
-    conda:
-        "../../envs/python.yaml"
-    params:
-        source=source_digest("workflows/report"),
-    script:
-        "../scripts/report_html.py"
 
 
 rule proposal:
@@ -110,6 +100,6 @@ rule proposal:
     conda:
         "../../envs/python.yaml"
     params:
-        source=(source_digest("analysis"), source_digest("workflows/report")),
+        source=source_digest("proposal"),
     script:
         "../scripts/proposal.py"

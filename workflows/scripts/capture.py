@@ -3,21 +3,20 @@
 from pathlib import Path
 
 from workflows.errors import one_line_errors
-from workflows.paths import INTERCONNECTS
 from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
 from workflows.plan.plan import make_plan
 from workflows.study.interconnects import load_interconnect
-from workflows.tracing.capture import CARRIER, TRACERS, capture
+from workflows.tracing.capture import TRACERS, capture
 
 with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    serial = snakemake.input.get("serial")
+    serial, carrier = snakemake.input.get("serial"), Path(snakemake.input.carrier)
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
         trace = capture(
             plan.cases[snakemake.wildcards.case],
             int(snakemake.wildcards.get("processes", 1)),
             Path(snakemake.input.prepared),
-            load_interconnect(CARRIER, INTERCONNECTS),
+            load_interconnect(carrier.stem, carrier.parent),
             Path(serial) if serial else None,
             Path(snakemake.output.trace),
             TRACERS,

@@ -12,8 +12,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from workflows.domain import InputError
-from workflows.paths import RESULTS
-from workflows.study.sites import FACTS, read_facts
+from workflows.paths import FACTS, RESULTS
+from workflows.study.sites import read_facts
 
 RUNS = "runs.csv"
 KEPT = ("baselines", "compare_kinds")

@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from workflows.domain import InputError
+from workflows.paths import FACTS
 from workflows.study.study import Study
 
-FACTS = "facts.json"
-"""Beside the runs.csv of a study of ours: titles of cases and interconnects, machine, versions."""
 _PARTS = ("cases", "interconnects", "machine", "study")
 
 

@@ -1,0 +1,217 @@
+"""Rules are carried out again when a source of theirs or something that they read has changed, and no others."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from needs import need
+from style.test_layers import imported
+
+from workflows.applications import openfoam
+from workflows.paths import ROOT
+from workflows.plan import sources
+from workflows.plan.sources import source_digest
+from workflows.study.cases import load_case
+
+RULES = "\n".join(file.read_text() for file in sorted((ROOT / "workflows/rules").glob("*.smk")))
+MEASURING = "measure"
+"""The script whose records follow the digests of cases and interconnects alone."""
+SCRIPTS = sorted({*re.findall(r'"\.\./scripts/(\w+)\.py"', RULES)})
+FOLLOWING = [name for name in SCRIPTS if name != MEASURING]
+NOT_RUN = re.compile(
+    r"analysis/(published/|tables/columns\.yaml)|workflows/(rules/|jobs/slurm_executor|.*__main__)"
+)
+"""What no script reads or imports: Snakemake, the documents, the user."""
+
+
+def by_parsing(script):
+    """Python files that a script imports, as Python's own parser tells it."""
+    found, waiting = set(), [ROOT / f"workflows/scripts/{script}.py"]
+    while waiting:
+        file = waiting.pop()
+        if file in found:
+            continue
+        found.add(file)
+        for name in imported(file):
+            parts = name.split(".")
+            for size in range(1, len(parts) + 1):
+                path = ROOT.joinpath(*parts[:size])
+                waiting += [one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()]
+        if file == ROOT / "workflows/applications/__init__.py":  # it imports them by name
+            waiting += file.parent.glob("*.py")
+    return {str(file.relative_to(ROOT)) for file in found}
+
+
+@pytest.fixture
+def forgotten():
+    """Digests are worked out once a process; here the sources change."""
+
+    def forget():
+        for function in vars(sources).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+    yield forget
+    forget()
+
+
+def test_each_rule_follows_its_own_script():
+    blocks = re.findall(r"^(?:rule|use rule) (\w+)(.*?)(?=^\S|\Z)", RULES, re.M | re.S)
+    own = {rule: re.search(r'scripts/(\w+)\.py"', text) for rule, text in blocks}
+    followed = {rule: re.search(r'source=source_digest\("(\w+)"\)', text) for rule, text in blocks}
+    assert len(blocks) > 12
+    for rule, script in own.items():
+        if script and script[1] != MEASURING:
+            assert followed[rule] and followed[rule][1] == script[1], rule
+        else:
+            assert not followed[rule], rule
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_all_that_a_script_imports_is_found(script):
+    assert {name for name in sources.sources(script) if name.endswith(".py")} == by_parsing(script)
+
+
+def test_every_file_belongs_to_a_script_or_to_none_on_purpose():
+    followed = {name for script in SCRIPTS for name in sources.sources(script)}
+    every = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "analysis", "workflows"], cwd=ROOT,
+                           capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
+    left = [
+        name for name in every if name not in followed and not NOT_RUN.match(name) and (ROOT / name).is_file()
+    ]
+    assert [name for name in left if not name.endswith(".py")] == []
+
+
+def test_each_changed_source_changes_the_digests_of_its_scripts(tmp_path, monkeypatch, forgotten):
+    for name in ("analysis", "workflows"):
+        shutil.copytree(
+            ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "published")
+        )
+    of_scripts = {script: by_parsing(script) for script in SCRIPTS}
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    forgotten()
+    before = {script: source_digest(script) for script in SCRIPTS}
+    for name in sorted(set().union(*of_scripts.values())):
+        text = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(text + b"\n# changed\n")
+        sources._digest_of.cache_clear()
+        source_digest.cache_clear()
+        changed = {script for script in SCRIPTS if source_digest(script) != before[script]}
+        assert changed == {script for script in SCRIPTS if name in of_scripts[script]}, name
+        (tmp_path / name).write_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "scripts"),
+    [
+        ("workflows/report/report.typ", {"print_report", "proposal"}),
+        ("workflows/tracing/tracer/clock.c", {"capture", "replay"}),
+        ("workflows/simulation/messages.hpp", {"replay"}),
+        ("workflows/schemas/study.yaml", {"collect", "capture", "prepare"}),
+    ],
+)
+def test_what_modules_read_belongs_to_them(name, scripts):
+    assert scripts <= {script for script in SCRIPTS if name in sources.sources(script)}
+
+
+STUDY = """
+name: followed
+cases: [pingpong-smoke]
+interconnects: [shared_memory, gigabit_ethernet]
+processes: [1, 2]
+blocks: 1
+simulation: {cases: [elbow_segregated-smoke]}
+import: [foreign/runs.csv]
+"""
+NOW = time.time()
+FOREIGN = "case,interconnect,processes,seconds\nduct,swift,2,1\n"
+TABLES = {"analyse", "figures", "report_data", "report_pdf", "report_html", "proposal"}
+RESULTS = "results/followed"
+PREPARED = f"{RESULTS}/prepared/pingpong-smoke"
+ELBOW = "elbow_segregated-smoke"
+COLLECT = {"collect"} | TABLES
+READ = {
+    f"{PREPARED}/processes-1": {"prepare_parallel", "reference"} | COLLECT,
+    f"{PREPARED}/processes-2": COLLECT,
+    f"{PREPARED}/reference.json": COLLECT,
+    f"{RESULTS}/again.jsonl": {"measure"} | COLLECT,
+    f"{RESULTS}/records.txt": COLLECT,
+    f"{RESULTS}/prepared/{ELBOW}/processes-1": {"prepare_parallel", "capture_serial", "capture", "replay"}
+    | COLLECT,
+    f"{RESULTS}/prepared/{ELBOW}/processes-2": {"capture", "replay"} | COLLECT,
+    f"{RESULTS}/traces/{ELBOW}/processes-1": {"capture", "replay"} | COLLECT,
+    f"{RESULTS}/traces/{ELBOW}/processes-2": {"replay"} | COLLECT,
+    f"{RESULTS}/simulated": COLLECT,
+    "foreign/runs.csv": COLLECT,
+    "foreign/facts.json": COLLECT,
+    f"{RESULTS}/runs.parquet": TABLES,
+    f"{RESULTS}/details": TABLES,
+    f"{RESULTS}/facts.json": TABLES,
+    f"{RESULTS}/published": TABLES,
+    f"{RESULTS}/tables": TABLES - {"analyse"},
+    f"{RESULTS}/figures": {"report_data", "report_pdf", "report_html"},
+    f"{RESULTS}/report.json": {"report_pdf", "report_html"},
+}
+"""What is read, and the rules that are carried out again when it is newer than what was made of it."""
+MADE = [
+    [f"{PREPARED}/processes-1/", f"{RESULTS}/prepared/{ELBOW}/processes-1/", f"{RESULTS}/again.jsonl", "foreign/runs.csv",
+     "foreign/facts.json"],
+    [f"{PREPARED}/processes-2/", f"{PREPARED}/reference.json", f"{RESULTS}/prepared/{ELBOW}/processes-2/",
+     f"{RESULTS}/traces/{ELBOW}/processes-1/"],
+    [f"{RESULTS}/records.txt", f"{RESULTS}/traces/{ELBOW}/processes-2/"],
+    [f"{RESULTS}/simulated/"],
+    [f"{RESULTS}/{name}" for name in ("runs.csv", "runs.parquet", "details/", "facts.json", "published/")],
+    [f"{RESULTS}/tables/"],
+    [f"{RESULTS}/figures/"],
+    [f"{RESULTS}/report.json"],
+    [f"{RESULTS}/{name}" for name in ("report.pdf", "report.html", "proposal.pdf", "proposal.tex", "proposal.docx")],
+]  # fmt: skip
+"""A finished study, the oldest files first."""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with files as a finished study has them, each later than what it was made of."""
+    need(*openfoam.programs(load_case(ELBOW, ROOT / "cases")))
+    folder = tmp_path_factory.mktemp("followed")
+    (folder / "followed.yaml").write_text(STUDY)
+    for age, names in enumerate(reversed(MADE)):
+        for name in names:
+            path = folder / name
+            (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+            if not path.is_dir():
+                path.write_text(FOREIGN if name == "foreign/runs.csv" else "")
+            moment = NOW - 100 * age
+            os.utime(path, (moment, moment))
+    return folder
+
+
+def planned(folder):
+    """Rules that Snakemake would carry out."""
+    command = [Path(sys.executable).with_name("snakemake"), "--snakefile", ROOT / "Snakefile", "--directory", folder,
+               "--configfile", folder / "followed.yaml", "--dry-run", "--rerun-triggers", "mtime", "--quiet", "host", "--cores", "1"]  # fmt: skip
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {*re.findall(r"^ *(?:local)?rule (\w+):", done.stdout + done.stderr, re.M)} - {"all"}
+
+
+@pytest.mark.slow
+def test_a_finished_study_has_nothing_to_do(finished):
+    assert planned(finished) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READ)
+def test_what_a_rule_reads_is_declared(finished, name):
+    path = finished / name
+    before = path.stat()
+    os.utime(path, (NOW + 1, NOW + 1))
+    try:
+        assert planned(finished) == READ[name]
+    finally:
+        os.utime(path, (before.st_atime, before.st_mtime))

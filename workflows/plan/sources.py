@@ -1,0 +1,97 @@
+"""What scripts run of this project, for rules that follow their code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from workflows.paths import ROOT
+
+# Reading imports from the text takes a tenth of what Python's own parser does.
+_OURS = r"((?:analysis|workflows)[\w.]*)"
+_IMPORT = re.compile(rf"^[ \t]*(?:from {_OURS} import (\([^)]*\)|.*)|import {_OURS})", re.MULTILINE)
+_BY_NAME = ("workflows.applications",)
+"""Packages that import their modules by names which a study gives."""
+_NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md", "columns.yaml")
+"""Modules are followed by their imports; studies name published figures; no program reads the rest."""
+
+
+@cache
+def source_digest(script: str) -> str:
+    """Digest of all that a script runs, by its name in ``workflows/scripts``."""
+    parts = [(name, _digest_of(name)) for name in sorted(sources(script))]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def sources(script: str) -> set[str]:
+    """Files that a script is made of, by their paths in the project.
+
+    Those are the script, modules that it imports anywhere, modules that these import, the packages that they
+    are in, and what lies beside them for them to read: templates, schemas, programs to compile.
+    """
+    found: set[str] = set()
+    waiting = [f"workflows.scripts.{script}"]
+    while waiting:
+        module = waiting.pop()
+        file = _modules()[module]
+        if file not in found:
+            found |= {file, *_data().get(_folder(file), ())}
+            waiting += _imported(module)
+    return found
+
+
+@cache
+def _digest_of(name: str) -> str:
+    return hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+
+
+@cache
+def _imported(module: str) -> set[str]:
+    """Modules of the project that a module imports, and the packages that they are in."""
+    names = set()
+    for package, several, whole in _IMPORT.findall((ROOT / _modules()[module]).read_text(encoding="utf-8")):
+        names |= {package or whole, *(f"{package}.{name}" for name in re.findall(r"\w+", several))}
+    names |= {name for name in _modules() if module in _BY_NAME and name.startswith(f"{module}.")}
+    parts = [name.split(".") for name in names]
+    return {".".join(part[:size]) for part in parts for size in range(1, len(part) + 1)} & _modules().keys()
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Path of every module of the project by its dotted name."""
+    python = [name for name in _files() if name.endswith(".py")]
+    return {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name for name in python}
+
+
+@cache
+def _data() -> dict[str, list[str]]:
+    """By folder, files for its modules to read: what is no Python in it, and in folders there without any."""
+    folders = {_folder(name) for name in _modules().values()}
+    found: dict[str, list[str]] = {}
+    for name in _files():
+        if not name.endswith(_NO_DATA):
+            folder = _folder(name)
+            owner = folder if folder in folders else _folder(folder)
+            found.setdefault(owner, []).append(name)
+    return found
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+@cache
+def _files() -> list[str]:
+    return list(_below("analysis")) + list(_below("workflows"))
+
+
+def _below(folder: str) -> Iterator[str]:
+    with os.scandir(ROOT / folder) as entries:
+        for entry in entries:
+            if not entry.is_dir():
+                yield f"{folder}/{entry.name}"
+            elif entry.name != "__pycache__":
+                yield from _below(f"{folder}/{entry.name}")
