@@ -108,7 +108,13 @@ def _inside(about: Schema, path: str) -> Iterator[Key]:
 
 
 def _resolved(schema: Schema) -> Schema:
-    return schema_of(schema["$ref"].removesuffix(".yaml")) if "$ref" in schema else schema
+    if "$ref" not in schema:
+        return schema
+    file, _, way = schema["$ref"].partition("#/")
+    found = schema_of(file.removesuffix(".yaml"))
+    for key in filter(None, way.split("/")):
+        found = found[key]
+    return found
 
 
 def _value(about: Schema, needed: bool) -> str:

@@ -69,6 +69,18 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told
     assert settle(at_work.plan) == []
 
 
+def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeypatch):
+    die(at_work)
+    note = json.loads(at_work.here.notes.read_text())
+    of_the_run = ("seconds", "valid", "reason", "problem", "times", "noise", "placement", "probe", "details")
+    for key in of_the_run:
+        del note["planned"][key]
+    at_work.here.notes.write_text(json.dumps(note))
+    monkeypatch.setattr(allocations.slurm, "job", lambda _: job("TIMEOUT"))
+    settle(at_work.plan)
+    assert read_record(at_work.path).problem == "job 7 ended as TIMEOUT on n[1-2]"
+
+
 def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
     monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT"))
     die(at_work)

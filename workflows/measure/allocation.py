@@ -116,15 +116,14 @@ class Allocation:
 
     def facts(self) -> ClusterJob:
         """Give what a record tells of the job."""
-        job = self.job
         return ClusterJob(
-            job.number,
-            job.state,
-            job.node_list,
-            job.partition,
-            job.restarts,
-            self.nodes[0].launcher,
-            self.exclusive,
+            job=self.job.number,
+            state=self.job.state,
+            nodes=self.job.node_list,
+            partition=self.job.partition,
+            restarts=self.job.restarts,
+            launcher=self.nodes[0].launcher,
+            exclusive=self.exclusive,
         )
 
     @contextlib.contextmanager

@@ -83,13 +83,13 @@ def compare_answer(
     expected, tolerance = reference["value"], case.answer.tolerance
     difference = None if value is None else abs(value - expected) / (abs(expected) or 1.0)
     told = GivenAnswer(
-        case.answer.quantity,
-        case.answer.unit,
-        value,
-        expected,
-        reference["source"],
-        tolerance,
-        difference,
+        quantity=case.answer.quantity,
+        unit=case.answer.unit,
+        value=value,
+        reference=expected,
+        source=reference["source"],
+        tolerance=tolerance,
+        relative_difference=difference,
     )
     if difference is None:
         return told, f"no {case.answer.quantity} in the output"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workflows import inputs
 from workflows.domain import InputError, Point
+from workflows.inputs import check
 from workflows.plan.design import Repetition
 from workflows.plan.record import Record, SimulatedRecord
 
@@ -76,7 +76,7 @@ def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
         data = json.loads(path.read_text())
     except ValueError as error:
         raise InputError(f"{path}: damaged record ({error}); move it away to run it again") from None
-    inputs.check(data, kind.schema, path)
+    check(data, kind.schema, path)
     return kind.of(data)
 
 
@@ -161,7 +161,7 @@ def read_requests(results: Path) -> list[Request]:
 def wanted(
     repetition: Repetition,
     records: Sequence[Record],
-    own_inputs: Mapping[str, str | None],
+    inputs: Mapping[str, str | None],
     requests: Sequence[Request],
 ) -> bool:
     """Whether a repetition is still to be run.
@@ -171,11 +171,11 @@ def wanted(
     repetition : Repetition
     records : sequence of Record
         All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
-    own_inputs : mapping
+    inputs : mapping
         Digests of its case and interconnect as they are now. Records of other inputs do not count.
     requests : sequence of Request
     """
-    counted = [record for record in records if record.inputs == own_inputs]
+    counted = [record for record in records if record.inputs == inputs]
     if all(record.interrupted for record in counted):
         return len(counted) < TRIES
     return any(
