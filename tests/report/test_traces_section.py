@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from small_records import record
 
 from analysis.figures.simulated import simulated_figures
 from analysis.networks.replays import make_simulated_tables
@@ -80,13 +81,13 @@ def replayed(tmp_path):
         "serialisation_efficiency": 0.8,
         "transfer_efficiency": 0.625,
     }
-    record = {"case": "duct-4k", "processes": 4, "kind": "simulated", "details": details}
+    simulated_one = record(case="duct-4k", processes=4, kind="simulated", details=details)
     study = SimpleNamespace(site=None, series=lambda case: case.removesuffix("-4k"))
     return SimpleNamespace(
         results=tmp_path,
         study=study,
         traced_folder=lambda case, count: tmp_path / f"traces/{case}/processes-{count}",
-    ), [record]
+    ), [simulated_one]
 
 
 @pytest.fixture
