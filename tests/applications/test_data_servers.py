@@ -134,7 +134,7 @@ def test_the_probe_runs_where_the_servers_ran_too(measure):
     point = Point(way.name, "tcp_loopback", 2, 2, nodes=1, cores=2, servers_per_process=1)
     joins = load_interconnect("tcp_loopback", ROOT / "config/interconnects")
     found = probe(placed_ranks(point, way.option), joins, (), done.placement)
-    assert found["problem"] is None and found["latency_us"] > 0
+    assert found.problem is None and found.latency_us > 0
 
 
 @pytest.mark.slow

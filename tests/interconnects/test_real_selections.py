@@ -88,5 +88,5 @@ def test_a_probe_tells_what_carried_its_messages(name, transports):
     placement = [{"rank": rank, "host": "here", "cores": str(rank)} for rank in (0, 1)]
     point = Point("none", name, 2, 1, 1, 2)
     found = probe(point, interconnect, (), placement)
-    assert found["transports"], found
-    assert all(re.fullmatch(transports, one) for one in found["transports"]), found
+    assert found.transports, found
+    assert all(re.fullmatch(transports, one) for one in found.transports), found
