@@ -90,7 +90,7 @@ def bullets(items: Iterable[str], title: str = "", case: str = "") -> Block:
 
 
 def figure(entry: Mapping[str, Any]) -> Block:
-    """Make a figure from what `analysis.figures.Drawing.entry` tells about it."""
+    """Make a figure from what `analysis.figures.drawing.Drawing.entry` tells about it."""
     return {
         "type": "figure",
         "name": entry["name"],

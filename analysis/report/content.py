@@ -70,7 +70,7 @@ class Content:
     facts : mapping
     labels : Labels
     entries : sequence of mapping
-        What `analysis.figures.Drawing.entry` tells about each figure there is.
+        What `analysis.figures.drawing.Drawing.entry` tells about each figure there is.
     published : mapping of str to DataFrame
         Figures without a time of a run, as `analysis.importers.read_published` gives them.
     """

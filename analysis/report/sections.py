@@ -280,7 +280,7 @@ def make_report(
     facts : mapping
         What is known of the study besides.
     entries : sequence of mapping
-        What `analysis.figures.Drawing.entry` tells about each figure there is.
+        What `analysis.figures.drawing.Drawing.entry` tells about each figure there is.
     published : mapping of str to DataFrame, optional
         Published figures, as `analysis.importers.read_published` gives them.
 

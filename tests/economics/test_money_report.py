@@ -9,7 +9,8 @@ from analysis.decisions.money import Market
 from analysis.decisions.prices import read_book
 from analysis.decisions.purchase import Mix
 from analysis.decisions.request import Request
-from analysis.figures import draw_figures, save
+from analysis.figures.draw import draw_figures
+from analysis.figures.drawing import save
 from analysis.pipeline import make_all_tables
 from analysis.report.content import Content
 from analysis.report.money import pays

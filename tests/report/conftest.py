@@ -4,7 +4,7 @@ import pytest
 from report_files import print_study
 from synthetic_study import make_runs, make_study
 
-from analysis.figures import draw_figures
+from analysis.figures.draw import draw_figures
 from analysis.report import make_report
 
 

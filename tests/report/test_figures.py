@@ -11,10 +11,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from synthetic_study import make_runs, make_study
 
-from analysis.figures import draw_figures, save, style
+from analysis.figures import style
 from analysis.figures.axes import log_ticks
 from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_of, panels_of
-from analysis.figures.drawing import SVG, file_stem, shortened
+from analysis.figures.draw import draw_figures
+from analysis.figures.drawing import SVG, file_stem, save, shortened
 from analysis.figures.order import ordered_runs, shown_limit
 from analysis.runs.kinds import comparable_sets
 from analysis.text.labels import Labels

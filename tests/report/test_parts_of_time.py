@@ -6,7 +6,7 @@ from report_parts import blocks, part, plain, said
 
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.time_parts import make_part_tables
-from analysis.figures import draw_figures
+from analysis.figures.draw import draw_figures
 from analysis.figures.parts_of_time import MOST, REMAINING
 from analysis.report import make_report
 from analysis.runs.runs import complete_runs

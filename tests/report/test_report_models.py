@@ -6,7 +6,7 @@ import pytest
 from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_whole_study
 
-from analysis.figures import draw_figures
+from analysis.figures.draw import draw_figures
 from analysis.figures.models import model_figures
 from analysis.figures.style import looks
 from analysis.report import make_report

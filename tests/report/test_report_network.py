@@ -10,7 +10,7 @@ from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_study
 from told import network_of, traffic_of
 
-from analysis.figures import draw_figures
+from analysis.figures.draw import draw_figures
 from analysis.importers import CURVES, read_foreign, read_published
 from analysis.networks.congestion.tables import make_congestion_tables
 from analysis.networks.curves import network_table

@@ -5,8 +5,8 @@ import pytest
 from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_study, make_whole_study
 
-from analysis.figures import draw_figures
 from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
+from analysis.figures.draw import draw_figures
 from analysis.figures.legend import legend_entries
 from analysis.figures.style import COLOURS, MARKERS, Look, placed
 from analysis.report import make_report

@@ -8,7 +8,7 @@ from report_parts import blocks, part, table_lines
 from synthetic_study import make_runs, make_study
 
 from analysis.estimates.scaling import write_tables
-from analysis.figures import draw_figures
+from analysis.figures.draw import draw_figures
 from analysis.report import make_report, read_tables
 from analysis.report.blocks import bullets, column, paragraph, row, section, table
 from analysis.report.sections import SECTIONS

@@ -5,7 +5,7 @@ import pytest
 from report_parts import part, said
 from synthetic_study import make_runs, make_whole_study
 
-from analysis.figures import draw_figures
+from analysis.figures.draw import draw_figures
 from analysis.report import make_report
 
 SECONDS = {"slow": {2: 6.0, 8: 4.0, 32: 5.0}, "swift": {2: 5.5, 8: 1.5, 32: 0.8}}

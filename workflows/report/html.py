@@ -52,7 +52,7 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
 def inline_svg(text: str) -> Markup:
     """Make an SVG file part of a page: no prolog, and the size that the page gives it.
 
-    The files are those of `analysis.figures.save`, whose texts are escaped already.
+    The files are those of `analysis.figures.drawing.save`, whose texts are escaped already.
     """
     text = PROLOG.sub("", text, count=1)
     while SIZE.match(text):

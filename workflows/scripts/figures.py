@@ -5,7 +5,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from analysis.figures import draw_figures, save
+from analysis.figures.draw import draw_figures
+from analysis.figures.drawing import save
 from analysis.report import read_tables
 from analysis.runs.runs import TableError, read_runs
 

@@ -1,0 +1,71 @@
+"""All figures of a study, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.estimates.sites import told_apart
+from analysis.figures.changes import changes_figures
+from analysis.figures.congestion import matrix_figures
+from analysis.figures.drawing import Drawing, drawable
+from analysis.figures.improvement import improvement_figures
+from analysis.figures.models import model_figures
+from analysis.figures.network import network_figures
+from analysis.figures.network_links import link_figures
+from analysis.figures.order import order_figure
+from analysis.figures.oversubscription import oversubscription_figures
+from analysis.figures.parts_of_time import parts_figures
+from analysis.figures.quality import spread_figure
+from analysis.figures.scaling import overview_figure, scaling_figures
+from analysis.figures.simulated import simulated_figures
+from analysis.figures.style import looks
+from analysis.figures.tradeoff import pareto_figures, turnaround_figures
+from analysis.figures.traffic import traffic_figures
+from analysis.networks.curves import interconnects_of, without_benchmarks
+from analysis.text.labels import Labels
+
+
+def draw_figures(
+    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Mapping[str, Any]
+) -> list[Drawing]:
+    """Draw all figures of a study that its data carry.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    tables : mapping of str to DataFrame
+        As `analysis.estimates.scaling.make_tables` gives it.
+    facts : mapping
+        What is known of the study besides: its cases, its interconnects in their order, its settings.
+
+    Returns
+    -------
+    list of Drawing
+        Names are unique. A topic that has no data has no figure.
+    """
+    runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
+    labels = Labels(drawable(facts))
+    appearance = looks(labels.order(), interconnects_of(runs, tables))
+    of_first_site = {name.partition("@")[0]: look for name, look in reversed(appearance.items())}
+    return [
+        *changes_figures(tables.get("changes"), labels, of_first_site),
+        *overview_figure(tables["scaling"], labels, appearance),
+        *scaling_figures(tables["scaling"], labels, appearance),
+        *improvement_figures(tables["improvement"], labels, appearance),
+        *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels, appearance),
+        *(pareto_figures(tables["value"], labels, appearance) if "value" in tables else []),
+        *(turnaround_figures(tables["packing"], labels, appearance) if "packing" in tables else []),
+        *(model_figures(tables, labels, appearance) if "models" in tables else []),
+        *(parts_figures(tables["parts"], labels, appearance) if "parts" in tables else []),
+        *(spread_figure(tables["variability"], labels, appearance) if "variability" in tables else []),
+        *network_figures(tables, labels, appearance),
+        *(link_figures(tables["network_links"]) if "network_links" in tables else []),
+        *traffic_figures(tables, labels, appearance),
+        *simulated_figures(tables, labels, appearance),
+        *matrix_figures(tables, facts.get("congestion", {})),
+        *order_figure(runs, labels, appearance),
+    ]
