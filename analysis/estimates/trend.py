@@ -6,7 +6,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from analysis.estimates.bootstrap import Floats
 
@@ -77,6 +76,8 @@ def _distribution(n: int) -> Floats:
 def _p_value(n: int, score: Floats) -> Floats:
     pairs = n * (n - 1) // 2
     if n > EXACT:
+        from scipy.special import ndtr  # takes 0.2 s to import, and few series are so long
+
         deviation = np.sqrt(n * (n - 1) * (2 * n + 5) / 18)
         return np.minimum(1, 2 * ndtr((1 - np.abs(score)) / deviation))
     tail = np.cumsum(_distribution(n))
