@@ -109,6 +109,22 @@ def test_a_program_that_ends_when_asked_is_not_killed(tmp_path, nap):
     assert not sleepers(nap)
 
 
+def test_what_comes_to_us_while_its_parent_ends_is_ended_too(tmp_path, nap, monkeypatch):
+    """The program is listed, then ends: only the next list has what it started."""
+    listed = execution._children
+
+    def slowly():
+        found = listed()
+        time.sleep(0.3)
+        return found
+
+    monkeypatch.setattr(execution, "_children", slowly)
+    monkeypatch.setattr(execution, "GRACE_SECONDS", 0.3)
+    done = sh(f"trap 'sleep 0.1; exit 5' TERM; (trap '' TERM; exec sleep {nap}) & wait", tmp_path, limit=0.5)
+    assert (done.timed_out, done.exit_status) == (True, 5)
+    assert not sleepers(nap)
+
+
 def test_what_a_program_leaves_behind_is_ended(tmp_path, nap, monkeypatch):
     monkeypatch.setattr(execution, "GRACE_SECONDS", 0.3)
     done = sh(f"(setsid sleep {nap} &) ; echo done", tmp_path)

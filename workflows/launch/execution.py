@@ -188,7 +188,9 @@ class _Run:
             if self.status is None:
                 _signal_all(_children() - self.others, signal.SIGTERM)
             kill_from = time.monotonic() + GRACE_SECONDS
-            while left := {pid for pid in _children() - self.others if not self._reap(pid)}:
+            # Until none is seen: one that ends after it was listed leaves us its own children, unlisted.
+            while children := _children() - self.others:
+                left = {pid for pid in children if not self._reap(pid)}
                 if time.monotonic() > kill_from + END_SECONDS:
                     raise TimeoutError(f"processes that do not end when killed: {sorted(left)}")
                 if time.monotonic() > kill_from:
