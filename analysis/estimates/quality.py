@@ -14,7 +14,16 @@ from analysis.estimates.trend import trend
 from analysis.runs.groups import Counts, Floats, Groups, coded, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
-from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import (
+    COUNT,
+    FLAG,
+    NOTE,
+    NUMBER,
+    OF_A_POINT,
+    SHARE,
+    table_schema,
+    validated,
+)
 
 OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the quartiles of its point"
 FENCES = 1.5
@@ -25,20 +34,12 @@ LARGEST = 2**18
 MOST = 1_000
 """Blocks the drift of a point is worked out from; of more, medians of as many groups in a row."""
 
-POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "nodes"]
-_POINT = {
-    "case": TEXT,
-    "interconnect": NOTE,
-    "kind": TEXT,
-    "oversubscription": COUNT,
-    "processes": COUNT,
-    "nodes": COUNT,
-}
+POINT = list(OF_A_POINT)
 _TEST = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": FLAG}
 QUALITY = {
     "repetitions": table_schema(
         "repetitions",
-        **_POINT,
+        **OF_A_POINT,
         block=pa.Column("Int64"),
         repetition=COUNT,
         attempt=COUNT,
@@ -54,7 +55,7 @@ QUALITY = {
     ),
     "variability": table_schema(
         "variability",
-        **_POINT,
+        **OF_A_POINT,
         n=COUNT,
         seconds=NUMBER,
         spread_percent=NUMBER,
@@ -66,7 +67,7 @@ QUALITY = {
     ),
     "drift": table_schema(
         "drift",
-        **_POINT,
+        **OF_A_POINT,
         n=COUNT,
         drift_percent=NUMBER,
         drift_low=NUMBER,

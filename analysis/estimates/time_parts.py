@@ -9,24 +9,16 @@ import pandas as pd
 
 from analysis.estimates.quality import POINT
 from analysis.runs.runs import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, valid_rows
-from analysis.tables.contract import COUNT, NOTE, NUMBER, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import COUNT, NUMBER, OF_A_POINT, SHARE, TEXT, table_schema, validated
 
 PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
 STAGES = (PREPARATION, RUN, MAIN_LOOP)
 START_UP, LOOP, OUTPUT, REST = RUN_PARTS = ("start-up", "main loop", "output", "rest")
-_POINT = {
-    "case": TEXT,
-    "interconnect": NOTE,
-    "kind": TEXT,
-    "oversubscription": COUNT,
-    "processes": COUNT,
-    "nodes": COUNT,
-}
 PARTS = {
-    "parts": table_schema("parts", **_POINT, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
+    "parts": table_schema("parts", **OF_A_POINT, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
     "solver_iterations": table_schema(
         "solver_iterations",
-        **_POINT,
+        **OF_A_POINT,
         field=TEXT,
         n=COUNT,
         iterations=NUMBER,
@@ -35,7 +27,7 @@ PARTS = {
     ),
     "communication": table_schema(
         "communication",
-        **_POINT,
+        **OF_A_POINT,
         operation=TEXT,
         n=COUNT,
         calls=NUMBER,

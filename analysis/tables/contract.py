@@ -14,6 +14,17 @@ POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
 SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
 
 
+OF_A_POINT = {
+    "case": TEXT,
+    "interconnect": NOTE,
+    "kind": TEXT,
+    "oversubscription": COUNT,
+    "processes": COUNT,
+    "nodes": COUNT,
+}
+"""Columns that name a point."""
+
+
 def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
     """Closed schema of a table: these columns in this order, then the site, cast to their types."""
     return pa.DataFrameSchema(columns | {"site": NOTE}, name=name, ordered=True, strict=True, coerce=True)

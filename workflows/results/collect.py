@@ -23,21 +23,21 @@ from workflows.results.facts import facts
 from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
-_OF_A_RECORD = {
-    **{name: name for name in ("study", "case", "application", "interconnect", "kind", "nodes", "processes")},
-    **{name: name for name in ("cores", "oversubscription", "block", "repetition", "attempt", "seconds")},
-    **{name: name for name in ("valid", "reason")},
-    "noise": "noise.pressure_share",
-    "started": "started",
+_SAME = (
+    "study case application interconnect kind nodes processes cores oversubscription block repetition attempt"
+)
+_TIMES = ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
+_NOISE = ("foreign_cores", "stolen_cores", "idle_wait_seconds")
+_COLUMNS = {
+    **{name: attrgetter(name) for name in (*_SAME.split(), "seconds", "valid", "reason")},
+    "noise": attrgetter("noise.pressure_share"),
+    "started": attrgetter("started"),
     "record": None,
-    **{
-        name: f"times.{name}" for name in ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
-    },
-    **{name: f"noise.{name}" for name in ("foreign_cores", "stolen_cores", "idle_wait_seconds")},
-    "answer": "answer_value",
+    **{name: attrgetter(f"times.{name}") for name in _TIMES},
+    **{name: attrgetter(f"noise.{name}") for name in _NOISE},
+    "answer": attrgetter("answer_value"),
     **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
 }
-_COLUMNS = {name: attribute and attrgetter(attribute) for name, attribute in _OF_A_RECORD.items()}
 """Of a row, in order: what reads it off a record; None for what a record alone does not tell."""
 
 
