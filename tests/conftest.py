@@ -15,15 +15,18 @@ hypothesis.settings.register_profile("steady", deadline=None)  # no time of a bu
 hypothesis.settings.load_profile("steady")
 
 SLURM = "tests/slurm/"  # looks for what a small Slurm left on the machine: never two of them at once
+PRINTED = ("tests/report/test_printed.py", "tests/report/test_figures.py", "tests/report/test_browser.py")
 
 
 class ByFile(LoadFileScheduling):
-    """A file goes to one worker, and all of the small Slurm to the same."""
+    """A file goes to one worker; so do all of the small Slurm, and those that read one printed study."""
 
     def _split_scope(self, nodeid):
-        return SLURM if nodeid.startswith(SLURM) else super()._split_scope(nodeid)
+        together = (scope for scope in (SLURM, PRINTED) if nodeid.startswith(scope))
+        return str(next(together, super()._split_scope(nodeid)))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
-from synthetic_study import make_runs, make_study
+from synthetic_study import drawn, make_runs, make_study
 
 from analysis.figures import style
 from analysis.figures.axes import log_ticks
@@ -17,6 +17,7 @@ from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import SVG, file_stem, save, shortened
 from analysis.figures.order import ordered_runs, shown_limit
+from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.runs.kinds import comparable_sets
 from analysis.text.labels import Labels
 
@@ -157,15 +158,15 @@ class TestDrawings:
             assert drawing.entry()["width_inches"] <= style.WIDTH
             assert drawing.entry()["height_inches"] < 9
 
-    @pytest.mark.parametrize("names", ["plain", "long"])
-    def test_no_texts_overlap(self, study, names):
-        if names == "long":
-            study = make_study(
-                make_runs(2, counts=(1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64), cases=("elbow",))
-            )
-            study[2]["cases"]["elbow"]["title"] = "A very long title of a case that goes on and on " * 4
-            for name, facts in study[2]["interconnects"].items():
-                facts["title"] = f"{name}_without_any_space_" * 6
+    def test_no_texts_overlap(self, drawings):
+        for drawing in drawings:
+            assert_nothing_overlaps(drawing)
+
+    def test_no_long_texts_overlap(self):
+        study = make_study(make_runs(2, counts=(1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64), cases=("elbow",)))
+        study[2]["cases"]["elbow"]["title"] = "A very long title of a case that goes on and on " * 4
+        for name, facts in study[2]["interconnects"].items():
+            facts["title"] = f"{name}_without_any_space_" * 6
         for drawing in draw_figures(*study):
             assert_nothing_overlaps(drawing)
 
@@ -174,11 +175,7 @@ class TestDrawings:
         names = ["a", "b", "c", "d", "e", "f", "of_one_level"]
         runs = pd.concat([some.assign(case=name) for name in names])
         runs = runs[(runs["case"] != "of_one_level") | (runs["oversubscription"] == 1)]
-        pages = [
-            drawing
-            for drawing in draw_figures(*make_study(runs, compare_kinds=[]))
-            if drawing.topic == "overview"
-        ]
+        pages = drawn(make_study(runs, compare_kinds=[]), overview_figure, "scaling")
         assert len(pages) == 2
         rows_of_page = {"speedup\nemulated\noversubscription 1", "speedup\nmeasured\noversubscription 2"}
         for drawing in pages:
@@ -227,8 +224,7 @@ class TestDrawings:
 
     def test_hollow_means_without_interval(self):
         for blocks, hollow in ((1, True), (6, False)):
-            drawings = draw_figures(*make_study(make_runs(blocks)))
-            scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
+            scaling = drawn(make_study(make_runs(blocks)), scaling_figures, "scaling")[0]
             faces = {
                 line.get_markerfacecolor()
                 for axes in scaling.figure.axes
@@ -321,7 +317,7 @@ class TestFiles:
             assert {first or second for first, second in used} <= set(identifiers)
 
     def test_the_same_study_gives_the_same_bytes(self, study, printed, tmp_path):
-        drawing = next(drawing for drawing in draw_figures(*study) if drawing.name == "overview")
+        (drawing,) = drawn(study, overview_figure, "scaling")
         files = save(drawing, tmp_path)
         assert len(files) == 2
         for file in files:

@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 from report_parts import blocks, part, plain, said
+from synthetic_study import drawn
 
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.time_parts import make_part_tables
-from analysis.figures.draw import draw_figures
-from analysis.figures.parts_of_time import MOST, REMAINING
+from analysis.figures.parts_of_time import MOST, REMAINING, parts_figures
 from analysis.report import make_report
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
@@ -39,7 +39,7 @@ def study(loop=LOOP, iterations=ITERATIONS, interconnects=("gigabit", "infiniban
 @pytest.fixture(scope="module")
 def section():
     runs, tables, facts = study()
-    entries = [drawing.entry() for drawing in draw_figures(runs, tables, facts)]
+    entries = [drawing.entry() for drawing in drawn((runs, tables, facts), parts_figures, "parts")]
     return part(make_report(runs, tables, facts, entries), "parts")
 
 
@@ -88,7 +88,7 @@ def bars(drawing):
 
 
 def test_bars_add_up_to_the_main_loop():
-    (drawing,) = [one for one in draw_figures(*study()) if one.topic == "parts"]
+    (drawing,) = drawn(study(), parts_figures, "parts")
     assert {row: pytest.approx(sum(widths)) for row, widths in bars(drawing).items()} == {
         0: 8.0,
         1: 10.0,
@@ -99,7 +99,7 @@ def test_bars_add_up_to_the_main_loop():
 
 def test_many_small_parts_share_a_colour():
     loop = {count: {f"part{place}": 10.0 / place for place in range(1, 12)} for count in (1, 2)}
-    (drawing,) = [one for one in draw_figures(*study(loop)) if one.topic == "parts"]
+    (drawing,) = drawn(study(loop), parts_figures, "parts")
     (legend,) = drawing.figure.legends
     names = [text.get_text() for text in legend.get_texts()]
     assert len(names) == MOST and names[-1] == REMAINING

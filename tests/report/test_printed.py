@@ -1,7 +1,9 @@
 """The printed report: PDF and HTML from the same text, whatever the names are."""
 
+import functools
 import json
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
 
 import pytest
@@ -29,20 +31,44 @@ def squeezed(text):
     return re.sub(r"[\s\u200b\u00ad]+", "", text)
 
 
-def pdf_text(file):
-    return squeezed("".join(page.extract_text() for page in PdfReader(file).pages))
+@dataclass(frozen=True)
+class PrintedPage:
+    """A page of a PDF.
+
+    Attributes
+    ----------
+    text : str
+        Squeezed.
+    begins : list of float
+        Horizontal place, in points, where each piece of text begins.
+    width : float
+        Of the paper, in points.
+    """
+
+    text: str
+    begins: list[float]
+    width: float
 
 
-def text_places(page):
-    """Horizontal place, in points, where each piece of text on a PDF page begins."""
-    found = []
+@functools.cache
+def pdf_pages(file):
+    """Pages of a PDF, read once for all tests."""
+    return [printed_page(page) for page in PdfReader(file).pages]
+
+
+def printed_page(page):
+    begins = []
 
     def visit(text, transformation, matrix, *_):
         if text.strip():
-            found.append(matrix[4] * transformation[0] + transformation[4])
+            begins.append(matrix[4] * transformation[0] + transformation[4])
 
-    page.extract_text(visitor_text=visit)
-    return found
+    text = page.extract_text(visitor_text=visit)
+    return PrintedPage(squeezed(text), begins, float(page.mediabox.width))
+
+
+def pdf_text(folder):
+    return "".join(page.text for page in pdf_pages(folder / "report.pdf"))
 
 
 class Page(HTMLParser):
@@ -100,20 +126,20 @@ def attacked(tmp_path_factory):
 
 class TestPdf:
     def test_it_says_what_the_report_says(self, printed):
-        text, report = pdf_text(printed / "report.pdf"), json.loads((printed / "report.json").read_text())
+        text, report = pdf_text(printed), json.loads((printed / "report.json").read_text())
         said = [section["heading"] for section in report["sections"]] + sayings(report)
         assert len(said) > 50
         assert [one for one in said if squeezed(one)[:40] not in text] == []
 
     def test_every_figure_and_table_is_numbered_once(self, printed, drawings):
-        text = pdf_text(printed / "report.pdf")
+        text = pdf_text(printed)
         for number in range(1, len(drawings) + 1):
             assert text.count(f"Figure{number}.") == 1
         assert f"Figure{len(drawings) + 1}." not in text
         assert text.count("Table1.") == 1
 
     def test_numbers_of_the_tables_are_printed(self, printed):
-        text = pdf_text(printed / "report.pdf")
+        text = pdf_text(printed)
         page = json.loads((printed / "report.json").read_text())["sections"][3]
         groups = [group for block in page["blocks"] for group in block.get("groups", [])]
         cells = [cell for group in groups for line in group["rows"] for cell in line["cells"]]
@@ -122,7 +148,7 @@ class TestPdf:
             assert squeezed(cell) in text
 
     def test_every_case_has_one_page(self, printed):
-        pages = [squeezed(page.extract_text()) for page in PdfReader(printed / "report.pdf").pages]
+        pages = [page.text for page in pdf_pages(printed / "report.pdf")]
         first = next(place for place, page in enumerate(pages) if "4Ductelbow" in page)
         assert "5Lid-drivencavity" in pages[first + 1]
         assert "6Thefastestinterconnectateachcount" in pages[first + 1] + pages[first + 2]
@@ -142,10 +168,10 @@ class TestPdf:
 
     def test_nothing_runs_over_the_page(self, printed, attacked):
         for folder in (printed, attacked):
-            pages = PdfReader(folder / "report.pdf").pages
+            pages = pdf_pages(folder / "report.pdf")
             assert len(pages) > 5
             for page in pages:
-                assert all(0 <= x <= float(page.mediabox.width) - 40 for x in text_places(page))
+                assert all(0 <= begin <= page.width - 40 for begin in page.begins)
 
     def test_layout_converges(self, printed, attacked):
         for folder in (printed, attacked):
@@ -155,7 +181,7 @@ class TestPdf:
             assert not [warning for warning in warnings if "converge" in str(warning)]
 
     def test_attacks_are_printed_as_they_are(self, attacked):
-        text = pdf_text(attacked / "report.pdf")
+        text = pdf_text(attacked)
         for part in (
             '#panic("x")',
             "$1/0$",

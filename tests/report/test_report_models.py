@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from report_parts import blocks, part, plain, said
-from synthetic_study import make_runs, make_whole_study
+from synthetic_study import drawn, make_runs, make_whole_study
 
-from analysis.figures.draw import draw_figures
 from analysis.figures.models import model_figures
 from analysis.figures.style import looks
 from analysis.report import make_report
@@ -82,7 +81,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def drawings(study):
-    return draw_figures(*study)
+    return drawn(study, model_figures)
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,12 @@
 import pandas as pd
 import pytest
 from report_parts import blocks, part, plain, said
-from synthetic_study import make_runs, make_study, make_whole_study
+from synthetic_study import drawn, make_runs, make_study, make_whole_study
 
 from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
-from analysis.figures.draw import draw_figures
 from analysis.figures.legend import legend_entries
+from analysis.figures.models import model_figures
+from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.style import COLOURS, MARKERS, Look, placed
 from analysis.report import make_report
 from analysis.text.labels import Labels
@@ -60,9 +61,13 @@ class TestWeakScaling:
         assert "Scaled speedup" in heads(table) and "Serial fraction" not in heads(table)
 
     def test_figures_name_it_on_axes_and_in_captions(self, weak):
-        drawn = [one for one in draw_figures(*weak) if one.topic in ("scaling", "overview", "models")]
-        assert {one.topic for one in drawn} == {"scaling", "overview", "models"}
-        for drawing in drawn:
+        drawings = [
+            *drawn(weak, overview_figure, "scaling"),
+            *drawn(weak, scaling_figures, "scaling"),
+            *drawn(weak, model_figures),
+        ]
+        assert {one.topic for one in drawings} == {"scaling", "overview", "models"}
+        for drawing in drawings:
             assert drawing.figure.axes[0].get_ylabel() == "Scaled speedup"
             assert "caled speedup" in drawing.caption and "caled speedup" in drawing.alt
 
@@ -112,8 +117,7 @@ class TestPlacement:
         assert len({placed(look, 2.0**power).marker for power in range(8)}) == 8
 
     def test_figures_and_tables_name_them(self, placed_study):
-        drawings = draw_figures(*placed_study)
-        scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
+        scaling = drawn(placed_study, scaling_figures, "scaling")[0]
         texts = {text.get_text() for text in scaling.figure.legends[0].get_texts()}
         assert {"Shared memory with 1 process per node", "Shared memory with 4 processes per node"} <= texts
         report = make_report(*placed_study, [])

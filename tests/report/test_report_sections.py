@@ -147,14 +147,14 @@ class TestWords:
 
 class TestPoorStudies:
     def test_one_block_has_no_intervals_and_says_so(self):
-        report = whole(make_study(make_runs(1)))
+        report = whole(make_study(make_runs(1, cases=("elbow",))))
         assert "within one block only: there are no intervals and no tests" in plain(part(report, "answer"))
         assert "Nothing is tested" in plain(part(report, "method"))
         assert "one sample each, without intervals" in plain(part(report, "case-1"))
         assert "untested" in plain(part(report, "answer"))
 
     def test_too_few_blocks_to_tell_anything_apart(self):
-        said = plain(part(whole(make_study(make_runs(3))), "answer"))
+        said = plain(part(whole(make_study(make_runs(3, cases=("elbow",)))), "answer"))
         assert "none of" in said and "blocks at least" in said
 
     def test_nothing_to_compare_is_a_sentence_and_no_empty_panel(self):
@@ -169,7 +169,7 @@ class TestPoorStudies:
         assert "equivalents" not in {one["id"] for one in report["sections"]}
 
     def test_without_serial_run_the_reference_is_named(self):
-        report = whole(make_study(make_runs(2, serial=False)))
+        report = whole(make_study(make_runs(2, cases=("elbow",), serial=False)))
         assert "since there is no serial run" in plain(part(report, "case-1"))
 
     def test_serial_runs_alone(self):

@@ -20,8 +20,13 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def report(study):
-    return make_report(*study, [drawing.entry() for drawing in draw_figures(*study)])
+def drawings(study):
+    return draw_figures(*study)
+
+
+@pytest.fixture(scope="module")
+def report(study, drawings):
+    return make_report(*study, [drawing.entry() for drawing in drawings])
 
 
 def point(name, processes, seconds):
@@ -51,9 +56,9 @@ def test_a_band_is_no_interval_that_more_blocks_would_narrow(study, report):
     assert part(report, "quality")
 
 
-def test_captions_call_a_band_what_it_is(study):
+def test_captions_call_a_band_what_it_is(drawings):
     captions = {}
-    for drawing in draw_figures(*study):
+    for drawing in drawings:
         captions.setdefault(drawing.topic, []).append(drawing.caption)
     assert (
         "bars their 95\u202f% intervals (the band of the simulation where simulated)."
@@ -63,8 +68,8 @@ def test_captions_call_a_band_what_it_is(study):
     assert of_band.endswith("Whiskers are the band of the simulation.")
 
 
-def test_a_replay_has_no_place_in_the_order_of_execution(study):
-    order = next(drawing for drawing in draw_figures(*study) if drawing.topic == "order")
+def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
+    order = next(drawing for drawing in drawings if drawing.topic == "order")
     told = [text.get_text() for legend in order.figure.legends for text in legend.get_texts()]
     assert told and not any("simulated" in text for text in told)
 
