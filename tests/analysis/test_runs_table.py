@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_runs
@@ -160,6 +160,7 @@ def test_one_bad_row_among_many(tmp_path):
         read_runs(written(tmp_path, "\n".join([HEADER, *lines])))
 
 
+@settings(max_examples=30)
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20))
 def test_completing_twice_changes_nothing(times):
     frame = pd.DataFrame({"case": "duct", "interconnect": "a", "processes": 2, "seconds": times})

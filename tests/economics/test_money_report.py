@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from drawn import drawn
 from small_runs import ROOT, rows, runs_table
 
 from analysis.decisions.economics import Node
@@ -9,8 +10,8 @@ from analysis.decisions.money import Market
 from analysis.decisions.prices import read_book
 from analysis.decisions.purchase import Mix
 from analysis.decisions.request import Request
-from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import save
+from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.pipeline import make_all_tables
 from analysis.report.content import Content
 from analysis.report.money import pays
@@ -26,6 +27,7 @@ PRICES = (
     "dear,USD,2004,2,8,node,500,,,,a list,\n"
     "huge,USD,2004,16,16,node,2000,,,,a list,\n"
 )
+FIGURES = {"value": pareto_figures, "packing": turnaround_figures}
 EXACT = (1,) * 2  # two equal blocks: intervals are points
 
 
@@ -60,7 +62,12 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
 
 
 def content(runs, tables, facts):
-    drawings = draw_figures(runs, tables, facts)
+    drawings = [
+        drawing
+        for name, figures in FIGURES.items()
+        if name in tables
+        for drawing in drawn((runs, tables, facts), figures, name)
+    ]
     return Content(runs, tables, facts, Labels(facts), [drawing.entry() for drawing in drawings], {})
 
 
@@ -196,16 +203,16 @@ class TestTurnaround:
 
 
 class TestFigures:
-    def drawn(self, tmp_path, topic, **more):
+    def drawn(self, tmp_path, table, **more):
         runs, tables, facts = study(tmp_path, **more)
-        (drawing,) = (one for one in draw_figures(runs, tables, facts) if one.topic == topic)
+        (drawing,) = drawn((runs, tables, facts), FIGURES[table], table)
         return drawing, tables
 
     def panels(self, drawing):
         return [axes.get_title(loc="left") for axes in drawing.figure.axes if axes.axison]
 
     def test_the_pareto_set_is_joined_and_the_rest_is_faint(self, tmp_path):
-        drawing, tables = self.drawn(tmp_path, "pareto")
+        drawing, tables = self.drawn(tmp_path, "value")
         value = tables["value"]
         members = value[value["pareto"].fillna(False)].drop_duplicates(["cluster_price", "speedup"])
         (axes,) = drawing.figure.axes
@@ -226,13 +233,13 @@ class TestFigures:
 
     def test_kinds_share_a_panel_only_if_the_study_says_so(self, tmp_path):
         kinds = ("measured", "published")
-        apart, _ = self.drawn(tmp_path, "pareto", kinds=kinds)
+        apart, _ = self.drawn(tmp_path, "value", kinds=kinds)
         assert self.panels(apart) == ["Duct (measured)", "Duct (published)"]
-        together, _ = self.drawn(tmp_path, "pareto", kinds=kinds, compare=(("measured", "published"),))
+        together, _ = self.drawn(tmp_path, "value", kinds=kinds, compare=(("measured", "published"),))
         assert self.panels(together) == ["Duct"]
 
     def test_a_point_tells_its_values(self, tmp_path):
-        drawing, _ = self.drawn(tmp_path, "turnaround")
+        drawing, _ = self.drawn(tmp_path, "packing")
         told = [plain(mark.text) for mark in drawing.marks.values()]
         assert any(
             text.startswith("Duct\nInfiniband, measured\n8 processes") and "Jobs per day 28 800" in text
@@ -247,8 +254,8 @@ class TestFigures:
         runs, tables, facts = study(tmp_path)
         packing = tables["packing"]
         many = pd.concat([packing.assign(case=f"case_{number:02d}") for number in range(14)])
-        names = [one.name for one in draw_figures(runs, {**tables, "packing": many}, facts)]
-        assert [name for name in names if name.startswith("turnaround")] == ["turnaround-1", "turnaround-2"]
+        drawings = drawn((runs, {"packing": many}, facts), turnaround_figures, "packing")
+        assert [one.name for one in drawings] == ["turnaround-1", "turnaround-2"]
 
 
 def test_the_published_study_has_money_from_end_to_end():

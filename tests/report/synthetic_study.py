@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
 from analysis.estimates.scaling import make_tables
-from analysis.figures.drawing import Drawing, drawable
-from analysis.figures.style import looks
-from analysis.networks.curves import interconnects_of
 from analysis.pipeline import Request, make_all_tables
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from analysis.text.labels import Labels
 
 INTERCONNECTS = {
     "gigabit": ("Gigabit Ethernet (emulated)", "emulated", 0.30),
@@ -145,14 +140,6 @@ def make_whole_study(
     facts, complete = make_facts(runs, **study), complete_runs(runs)
     request = Request(make_settings(facts))
     return complete, make_all_tables(complete, request), facts | {"queue": asdict(request.queue)}
-
-
-def drawn(study: tuple, figures: Callable[..., list[Drawing]], *names: str) -> list[Drawing]:
-    """Figures of one kind of a study, from the tables of these names, or from all."""
-    runs, tables, facts = study
-    labels = Labels(drawable(facts))
-    appearance = looks(labels.order(), interconnects_of(runs, tables))
-    return figures(*([tables[name] for name in names] or [tables]), labels, appearance)
 
 
 def make_settings(facts: dict[str, Any]) -> Settings:

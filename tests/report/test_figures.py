@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import drawn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
-from synthetic_study import drawn, make_runs, make_study
+from synthetic_study import make_runs, make_study
 
 from analysis.figures import style
 from analysis.figures.axes import log_ticks

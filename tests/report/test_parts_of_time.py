@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
+from drawn import drawn
 from report_parts import blocks, part, plain, said
-from synthetic_study import drawn
 
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.time_parts import make_part_tables

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import drawn
 from report_parts import blocks, part, plain, said
-from synthetic_study import drawn, make_runs, make_whole_study
+from synthetic_study import make_runs, make_whole_study
 
 from analysis.figures.models import model_figures
 from analysis.figures.style import looks

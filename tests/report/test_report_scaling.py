@@ -2,8 +2,9 @@
 
 import pandas as pd
 import pytest
+from drawn import drawn
 from report_parts import blocks, part, plain, said
-from synthetic_study import drawn, make_runs, make_study, make_whole_study
+from synthetic_study import make_runs, make_study, make_whole_study
 
 from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
 from analysis.figures.legend import legend_entries
