@@ -7,7 +7,7 @@ from snakemake.utils import min_version
 
 from workflows.measure.allocation import tell_stopped
 from workflows.plan.ending import begin, end, start
-from workflows.plan.jobs import check_requests
+from workflows.plan.jobs import check_requests, in_jobs
 from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
@@ -29,7 +29,7 @@ with one_line_errors():
 
 
 pathvars:
-    results=str(plan.results),
+    results=str(plan.paths.results),
 
 
 rule all:
@@ -39,7 +39,7 @@ rule all:
 
 
 include: "workflows/rules/prepare.smk"
-include: f"workflows/rules/{'run_parts' if plan.in_jobs else 'run'}.smk"
+include: f"workflows/rules/{'run_parts' if in_jobs(plan) else 'run'}.smk"
 include: "workflows/rules/capture.smk"
 include: "workflows/rules/replay.smk"
 include: "workflows/rules/collect.smk"
@@ -59,4 +59,4 @@ onsuccess:
 
 onerror:
     with one_line_errors():
-        tell_stopped(plan)
+        tell_stopped(plan.here.cluster, plan.paths)

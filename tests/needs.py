@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 DEFAULT_SIGNALS = ["env", "--default-signal"]
 """Starts a program that is to be signalled: under nohup, tests and what they start ignore some signals."""

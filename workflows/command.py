@@ -46,11 +46,12 @@ def main(arguments: list[str]) -> None:
     if not (again or rest) and (told := answer(file)):
         print("\n".join(told), file=sys.stderr)
         return
-    from workflows.study.study import read_study
-
-    read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
     if again:
         ask_again(make_plan(file), again)
+    else:
+        from workflows.study.study import read_study
+
+        read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
     _run(file, rest)
 
 

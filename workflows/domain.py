@@ -214,6 +214,26 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Repetition:
+    """One timed run of a point within a block.
+
+    Attributes
+    ----------
+    point : Point
+    block : int
+        From 1. Repetitions of one block with the same case, processes and oversubscription are run
+        back to back.
+    companions : tuple of str
+        Interconnects (and placements, see `Point.companion`) planned together in that block, sorted;
+        empty for a serial run. Two repetitions are a pair only if they have the same companions.
+    """
+
+    point: Point
+    block: int
+    companions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Line:
     """A line of a program's output and when it arrived, in seconds since the launch."""
 

@@ -1,6 +1,12 @@
-"""Where everything of the project lies."""
+"""Where everything lies: of the project, and of a study."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workflows.domain import Point, Repetition
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT / "cases"
@@ -13,3 +19,68 @@ RESULTS = Path("results")
 
 FACTS = "facts.json"
 """Beside the runs.csv of a study of ours: titles of cases and interconnects, machine, versions."""
+
+
+class StudyPaths:
+    """Where everything of a study lies.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of the study's results: `RESULTS` / its name.
+    """
+
+    def __init__(self, results: Path) -> None:
+        self.results = results
+        self.records = results / "records"
+        self.listed_records = results / "records.txt"
+        """Records of all that was measured, the first attempt of each repetition."""
+        self.requests = results / "again.jsonl"
+        """Requests to run something again, one JSON object a line."""
+        self.simulated = results / "simulated"
+        """What was replayed; unlike records of runs, it belongs to a rule and is made anew."""
+        self.measured = results / "measured"
+        """What the jobs of a cluster list, and note while they run."""
+        self.interrupted = self.measured / "interrupted.txt"
+        """Lines that jobs have to tell for the Snakemake that submitted them."""
+        self.facts = results / FACTS
+        self.runs = results / "runs.csv"
+
+    def prepared(self, case: str, processes: int) -> Path:
+        """Folder of a case prepared for a process count."""
+        return self.results / "prepared" / case / f"processes-{processes}"
+
+    def reference(self, case: str) -> Path:
+        """File of the answer that runs of a case must give."""
+        return self.results / "prepared" / case / "reference.json"
+
+    def trace(self, case: str, processes: int) -> Path:
+        """Folder of the trace of a case on a process count."""
+        return self.results / "traces" / case / f"processes-{processes}"
+
+    def times(self, case: str) -> Path:
+        """File that says how long the tasks of a case take in serial runs."""
+        return self.results / "times" / f"{case}.json"
+
+    def fit(self, interconnect: str) -> Path:
+        """File that says how well the model of a simulated interconnect repeats its curve."""
+        return self.simulated / "fit" / f"{interconnect}.csv"
+
+    def record(self, repetition: Repetition, attempt: int) -> Path:
+        """Record of one attempt; its log lies beside it with the ending ``.log.gz``."""
+        name = f"block-{repetition.block}-attempt-{attempt}.json"
+        return self._of_point(repetition.point) / name
+
+    def part(self, name: str) -> Path:
+        """File that lists the records of a part, which one job measures."""
+        return self.measured / f"{name}.txt"
+
+    def notes(self, part: str | None) -> Path:
+        """File of what is under way in the job of a part, or of the whole study."""
+        return self.measured / f"{part or 'allocation'}.running.json"
+
+    def _of_point(self, point: Point) -> Path:
+        over, processes = point.interconnect or "serial", f"processes-{point.processes}"
+        folder = self.records / point.case / over / processes / f"oversubscription-{point.oversubscription}"
+        placed = point.processes_per_node
+        return folder if placed is None else folder / f"processes-per-node-{placed}"

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.networks.traffic_published import FOUND, beside_published
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 STATEMENTS = pd.read_csv(ROOT / "analysis/published/qsnet.csv")
 OWNER = {"interconnect": "quadrics_elan3_memory", "kind": "simulated"}

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from workflows.applications import lammps
 from workflows.domain import InputError, Line
-from workflows.measure.prepare import compare_answer
-from workflows.plan.plan import ROOT
+from workflows.measure.answers import compare_answer
+from workflows.paths import ROOT
 
 
 @pytest.fixture(scope="module")

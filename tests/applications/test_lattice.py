@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from workflows.applications import openfoam
 from workflows.applications.lattice import Lattice, Mesh, between, block_mesh_dict, spread
 from workflows.domain import InputError
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.cases import case_files, load_case
 
 WALLS = {"walls": "wall"}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from workflows.applications import nwchem
 from workflows.domain import InputError, Line, Point
 from workflows.launch.execution import Execution
-from workflows.measure.prepare import compare_answer
+from workflows.measure.answers import compare_answer
 from workflows.measure.running import problem_of
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.interconnects import load_interconnect
 
 LOGS = Path(__file__).parents[1] / "logs/nwchem"

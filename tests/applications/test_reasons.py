@@ -4,7 +4,7 @@ import pytest
 
 from workflows.applications import application
 from workflows.launch.execution import Execution
-from workflows.measure.prepare import compare_answer
+from workflows.measure.answers import compare_answer
 from workflows.measure.running import problem_of
 
 ELBOW, MELT, CCSD = "elbow_segregated-smoke", "lj_melt-smoke", "water_ccsd-smoke"

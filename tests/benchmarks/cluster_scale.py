@@ -32,9 +32,9 @@ from tests.benchmarks.peers import bare_snakemake, finished_bare  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from workflows.measure.measure import measure_study  # noqa: E402
 from workflows.measure.prepare import prepare  # noqa: E402
-from workflows.plan.jobs import part_list, parts  # noqa: E402
+from workflows.plan import files  # noqa: E402
+from workflows.plan.jobs import parts  # noqa: E402
 from workflows.plan.plan import Plan, make_plan  # noqa: E402
-from workflows.plan.records import record_path  # noqa: E402
 from workflows.results.target import stopping_by_records  # noqa: E402
 
 LEVELS = (1, 2, 4, 8)
@@ -102,8 +102,8 @@ def dry_run(folder: Path, points: str = "10000") -> None:
         planned = time.process_time()
         jobs = len(parts(plan))
         cut = time.process_time()
-        counts = sorted({point.processes for point in plan.points})
-        write_bare(folder, plan.study.cases, counts, LEVELS)
+        counts = sorted({point.processes for point in plan.design.points})
+        write_bare(folder, plan.asked.study.cases, counts, LEVELS)
         ways = {"study": snakemake(folder, *DRY), "bare": bare(folder, *DRY)}
         used = {way: cost(command) for way, command in ways.items()}
         times, memory = (
@@ -111,7 +111,7 @@ def dry_run(folder: Path, points: str = "10000") -> None:
             used["study"].memory_bytes / used["bare"].memory_bytes,
         )
         print(
-            f"{len(plan.points)} points, {jobs} measuring jobs: dry run {used['study'].cpu_seconds:.1f} s CPU, "
+            f"{len(plan.design.points)} points, {jobs} measuring jobs: dry run {used['study'].cpu_seconds:.1f} s CPU, "
             f"{used['study'].memory_bytes / 1e6:.0f} MB, {times:.2f} and {memory:.2f} times those of bare Snakemake; "
             f"plan {planned - begun:.2f} s, cut {cut - planned:.2f} s"
         )
@@ -132,24 +132,24 @@ def make_finished(folder: Path, points: int) -> int:
     """Write a study and files as its runs would have left them, known to Snakemake; give the number of its points."""
     os.chdir(folder)
     plan = write_study(folder, many(points), SITE)
-    for one in plan.prepared():
+    for one in files.prepared(plan.paths, plan.design.points):
         Path(one).mkdir(parents=True)
-    for one in plan.references():
+    for one in files.references(plan.paths, plan.design.points):
         Path(one).write_text("{}")
-    records = [record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
-    listed = {part_list(plan, name): part for name, part in parts(plan).items()}
+    records = [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
+    listed = {plan.paths.part(name): part for name, part in parts(plan).items()}
     for file, part in listed.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{record_path(plan.results, one, 1)}\n" for one in part.repetitions))
+        file.write_text("".join(f"{plan.paths.record(one, 1)}\n" for one in part.repetitions))
     for record in records:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text("{}")
-    (plan.results / "records.txt").write_text("".join(f"{record}\n" for record in records))
+    (plan.paths.results / "records.txt").write_text("".join(f"{record}\n" for record in records))
     for name, text in {"runs.csv": "", "runs.parquet": "", "facts.json": '{"runs": {}}'}.items():
-        (plan.results / name).write_text(text)
-    (plan.results / "published").mkdir()
+        (plan.paths.results / name).write_text(text)
+    (plan.paths.results / "published").mkdir()
     cost(snakemake(folder, "--touch"))
-    return len(plan.points)
+    return len(plan.design.points)
 
 
 def measure(points: int = 10_000, finished_points: int = 1_000) -> list[Figure]:
@@ -157,7 +157,12 @@ def measure(points: int = 10_000, finished_points: int = 1_000) -> list[Figure]:
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         plan = write_study(Path(ours), many(points, INTERCONNECTS[:1]), SITE)
         jobs = len(parts(plan))
-        write_bare(Path(theirs), plan.study.cases, sorted({point.processes for point in plan.points}), LEVELS)
+        write_bare(
+            Path(theirs),
+            plan.asked.study.cases,
+            sorted({point.processes for point in plan.design.points}),
+            LEVELS,
+        )
         memory = {}
 
         def dry(name: str, command: Callable[[], Cost]) -> float:
@@ -214,8 +219,8 @@ def in_job(folder: Path) -> None:
     (folder / "site.yaml").write_text("joined_by: emulated_gigabit\n")
     plan = make_plan(folder / "scale.yaml", {"cluster": str(folder / "site.yaml"), "allocation": True})
     for processes in (1, 2):
-        prepare(plan, "faulty", processes)
-    plan.reference_file("faulty").write_text(json.dumps({"value": 42.0, "source": "serial"}))
+        prepare(plan.asked.cases["faulty"], processes, plan.paths.prepared("faulty", processes))
+    plan.paths.reference("faulty").write_text(json.dumps({"value": 42.0, "source": "serial"}))
     sys.stderr = io.StringIO()
     before, begun = time.process_time(), time.monotonic()
     made = measure_study(plan, io.StringIO(), stopping_by_records)

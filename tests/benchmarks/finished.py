@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 
 from tests.benchmarks.figures import ROOT, Figure, cost, side_by_side
 from tests.benchmarks.peers import bare_snakemake, finished_bare
+from workflows.plan import files
 from workflows.plan.plan import Plan, make_plan
-from workflows.plan.records import record_path
 
 NAME = "clock_finished"
 WRITTEN = ["runs.csv", "runs.parquet", "facts.json", "report.json", "report.pdf", "report.html"]
@@ -83,15 +83,20 @@ def write_made_up(folder: Path) -> Plan:
         f"processes: [1, 2]\noversubscription: {list(LEVELS)}\nblocks: 1\n"
     )
     plan = make_plan(file)
-    records = [ROOT / record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
-    made = [ROOT / plan.results / name for name in (*WRITTEN, "records.txt")]
-    for one in [*plan.prepared(), *(plan.results / name for name in ("published", "tables", "figures"))]:
+    records = [ROOT / plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
+    made = [ROOT / plan.paths.results / name for name in (*WRITTEN, "records.txt")]
+    for one in [
+        *files.prepared(plan.paths, plan.design.points),
+        *(plan.paths.results / name for name in ("published", "tables", "figures")),
+    ]:
         (ROOT / one).mkdir(parents=True)
-    for one in [*records, *(ROOT / one for one in plan.references()), *made]:
+    for one in [*records, *(ROOT / one for one in files.references(plan.paths, plan.design.points)), *made]:
         one.parent.mkdir(parents=True, exist_ok=True)
         one.write_text("{}")
-    (ROOT / plan.results / "records.txt").write_text("".join(f"{one.relative_to(ROOT)}\n" for one in records))
-    (ROOT / plan.results / "facts.json").write_text('{"runs": {}}')
+    (ROOT / plan.paths.results / "records.txt").write_text(
+        "".join(f"{one.relative_to(ROOT)}\n" for one in records)
+    )
+    (ROOT / plan.paths.results / "facts.json").write_text('{"runs": {}}')
     cost([Path(sys.executable).with_name("snakemake"), "--configfile", file, "--touch"])
     return plan
 

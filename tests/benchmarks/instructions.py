@@ -23,7 +23,7 @@ from workflows.applications import application
 from workflows.domain import Case, Point
 from workflows.launch.emulation import usable_cores
 from workflows.measure.running import run
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.capture import CARRIER, STEPS, TRACERS, capture

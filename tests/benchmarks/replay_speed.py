@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.replay.traces import unpack
 from workflows.simulation.model import make_model

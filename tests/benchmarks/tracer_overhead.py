@@ -17,7 +17,7 @@ from workflows.domain import Point
 from workflows.launch.emulation import usable_cores
 from workflows.measure.noise import noise_between, read_counters
 from workflows.measure.running import run
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from small_records import KNOWN_BEFORE, record
 
-from workflows.domain import Point
+from workflows.domain import Point, Repetition
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure import allocation as allocations
@@ -20,7 +20,7 @@ from workflows.measure.allocation import (
     pass_on,
     settle,
 )
-from workflows.plan.design import Repetition
+from workflows.paths import StudyPaths
 from workflows.plan.record import Record
 from workflows.plan.records import TRIES, read_record, wanted
 
@@ -39,8 +39,8 @@ def at_work(tmp_path):
     here = Allocation(job(), nodes, True, tmp_path / "measured/part.running.json", tmp_path / "scratch")
     planned = Record.of_point(REPETITION.point, **KNOWN_BEFORE | {"inputs": INPUTS}, cluster=here.facts())
     path = tmp_path / "records/duct/block-1-attempt-1.json"
-    plan = SimpleNamespace(results=tmp_path, cluster=SimpleNamespace(scheduler="slurm"))
-    return SimpleNamespace(plan=plan, here=here, planned=planned, path=path)
+    paths, cluster = StudyPaths(tmp_path), SimpleNamespace(scheduler="slurm")
+    return SimpleNamespace(paths=paths, cluster=cluster, here=here, planned=planned, path=path)
 
 
 def die(at_work):
@@ -61,12 +61,12 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told
     (at_work.here.scratch / "run").mkdir(parents=True)
     die(at_work)
     monkeypatch.setattr(allocations.slurm, "job", lambda _: became)
-    assert settle(at_work.plan) == [f"duct/block-1-attempt-1.json: {told}"]
+    assert settle(at_work.cluster, at_work.paths) == [f"duct/block-1-attempt-1.json: {told}"]
     record = read_record(at_work.path)
     assert (record.valid, record.seconds, record.reason) == (False, None, told)
     assert record.interrupted and record.cluster.state == state
     assert not at_work.here.scratch.exists()
-    assert settle(at_work.plan) == []
+    assert settle(at_work.cluster, at_work.paths) == []
 
 
 def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeypatch):
@@ -77,25 +77,29 @@ def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeyp
         del note["planned"][key]
     at_work.here.notes.write_text(json.dumps(note))
     monkeypatch.setattr(allocations.slurm, "job", lambda _: job("TIMEOUT"))
-    settle(at_work.plan)
+    settle(at_work.cluster, at_work.paths)
     assert read_record(at_work.path).problem == "job 7 ended as TIMEOUT on n[1-2]"
 
 
 def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
     monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT"))
     die(at_work)
-    pass_on(at_work.plan, ["a line of a job"])
-    assert interruptions(at_work.plan) == [
+    pass_on(at_work.paths, ["a line of a job"])
+    assert interruptions(at_work.cluster, at_work.paths) == [
         "a line of a job",
         "duct/block-1-attempt-1.json: job 7 ended as TIMEOUT on n[1-2]",
     ]
-    assert interruptions(at_work.plan) == []
+    assert interruptions(at_work.cluster, at_work.paths) == []
 
 
 def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):
     die(at_work)
     monkeypatch.setattr(allocations.slurm, "job", lambda _: job())
-    assert settle(at_work.plan) == [] and not at_work.path.exists() and at_work.here.notes.exists()
+    assert (
+        settle(at_work.cluster, at_work.paths) == []
+        and not at_work.path.exists()
+        and at_work.here.notes.exists()
+    )
 
 
 def test_a_run_that_was_recorded_leaves_no_note(at_work):
@@ -120,7 +124,7 @@ def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch,
         at_work.here.noted(at_work.path, at_work.planned),
     ):
         at_work.here.check_failed(errors)
-    (told_later,) = settle(at_work.plan, at_work.here.notes)
+    (told_later,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
     expected = {
         "TIMEOUT": "job 7 ended as TIMEOUT on n[1-2]",
         "PENDING": "job 7 was put back into the queue (restart 1) on n[1-2]",

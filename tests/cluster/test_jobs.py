@@ -10,8 +10,9 @@ import pytest
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
 from workflows.domain import InputError
+from workflows.paths import ROOT
 from workflows.plan.jobs import GROUPED, parts, preparing_group, request_of, whole_node
-from workflows.plan.plan import ROOT, make_plan
+from workflows.plan.plan import make_plan
 
 STUDY = f"""
 name: cut
@@ -60,7 +61,7 @@ def test_several_blocks_in_a_job(plan_of):
 def test_every_repetition_is_in_one_job(plan_of):
     plan = plan_of("blocks_per_job: 3\npartitions: {shared_memory: fat}\n")
     cut = [one for part in parts(plan).values() for one in part.repetitions]
-    assert sorted(map(repr, cut)) == sorted(map(repr, plan.repetitions))
+    assert sorted(map(repr, cut)) == sorted(map(repr, plan.design.repetitions))
 
 
 def test_two_partitions_share_no_block(plan_of):
@@ -69,7 +70,7 @@ def test_two_partitions_share_no_block(plan_of):
     together = plan_of(study=study)
     apart = plan_of("partitions: {shared_memory: fat}\n", study)
     for plan, paired in ((together, 2), (apart, 1)):
-        eight = [one for one in plan.repetitions if one.point.processes == 8 and one.block == 1]
+        eight = [one for one in plan.design.repetitions if one.point.processes == 8 and one.block == 1]
         assert {len(one.companions) for one in eight} == ({paired} if len(eight) == 2 else {1})
 
 
@@ -88,7 +89,7 @@ def test_a_walltime_has_a_limit(plan_of):
 
 def test_memory_that_no_node_has_is_one_line(plan_of):
     plan = plan_of()
-    small = replace(plan, cluster=replace(plan.cluster, memory_per_node_MB=100))
+    small = replace(plan, here=replace(plan.here, cluster=replace(plan.here.cluster, memory_per_node_MB=100)))
     with pytest.raises(InputError, match=r"faulty on 1 processes needs 675 MB a node; .* have 100"):
         parts(small)
 
@@ -101,15 +102,15 @@ def test_a_study_that_adds_blocks_needs_an_allocation(plan_of):
 def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
     here = make_plan(tmp_path / "cut.yaml") if plan_of() else None
     there = plan_of()
-    point = there.points[0]
-    assert there.inputs(point) != here.inputs(point)
-    assert there.inputs(point) != plan_of("launcher: mpirun\n").inputs(point)
-    assert there.inputs(point) == plan_of("minutes: 9\naccount: mine\n").inputs(point)
+    point = there.design.points[0]
+    assert there.design.inputs(point) != here.design.inputs(point)
+    assert there.design.inputs(point) != plan_of("launcher: mpirun\n").design.inputs(point)
+    assert there.design.inputs(point) == plan_of("minutes: 9\naccount: mine\n").design.inputs(point)
 
 
 def test_other_modules_are_measured_again(plan_of):
-    point = plan_of().points[0]
-    one, other = (plan_of(f"modules: [openmpi/{version}]\n").inputs(point) for version in "45")
+    point = plan_of().design.points[0]
+    one, other = (plan_of(f"modules: [openmpi/{version}]\n").design.inputs(point) for version in "45")
     assert one != other
 
 
@@ -162,8 +163,11 @@ def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
 
 def test_many_process_counts_are_not_prepared_in_one_job(plan_of):
     counts = list(range(1, GROUPED + 1))
-    assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str(counts)))) == "prepare"
-    assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str([*counts, GROUPED + 1])))) is None
+    assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str(counts))).asked.study) == "prepare"
+    assert (
+        preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str([*counts, GROUPED + 1]))).asked.study)
+        is None
+    )
 
 
 def test_a_job_that_measures_loads_nothing_of_the_analysis():

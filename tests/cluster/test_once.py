@@ -7,8 +7,8 @@ import sys
 import pytest
 from snakemake import api, common, dag, rules, sourcecache  # noqa: F401 - api before the others
 
+from workflows.paths import ROOT
 from workflows.plan.once import work_out_once
-from workflows.plan.plan import ROOT
 
 SNAKEFILE = """
 from workflows.plan.once import work_out_once

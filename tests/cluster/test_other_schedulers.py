@@ -15,7 +15,7 @@ from workflows.jobs import schedulers
 from workflows.jobs.cluster import read_cluster
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.launchers import launch_ranks
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 STUDY = f"""
 name: elsewhere

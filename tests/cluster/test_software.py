@@ -11,7 +11,7 @@ from needs import need
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 from workflows.domain import InputError
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.plan.software import environment_with, programs_in, software_of_jobs
 
 HOME = "/usr/share/modules"  # where Debian's environment-modules are

@@ -262,7 +262,7 @@ def test_the_published_study_has_money_from_end_to_end():
     """Every interconnect of the GAMESS table has an item of the book; the node's price says it is assumed."""
     from workflows.plan.plan import make_plan
 
-    economics = make_plan(ROOT / "config/studies/published_gamess.yaml").request["economics"]
+    economics = make_plan(ROOT / "config/studies/published_gamess.yaml").asked.request["economics"]
     ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()
     assert set(economics["offers"]) == set(ran)
     assert economics["node"]["source"].startswith("assumed")

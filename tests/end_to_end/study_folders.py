@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from study_folders import StudyFolder
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

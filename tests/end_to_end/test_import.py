@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

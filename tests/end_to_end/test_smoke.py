@@ -10,7 +10,7 @@ from disturbed import sound_runs, went_through
 from machine_state import left_behind
 from study_folders import StudyFolder
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 CACHE = ROOT / ".cache/fresh"
 START = "python3,git,ca-certificates,sudo"  # what README takes for granted, and what users of it may have

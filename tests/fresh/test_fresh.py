@@ -14,7 +14,7 @@ import pytest
 from minimal_debian import USER, MinimalDebian, minimal_debian
 from needs import NAMESPACES
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 pytestmark = [
     *(pytest.mark.fresh, pytest.mark.slow, pytest.mark.timeout(5400)),

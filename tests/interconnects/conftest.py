@@ -15,7 +15,8 @@ from workflows.launch.execution import Execution, execute
 from workflows.launch.launch import check_placement, read_placement
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.mpich import LIBRARIES
-from workflows.study.interconnects import load_interconnect, unavailable
+from workflows.plan.here import unavailable
+from workflows.study.interconnects import load_interconnect
 
 INTERCONNECTS = Path("config/interconnects")
 

@@ -11,8 +11,9 @@ from workflows.launch.emulation import emulated_nodes
 from workflows.launch.probes import Probe
 from workflows.measure import attestation
 from workflows.measure.attestation import attest, contradiction, pair_of, probe
-from workflows.plan.plan import ROOT
-from workflows.study.interconnects import load_interconnect, unavailable
+from workflows.paths import ROOT
+from workflows.plan.here import unavailable
+from workflows.study.interconnects import load_interconnect
 
 TEN = Interconnect(
     name="ten_gigabit",

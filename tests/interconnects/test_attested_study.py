@@ -10,7 +10,6 @@ from workflows.launch.emulation import emulated_nodes
 from workflows.measure.measure import measure
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.plan.plan import make_plan
-from workflows.plan.records import record_path
 from workflows.results.collect import runs_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -31,7 +30,8 @@ limits: {{core_hours: 1, run_seconds: 60, idle_seconds: 0}}
 
 def changed(plan, **changes):
     """Plan with another description of its interconnect."""
-    return replace(plan, interconnects={NAME: replace(plan.interconnects[NAME], **changes)})
+    asked = replace(plan.asked, interconnects={NAME: replace(plan.asked.interconnects[NAME], **changes)})
+    return replace(plan, asked=asked, design=replace(plan.design, asked=asked))
 
 
 def judged(plan):
@@ -47,12 +47,12 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
     file.write_text(STUDY)
     monkeypatch.chdir(tmp_path)
     plan = make_plan(file)
-    wrong = changed(plan, emulate=plan.interconnects[NAME].emulate | {"rate_mbps": 1000})
-    [repetition] = wrong.repetitions
-    prepare(wrong, "barrier-smoke", 2)
-    reference = reference_answer(plan.cases["barrier-smoke"], tmp_path, 60)
-    wrong.reference_file("barrier-smoke").write_text(json.dumps(reference))
-    with emulated_nodes(wrong.interconnects[NAME].emulate) as nodes:
+    wrong = changed(plan, emulate=plan.asked.interconnects[NAME].emulate | {"rate_mbps": 1000})
+    [repetition] = wrong.design.repetitions
+    prepare(wrong.asked.cases["barrier-smoke"], 2, wrong.paths.prepared("barrier-smoke", 2))
+    reference = reference_answer(plan.asked.cases["barrier-smoke"], tmp_path, 60)
+    wrong.paths.reference("barrier-smoke").write_text(json.dumps(reference))
+    with emulated_nodes(wrong.asked.interconnects[NAME].emulate) as nodes:
         record = measure(wrong, repetition, 1, nodes)
     assert (record.valid, record.problem) == (False, None)
     assert re.fullmatch(
@@ -69,7 +69,7 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
     right = changed(wrong, attest={"bandwidth_MBps": [1, 140]})
     assert judged(right)[0]  # by the file as it is now
 
-    path = record_path(wrong.results, repetition, 1)
+    path = wrong.paths.record(repetition, 1)
     earlier = record.as_json()
     del earlier["probe"]
     path.write_text(json.dumps(earlier))

@@ -18,7 +18,7 @@ from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
 from workflows.measure import attestation
 from workflows.measure.attestation import attest_once, contradiction, probe
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build as build_tracer

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from needs import DEFAULT_SIGNALS, NAMESPACES
 
+from workflows.errors import EmulationError
 from workflows.launch import emulation
-from workflows.launch.emulation import EmulationError, Node, emulated_nodes
+from workflows.launch.emulation import Node, emulated_nodes
 from workflows.launch.leftovers import MARK, owner, remove_stale
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(NAMESPACES)]

@@ -11,8 +11,9 @@ import pytest
 
 from workflows.domain import InputError
 from workflows.launch import emulation
+from workflows.plan.here import unavailable
 from workflows.study.factors import factors
-from workflows.study.interconnects import digest, load_interconnect, unavailable
+from workflows.study.interconnects import digest, load_interconnect
 
 MEASURED = """
 name: mine
@@ -161,7 +162,8 @@ def test_too_few_cores_for_emulated_nodes_are_counted(tmp_path, monkeypatch):
 
 TRY = """
 from pathlib import Path
-from workflows.study.interconnects import load_interconnect, unavailable
+from workflows.plan.here import unavailable
+from workflows.study.interconnects import load_interconnect
 for name in ("emulated_gigabit", "shared_memory"):
     print(unavailable(load_interconnect(name, Path("config/interconnects"))))
 """

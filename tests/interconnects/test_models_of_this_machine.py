@@ -2,9 +2,10 @@
 
 import pytest
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
+from workflows.plan.here import unavailable
 from workflows.study import interconnects
-from workflows.study.interconnects import digest, load_interconnect, unavailable
+from workflows.study.interconnects import digest, load_interconnect
 
 MODELS = ["emulated_gigabit_model", "emulated_ten_gigabit_model", "shared_memory_model"]
 

@@ -12,8 +12,8 @@ from workflows.launch.launch import PROGRAMS
 from workflows.launch.mpi import other_library
 from workflows.launch.mpich import ABI_NAME, mpiexec
 from workflows.launch.provenance import mpi_library, mpi_version
+from workflows.plan.here import unavailable
 from workflows.plan.plan import make_plan
-from workflows.study.interconnects import unavailable
 
 MEMORY = Interconnect("memory", "measured", "Memory", {"mpi": "mpich"}, None, 1, 2)
 LINKS = replace(
@@ -123,11 +123,11 @@ def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_pat
     plan = make_plan(file)
     ran = {
         (point.case, point.processes, point.oversubscription)
-        for point in plan.points
+        for point in plan.design.points
         if point.interconnect == "shared_memory_mpich"
     }
     assert ran == {("barrier", 2, 1)}
-    reasons = {one.reason: one.what for one in plan.left_out}
+    reasons = {one.reason: one.what for one in plan.design.left_out}
     [bound] = [reason for reason in reasons if reason.startswith("icoFoam is bound to Open MPI (")]
     assert reasons[bound].endswith("over shared_memory_mpich for cavity-4k")
     [polls] = [reason for reason in reasons if reason.startswith("MPICH's ranks poll without yielding")]

@@ -8,7 +8,7 @@ from workflows.applications import nwchem
 from workflows.domain import Interconnect, Point
 from workflows.launch.one_sided import check_components, read_windows
 from workflows.measure.running import run
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 

@@ -8,8 +8,9 @@ import pytest
 from workflows.domain import Point
 from workflows.launch.mpi import unknown_parameter
 from workflows.measure.attestation import probe
-from workflows.plan.plan import ROOT
-from workflows.study.interconnects import load_interconnect, unavailable
+from workflows.paths import ROOT
+from workflows.plan.here import unavailable
+from workflows.study.interconnects import load_interconnect
 
 FOLDER = ROOT / "config/interconnects"
 LAUNCHED = {

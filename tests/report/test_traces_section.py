@@ -16,6 +16,7 @@ from analysis.runs.runs import complete_runs
 from analysis.tables.details import DETAILS, read_details, write_details
 from analysis.text.labels import Labels
 from workflows.domain import InputError
+from workflows.paths import StudyPaths
 from workflows.results.details import make_details
 
 ABOUT = {
@@ -83,11 +84,7 @@ def replayed(tmp_path):
     }
     simulated_one = record(case="duct-4k", processes=4, kind="simulated", details=details)
     study = SimpleNamespace(site=None, series=lambda case: case.removesuffix("-4k"))
-    return SimpleNamespace(
-        results=tmp_path,
-        study=study,
-        traced_folder=lambda case, count: tmp_path / f"traces/{case}/processes-{count}",
-    ), [simulated_one]
+    return study, StudyPaths(tmp_path), [simulated_one]
 
 
 @pytest.fixture
@@ -107,8 +104,8 @@ def runs():
 
 @pytest.fixture
 def tables(replayed, runs):
-    plan, records = replayed
-    return make_simulated_tables(runs, make_details(plan, runs, records))
+    study, paths, records = replayed
+    return make_simulated_tables(runs, make_details(study, paths, runs, records))
 
 
 @pytest.fixture
@@ -168,15 +165,15 @@ def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
 
 
 def test_a_damaged_trace_is_told_in_one_line(replayed, runs):
-    plan, records = replayed
-    (plan.results / "traces/duct-4k/processes-4/trace.json").write_text("{")
+    study, paths, records = replayed
+    (paths.results / "traces/duct-4k/processes-4/trace.json").write_text("{")
     with pytest.raises(InputError, match=r"trace\.json: cannot be read: "):
-        make_details(plan, runs, records)
+        make_details(study, paths, runs, records)
 
 
 def test_side_tables_are_read_as_they_were_made(replayed, runs, tables, tmp_path):
-    plan, records = replayed
-    made = make_details(plan, runs, records)
+    study, paths, records = replayed
+    made = make_details(study, paths, runs, records)
     write_details(made, tmp_path / "details")
     found = read_details(tmp_path / "details")
     assert list(found) == list(DETAILS)

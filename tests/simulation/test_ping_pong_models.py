@@ -8,7 +8,7 @@ import pytest
 from analysis.importers import read_foreign
 from analysis.networks.headlines import loses_from
 from workflows.domain import InputError, Interconnect
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation.curve import read_curve
 from workflows.simulation.fit import LEFT_OUT_FROM_BYTES, fit_summary, fit_table, sendrecv, simulated_times

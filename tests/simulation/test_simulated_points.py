@@ -8,8 +8,10 @@ import pytest
 
 from analysis.networks.traffic import make_traffic_tables
 from workflows.domain import InputError
+from workflows.paths import ROOT
+from workflows.plan import files
 from workflows.plan.announce import announcement
-from workflows.plan.plan import ROOT, make_plan
+from workflows.plan.plan import make_plan
 from workflows.replay import points as study
 from workflows.replay.points import replay_study
 from workflows.results.collect import simulated_table
@@ -27,7 +29,7 @@ def traced(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     plan = make_plan(ELBOW, TWO)
     for processes in (1, 4):
-        folder = Path(plan.traced_folder("elbow_segregated-smoke", processes))
+        folder = Path(plan.paths.trace("elbow_segregated-smoke", processes))
         folder.mkdir(parents=True)
         for rank in range(processes):
             messages = {0: [f"{rank} send 2 0 10000"], 2: [f"{rank} recv 0 0 10000"]} if processes > 1 else {}
@@ -45,9 +47,9 @@ def traced(monkeypatch, tmp_path):
 
 def test_a_study_of_simulated_interconnects_measures_nothing():
     plan = make_plan(ELBOW)
-    assert not plan.points and not plan.repetitions and len(plan.simulated) == 1 + 4 * 3
-    assert len(plan.traces()) == 5 and plan.prepared() == []
-    nodes = {point.processes: point.nodes for point in plan.simulated}
+    assert not plan.design.points and not plan.design.repetitions and len(plan.design.simulated) == 1 + 4 * 3
+    assert len(files.traces(plan)) == 5 and files.prepared(plan.paths, plan.design.points) == []
+    nodes = {point.processes: point.nodes for point in plan.design.simulated}
     assert nodes == {1: 1, 2: 1, 4: 2, 8: 4, 16: 8}
     assert "simulated: 13 points, replayed from 5 traces" in announcement(plan)
 
@@ -55,19 +57,19 @@ def test_a_study_of_simulated_interconnects_measures_nothing():
 def test_measured_interconnects_beside_simulated_ones_have_a_serial_run_of_their_own():
     names = ["shared_memory", "gigabit_ethernet", "infiniband"]
     plan = make_plan(ELBOW, {"interconnects": names, "processes": [1, 2]})
-    assert [point.interconnect for point in plan.points] == [None, "shared_memory"]
-    assert [point.interconnect for point in plan.simulated] == [None, "gigabit_ethernet", "infiniband"]
+    assert [point.interconnect for point in plan.design.points] == [None, "shared_memory"]
+    assert [point.interconnect for point in plan.design.simulated] == [None, "gigabit_ethernet", "infiniband"]
 
 
 def test_oversubscription_is_not_simulated():
     plan = make_plan(ELBOW, {"oversubscription": [1, 2]})
-    (left,) = plan.left_out
+    (left,) = plan.design.left_out
     assert "a simulated interconnect has a core for each process" in left.reason
 
 
 def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced, tmp_path):
     """1 ms of work a rank, halved by the correction; the message takes 31 + 88.9 µs. Times ten: 20 of 2 steps."""
-    out = Path(traced.replayed()[0])
+    out = Path(files.replayed(traced)[0])
     replay_study(traced, 2, out)
     times = simulated_table(traced)[0].set_index(["interconnect", "processes"])
     slow = times.loc[("gigabit_ethernet", 4)]
@@ -83,7 +85,7 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced, tmp_path)
 
 
 def test_a_replay_that_fails_leaves_nothing(traced, tmp_path):
-    folder = Path(traced.traced_folder("elbow_segregated-smoke", 4))
+    folder = traced.paths.trace("elbow_segregated-smoke", 4)
     write_rank(folder, 2, ["2 compute 1000"])
     write_rank(folder, 0, ["0 recv 2 0 8"])
     with pytest.raises(InputError, match=r"processes-4 over gigabit_ethernet: .* deadlock"):
@@ -96,15 +98,15 @@ def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_pa
     names = ["quadrics_elan3_adaptive", "gigabit_ethernet"]
     small = {"cases": ["uniform-smoke", "combined-smoke"], "processes": [8], "interconnects": names}
     plan = make_plan(QSNET, small)
-    assert plan.traces() == [] and len(plan.simulated) == 4 and not plan.points
+    assert files.traces(plan) == [] and len(plan.design.simulated) == 4 and not plan.design.points
     assert "simulated: 4 points of patterns of traffic, by their schedules" in announcement(plan)
-    replay_study(plan, 2, Path(plan.replayed()[0]))
+    replay_study(plan, 2, Path(files.replayed(plan)[0]))
     times, records = simulated_table(plan)
     assert (times["nodes"] == 8).all() and times["valid"].all()
     assert (times["seconds_low"] == times["seconds"]).all() and (
         times["seconds_high"] == times["seconds"]
     ).all()
-    table = make_traffic_tables(times, make_details(plan, times, records))["traffic"]
+    table = make_traffic_tables(times, make_details(plan.asked.study, plan.paths, times, records))["traffic"]
     assert set(table["kind"]) == {"simulated"} and set(table["interconnect"]) == set(names)
     assert table.loc[table["beside_load"].notna() & (table["job"] == "compute"), "slowdown"].notna().all()
     fastest = table[table["pattern"] == "uniform"].groupby("interconnect")["accepted_MBps"].max()

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from workflows.applications import mpi4py
 from workflows.domain import InputError, Interconnect, Point
+from workflows.paths import ROOT
+from workflows.plan import files
 from workflows.plan.announce import announcement
-from workflows.plan.plan import ROOT, make_plan
+from workflows.plan.plan import make_plan
 from workflows.replay import servers
 from workflows.replay.points import PROGRAMS, replay_study
 from workflows.results.collect import simulated_table
@@ -200,16 +202,16 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     cases = ["data_servers-smoke-polling", "data_servers-smoke-yielding"]
     asked = {"cases": cases, "processes": [1, 2], "interconnects": ["gigabit_ethernet"], "exclude": []}
     plan = make_plan(ROOT / "config/studies/simulated_gamess.yaml", asked)
-    assert plan.traces() == [] and len(plan.times()) == 2 and not plan.left_out
+    assert files.traces(plan) == [] and len(files.times(plan)) == 2 and not plan.design.left_out
     assert "simulated: 6 points of tasks on a distributed array, by serial times" in announcement(plan)
-    for file in map(Path, plan.times()):
+    for file in map(Path, files.times(plan)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('{"cpu_seconds": [0.011, 0.008, 0.009]}')
-    replay_study(plan, 2, Path(plan.replayed()[0]))
+    replay_study(plan, 2, Path(files.replayed(plan)[0]))
     times = simulated_table(plan)[0].set_index(["case", "processes", "oversubscription"])
     assert times["valid"].all() and (times["seconds_low"] <= times["seconds"]).all()
     assert (times["seconds"] <= times["seconds_high"]).all()
-    serial, host_speed = times.xs(1, level="processes"), plan.study.simulation["host_speed"]
+    serial, host_speed = times.xs(1, level="processes"), plan.asked.study.simulation["host_speed"]
     assert serial["seconds"].tolist() == pytest.approx([0.009 / host_speed] * 2)
     assert serial["seconds_high"].tolist() == pytest.approx([0.011 / host_speed] * 2)
     seconds = times["seconds"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from workflows.domain import InputError, Interconnect
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import programs, traffic
 from workflows.simulation.model import make_model

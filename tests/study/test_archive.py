@@ -11,7 +11,8 @@ from pypdf import PdfReader
 from small_records import record
 
 from workflows.domain import InputError
-from workflows.plan.plan import ROOT, make_plan
+from workflows.paths import ROOT
+from workflows.plan.plan import make_plan
 from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
 from workflows.results import archive
@@ -101,9 +102,9 @@ def texts(files):
 
 def test_an_archive_holds_what_a_study_is_made_of(plan):
     archive_study(plan)
-    files = contents(plan.results / "small-archive.zip")
-    assert files["results/runs.csv"] == (plan.results / "runs.csv").read_bytes()
-    assert files["results/report.pdf"] == (plan.results / "report.pdf").read_bytes()
+    files = contents(plan.paths.results / "small-archive.zip")
+    assert files["results/runs.csv"] == (plan.paths.results / "runs.csv").read_bytes()
+    assert files["results/report.pdf"] == (plan.paths.results / "report.pdf").read_bytes()
     assert files["study/config/interconnects/shared_memory.yaml"]
     assert {"study/config/studies/small.yaml", "study/cases/command/harmonic/case.yaml"} <= files.keys()
     assert {"environment/uv.lock", "environment/programs.txt", "CITATION.cff", "LICENSE"} <= files.keys()
@@ -116,10 +117,12 @@ def test_price_books_are_part_of_it(plan, tmp_path):
     (tmp_path / "mine.csv").write_text("item\n")
     files = ("config/prices/ames_2004.csv", str(tmp_path / "mine.csv"), str(tmp_path / "gone.csv"))
     offers = {name: {"file": file} for name, file in zip("abc", files, strict=True)}
-    (plan.results / "facts.json").write_text(json.dumps({"economics": {"offers": offers}}))
+    (plan.paths.results / "facts.json").write_text(json.dumps({"economics": {"offers": offers}}))
     archive_study(plan, anonymise=False)
     prices = {
-        name: data for name, data in contents(plan.results / "small-archive.zip").items() if "prices" in name
+        name: data
+        for name, data in contents(plan.paths.results / "small-archive.zip").items()
+        if "prices" in name
     }
     assert sorted(name.partition("-")[2] for name in prices) == ["ames_2004.csv", "mine.csv"]
     assert (ROOT / files[0]).read_bytes() in prices.values()
@@ -127,7 +130,7 @@ def test_price_books_are_part_of_it(plan, tmp_path):
 
 def test_metadata_name_every_file_with_its_digest(plan):
     archive_study(plan)
-    files = contents(plan.results / "small-archive.zip")
+    files = contents(plan.paths.results / "small-archive.zip")
     crate = {one["@id"]: one for one in json.loads(files["ro-crate-metadata.json"])["@graph"]}
     parts = {part["@id"] for part in crate["./"]["hasPart"]}
     assert parts == files.keys() - {"ro-crate-metadata.json"}
@@ -141,21 +144,21 @@ def test_creators_are_asked_for_until_the_study_names_them(plan, tmp_path):
     (tmp_path / "small.yaml").write_text(STUDY + 'creators: ["Gamgee, Sam"]\n')
     named = make_plan(tmp_path / "small.yaml")
     assert not any("add creators:" in line for line in archive_study(named))
-    zenodo = json.loads(contents(plan.results / "small-archive.zip")[".zenodo.json"])
+    zenodo = json.loads(contents(plan.paths.results / "small-archive.zip")[".zenodo.json"])
     assert zenodo["creators"] == [{"name": "Gamgee, Sam"}]
 
 
 def test_an_incomplete_study_says_what_is_missing(plan):
-    (plan.results / "report.pdf").unlink()
+    (plan.paths.results / "report.pdf").unlink()
     told = archive_study(plan)
     assert "missing: results/report.pdf" in told
     assert "missing: 1 of 2 planned repetitions" in told
-    readme = contents(plan.results / "small-archive.zip")["README.md"].decode()
+    readme = contents(plan.paths.results / "small-archive.zip")["README.md"].decode()
     assert "- results/report.pdf" in readme
 
 
 def test_the_same_results_give_the_same_archive(plan):
-    target = plan.results / "small-archive.zip"
+    target = plan.paths.results / "small-archive.zip"
     archive_study(plan)
     first = target.read_bytes()
     archive_study(plan)
@@ -165,9 +168,9 @@ def test_the_same_results_give_the_same_archive(plan):
 @pytest.mark.parametrize("creators", ["", 'creators: ["Shire, Rosie"]\n'])
 def test_no_name_is_left_in_an_anonymous_archive(plan, tmp_path, creators):
     (tmp_path / "small.yaml").write_text(STUDY + creators)
-    before = {file: file.read_bytes() for file in plan.results.rglob("*") if file.is_file()}
+    before = {file: file.read_bytes() for file in plan.paths.results.rglob("*") if file.is_file()}
     archive_study(make_plan(tmp_path / "small.yaml"), anonymise=True)
-    files = contents(plan.results / "small-archive-anonymous.zip")
+    files = contents(plan.paths.results / "small-archive-anonymous.zip")
     assert set(files) > {"results/report.pdf", "results/report.html", "results/runs.csv"}
     for name, text in texts(files):
         assert not [secret for secret in SECRETS if secret in text.casefold()], name
@@ -178,7 +181,7 @@ def test_no_name_is_left_in_an_anonymous_archive(plan, tmp_path, creators):
 
 def test_the_same_name_becomes_the_same_word_everywhere(plan):
     archive_study(plan, anonymise=True)
-    files = contents(plan.results / "small-archive-anonymous.zip")
+    files = contents(plan.paths.results / "small-archive-anonymous.zip")
     where = "results/records/harmonic-smoke/serial/processes-1/oversubscription-1/block-1-attempt-1"
     record = json.loads(files[f"{where}.json"])
     host = record["machine"]["host"]
@@ -188,9 +191,9 @@ def test_the_same_name_becomes_the_same_word_everywhere(plan):
 
 
 def test_what_cannot_be_searched_is_left_out_and_told(plan):
-    (plan.results / "extra.pdf").write_bytes(b"%PDF-1.7 \xff\xfe")
+    (plan.paths.results / "extra.pdf").write_bytes(b"%PDF-1.7 \xff\xfe")
     assert "missing: results/extra.pdf: cannot be searched for names" in archive_study(plan, anonymise=True)
-    assert "results/extra.pdf" not in contents(plan.results / "small-archive-anonymous.zip")
+    assert "results/extra.pdf" not in contents(plan.paths.results / "small-archive-anonymous.zip")
 
 
 def test_nothing_half_written_stays(plan, monkeypatch):
@@ -198,13 +201,13 @@ def test_nothing_half_written_stays(plan, monkeypatch):
         raise OSError(28, "No space left on device")
 
     archive_study(plan)
-    target = plan.results / "small-archive.zip"
+    target = plan.paths.results / "small-archive.zip"
     whole = target.read_bytes()
     monkeypatch.setattr(archive.zipfile.ZipFile, "writestr", full)
     with pytest.raises(OSError, match="No space left"):
         archive_study(plan)
     assert target.read_bytes() == whole
-    assert not list(plan.results.glob("*.part"))
+    assert not list(plan.paths.results.glob("*.part"))
 
 
 def test_nothing_to_archive_is_one_line(tmp_path, monkeypatch):

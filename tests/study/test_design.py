@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain import Answer, Case, Interconnect, Option, Point
+from workflows.paths import ROOT
 from workflows.plan.design import expected_cost, points, repetitions
-from workflows.plan.plan import ROOT
 from workflows.study.study import read_study
 
 PLAIN = replace(read_study(ROOT / "config/studies/smoke.yaml"), exclude=())

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from analysis.networks.curves import network_table
 from analysis.runs.errors import TableError
 from analysis.tables.details import DETAILS, read_details, write_details
 from workflows.domain import InputError
+from workflows.paths import StudyPaths
 from workflows.results.details import make_details
 
 STARTED = "2026-01-01T00:00:00"
@@ -22,10 +24,8 @@ LOADS = {"pattern": "None", "job": "compute", "sizes": "NA", "offered_load": 0.5
          "process_MBps": [1.0, 2.0], "messages": 3}  # fmt: skip
 
 
-class NoPlan:
-    """What a study without simulated points is asked for."""
-
-    results = Path("nowhere")
+NOWHERE = SimpleNamespace(site=None), StudyPaths(Path("nowhere"))
+"""A study without simulated points, and its paths."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def recorded(tmp_path):
 def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
     own = pd.DataFrame([RUN | {"record": "records/one.json", "origin": "run"}])
     runs = pd.concat([own, recorded], ignore_index=True)
-    rows = make_details(NoPlan, runs, [record(details={"rows": [SIZES, SIZES]})])["benchmarks"]
+    rows = make_details(*NOWHERE, runs, [record(details={"rows": [SIZES, SIZES]})])["benchmarks"]
     assert rows["record"].tolist() == ["records/one.json"] * 2 + [recorded["record"].iat[0]]
     assert network_table(runs, rows)["runs"].tolist() == [3]
 
@@ -54,11 +54,11 @@ def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
     ],
 )
 def test_invalid_runs_and_foreign_records_tell_nothing(recorded, other):
-    assert make_details(NoPlan, recorded.assign(**other), [])["benchmarks"].empty
+    assert make_details(*NOWHERE, recorded.assign(**other), [])["benchmarks"].empty
 
 
 def test_a_run_of_another_study_with_a_record_of_the_same_path_is_another(recorded):
-    rows = make_details(NoPlan, recorded, [])["benchmarks"]
+    rows = make_details(*NOWHERE, recorded, [])["benchmarks"]
     assert len(network_table(recorded, rows)) == 1
     assert network_table(recorded.assign(started="2025-12-31T00:00:00"), rows).empty
 
@@ -67,7 +67,7 @@ def test_a_damaged_record_is_told_in_one_line(recorded):
     (file,) = recorded["record"]
     Path(file).write_text("{")
     with pytest.raises(InputError, match=r"one.json: damaged record .*"):
-        make_details(NoPlan, recorded, [])
+        make_details(*NOWHERE, recorded, [])
 
 
 def test_tables_are_read_as_they_were_written(tmp_path):

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from workflows.paths import StudyPaths
 from workflows.plan import ending, finished
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, answer, given, made
 from workflows.plan.plan import make_plan
@@ -141,16 +143,16 @@ def begun(tmp_path, monkeypatch):
     file = tmp_path / "begun.yaml"
     file.write_text("name: begun\nimport: [runs.csv]\n")
     monkeypatch.setattr(ending, "announcement", lambda plan: "begun: nothing is run")
-    monkeypatch.setattr(ending, "tell_done", lambda plan: print("done: all of it", file=sys.stderr))
+    monkeypatch.setattr(ending, "tell_done", lambda paths: print("done: all of it", file=sys.stderr))
     monkeypatch.setattr(ending, "announce", lambda plan: None)
     monkeypatch.setattr(ending, "ROOT", Path.cwd())
     monkeypatch.setattr(sys, "argv", ["snakemake", "--configfile", str(file)])
     plan = make_plan(file)
-    monkeypatch.setattr(type(plan), "results", tmp_path / "results")
+    plan = replace(plan, paths=StudyPaths(tmp_path / "results"))
     (tmp_path / "results").mkdir()
     old = time.time() - 3600
     monkeypatch.setattr(ending, "changed_at", lambda files: old)
-    return plan, plan.results / STAMP
+    return plan, plan.paths.results / STAMP
 
 
 def test_a_good_end_is_kept(begun, capsys):
@@ -160,7 +162,7 @@ def test_a_good_end_is_kept(begun, capsys):
     assert capsys.readouterr().err == "done: all of it\n"
     kept = json.loads(stamp.read_text())
     assert kept["told"] == ["begun: nothing is run", "done: all of it"]
-    assert str(plan.study.imports[0]) in kept["files"] and "nwchem" in kept["programs"]
+    assert str(plan.asked.study.imports[0]) in kept["files"] and "nwchem" in kept["programs"]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_a_bad_end_is_not_kept(begun, monkeypatch):
 def test_what_was_edited_while_a_study_ran_is_not_kept(begun):
     plan, stamp = begun
     ending.begin(plan, None)
-    plan.study.imports[0].write_text("case,interconnect,processes,seconds\nlid,ethernet,1,3\n")
+    plan.asked.study.imports[0].write_text("case,interconnect,processes,seconds\nlid,ethernet,1,3\n")
     ending.end(plan)
     assert not stamp.exists()
 

@@ -37,7 +37,7 @@ def test_a_folder_without_logs(tmp_path):
     file = study(tmp_path, "import: [.]\n")
     assert "import[0]: " in told(make_plan, file) and "is a folder" in told(make_plan, file)
     (tmp_path / "perf.log").write_text("")
-    assert make_plan(file).study.imports
+    assert make_plan(file).asked.study.imports
 
 
 def test_imports_alone_are_announced_as_such(tmp_path):
@@ -53,7 +53,7 @@ def test_without_a_point_a_target_costs_nothing(tmp_path):
         "until: {interval_percent: 5, max_blocks: 9}\n",
         a=f"{HEADER}\nduct,ib,2,1\n",
     )
-    assert replace(make_plan(file), points=()).highest_cost.core_hours == 0
+    assert replace(make_plan(file).design, points=()).highest_cost.core_hours == 0
 
 
 def test_a_bad_table(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from workflows.launch.last_words import telling_line
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 NO_LIBRARY = "ImportError: libmpi.so.12: cannot open shared object file: No such file or directory"
 TOLD = {

@@ -12,8 +12,8 @@ import pytest
 
 from workflows.domain import InputError
 from workflows.measure.noise import Counters, noise_between, read_counters, wait_until_idle
+from workflows.paths import ROOT
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, only_study_on_this_machine
-from workflows.plan.plan import ROOT
 
 PYTHON = sys.executable
 

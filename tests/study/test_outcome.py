@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from workflows.paths import StudyPaths
 from workflows.plan.announce import tell_done
 from workflows.results.outcome import outcome
 
@@ -22,7 +22,7 @@ def runs(*rows: tuple[str | None, str | None]) -> pd.DataFrame:
 def told(folder: Path, table: pd.DataFrame, capsys) -> str:
     facts = {"runs": {"recorded": len(table), **outcome(table)}}
     (folder / "facts.json").write_text(json.dumps(facts))
-    tell_done(SimpleNamespace(results=folder))
+    tell_done(StudyPaths(folder))
     return capsys.readouterr().err
 
 
@@ -50,5 +50,5 @@ def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
 
 
 def test_a_part_of_a_study_has_no_runs_to_tell_of(tmp_path, capsys):
-    tell_done(SimpleNamespace(results=tmp_path))
+    tell_done(StudyPaths(tmp_path))
     assert capsys.readouterr().err == f"done: report and proposal in {tmp_path}\n"

@@ -9,10 +9,9 @@ import pytest
 from small_records import KNOWN_BEFORE, RECORD, record
 
 from workflows import inputs
-from workflows.domain import InputError, Point
+from workflows.domain import InputError, Point, Repetition
 from workflows.launch.probes import Probe
-from workflows.plan.design import Repetition
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan.record import Noise, Record, SimulatedRecord, Times
 from workflows.plan.records import (
     Request,
@@ -20,7 +19,6 @@ from workflows.plan.records import (
     read_all,
     read_record,
     read_simulated,
-    record_path,
     wanted,
     write_record,
 )
@@ -36,31 +34,31 @@ def made(started="2026-01-01T12:00:00", valid=True, inputs=INPUTS):
 
 
 def test_a_record_is_written_once(tmp_path):
-    path = record_path(tmp_path, REPETITION, 1)
+    path = StudyPaths(tmp_path).record(REPETITION, 1)
     write_record(path, RECORD)
     with pytest.raises(FileExistsError):
         write_record(path, record(seconds=2.5))
-    assert attempts(tmp_path, REPETITION) == [RECORD]
+    assert attempts(StudyPaths(tmp_path), REPETITION) == [RECORD]
     assert [file.name for file in path.parent.iterdir()] == ["block-3-attempt-1.json"]
 
 
 def test_attempts_are_read_in_order(tmp_path):
     for attempt in range(1, 12):
-        write_record(record_path(tmp_path, REPETITION, attempt), record(attempt=attempt))
-    assert [one.attempt for one in attempts(tmp_path, REPETITION)] == list(range(1, 12))
-    assert len(list(read_all(tmp_path))) == 11
+        write_record(StudyPaths(tmp_path).record(REPETITION, attempt), record(attempt=attempt))
+    assert [one.attempt for one in attempts(StudyPaths(tmp_path), REPETITION)] == list(range(1, 12))
+    assert len(list(read_all(StudyPaths(tmp_path)))) == 11
 
 
 def test_a_damaged_record_is_named(tmp_path):
-    path = record_path(tmp_path, REPETITION, 1)
+    path = StudyPaths(tmp_path).record(REPETITION, 1)
     path.parent.mkdir(parents=True)
     path.write_text('{"seconds": 1.')
     with pytest.raises(InputError, match=r"block-3-attempt-1\.json: damaged record"):
-        attempts(tmp_path, REPETITION)
+        attempts(StudyPaths(tmp_path), REPETITION)
 
 
 def test_nothing_is_left_of_a_record_that_cannot_be_written(tmp_path):
-    path = record_path(tmp_path, REPETITION, 1)
+    path = StudyPaths(tmp_path).record(REPETITION, 1)
     with pytest.raises(TypeError):
         write_record(path, record(details={"rows": object()}))
     assert list(path.parent.iterdir()) == []
@@ -68,9 +66,9 @@ def test_nothing_is_left_of_a_record_that_cannot_be_written(tmp_path):
 
 def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
     """The limit on the size of a file stands in for a full disk: the write fails in the middle."""
-    first = record_path(tmp_path, REPETITION, 1)
+    first = StudyPaths(tmp_path).record(REPETITION, 1)
     write_record(first, RECORD)
-    second = record_path(tmp_path, REPETITION, 2)
+    second = StudyPaths(tmp_path).record(REPETITION, 2)
     program = (
         "import resource; from pathlib import Path; from tests.small_records import record\n"
         "from workflows.plan.records import write_record\n"
@@ -82,7 +80,7 @@ def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
     )
     assert "OSError" in done.stderr
     assert [file.name for file in first.parent.iterdir()] == [first.name]
-    assert attempts(tmp_path, REPETITION) == [RECORD]
+    assert attempts(StudyPaths(tmp_path), REPETITION) == [RECORD]
 
 
 INTERRUPTED = record(
@@ -183,11 +181,11 @@ def test_the_record_of_a_simulated_point_is_another(tmp_path):
     told = KNOWN_BEFORE | {"kind": "simulated", "seconds": 2.0, "seconds_low": 1.0, "seconds_high": 3.0}
     one = SimulatedRecord.of_point(RECORD.point, **told)
     path.write_text(json.dumps(one.as_json()))
-    assert dict(read_simulated(tmp_path)) == {path: one}
+    assert dict(read_simulated(StudyPaths(tmp_path))) == {path: one}
     assert not {"machine", "times", "cluster", "interrupted"} & one.as_json().keys()
     path.write_text(json.dumps(one.as_json() | {"kind": "measured"}))
     with pytest.raises(InputError, match=r"processes-4.json: kind: no 'measured' here; allowed: simulated"):
-        list(read_simulated(tmp_path))
+        list(read_simulated(StudyPaths(tmp_path)))
 
 
 @pytest.mark.parametrize("kind", [Record, SimulatedRecord])

@@ -11,7 +11,8 @@ from analysis.decisions.rules import Limit
 from analysis.runs.settings import Queue, Settings
 from workflows import inputs
 from workflows.domain import InputError, Interconnect
-from workflows.plan.plan import ROOT, make_plan
+from workflows.paths import ROOT
+from workflows.plan.plan import make_plan
 from workflows.study.request import check_names, request_facts
 from workflows.study.study import read_study
 
@@ -211,5 +212,5 @@ def test_what_is_asked_of_the_analysis_changes_the_report_and_no_measurement(tmp
     plain = plan()
     asked = ["analysis: {draws: 500}\n", "queue: {jobs: 9}\n", "proposal: {rule: notur_stallo}\n", MONEY]
     others = [plan(extra) for extra in asked] + [plan(analysis={"draws": 500})]
-    assert {other.digest for other in others} == {plain.digest}
-    assert len({plain.description, *(other.description for other in others)}) == 1 + len(asked)
+    assert {other.design.digest for other in others} == {plain.design.digest}
+    assert len({plain.design.description, *(other.design.description for other in others)}) == 1 + len(asked)

@@ -1,5 +1,6 @@
 """Rules are carried out again when a source of theirs or something that they read has changed, and no others."""
 
+import json
 import os
 import re
 import shutil
@@ -112,20 +113,38 @@ def test_each_changed_source_changes_the_digests_of_its_scripts(tmp_path, monkey
         ("workflows/report/report.typ", {"print_report", "proposal"}),
         ("workflows/tracing/tracer/clock.c", {"capture", "replay"}),
         ("workflows/simulation/messages.hpp", {"replay"}),
-        ("workflows/schemas/study.yaml", {"collect", "capture", "prepare"}),
+        ("workflows/schemas/study.yaml", {"collect", "replay"}),
+        ("workflows/schemas/price.yaml", {"collect", "replay"}),
+        (
+            "workflows/schemas/case_openfoam.yaml",
+            {"collect", "capture", "prepare", "reference", "time_tasks"},
+        ),
+        ("workflows/schemas/trace.yaml", {"capture", "replay"}),
+        ("workflows/schemas/record.yaml", {"collect", "measure", "time_tasks"}),
+        ("workflows/schemas/cluster.yaml", {"collect", "measured", "reference"}),
     ],
 )
 def test_what_modules_read_belongs_to_them(name, scripts):
     assert scripts <= {script for script in SCRIPTS if name in sources.sources(script)}
 
 
+@pytest.mark.parametrize("script", ["prepare", "reference", "capture", "time_tasks", "measured"])
+@pytest.mark.parametrize("name", ["schemas/study.yaml", "study/study.py", "plan/plan.py", "plan/design.py"])
+def test_what_a_study_asks_elsewhere_makes_nothing_anew(script, name):
+    assert f"workflows/{name}" not in sources.sources(script)
+
+
+def test_what_records_hold_makes_no_trace_anew():
+    assert "workflows/schemas/record.yaml" not in sources.sources("capture")
+
+
 STUDY = """
 name: followed
 cases: [pingpong-smoke]
 interconnects: [shared_memory, gigabit_ethernet]
-processes: [1, 2]
+processes: [1, 2, 4096]
 blocks: 1
-simulation: {cases: [elbow_segregated-smoke]}
+simulation: {cases: [elbow_segregated-smoke], processes: [1, 2]}
 import: [foreign/runs.csv]
 """
 NOW = time.time() + 3600  # later than every file of the project, however lately it was cloned
@@ -149,6 +168,9 @@ READ = {
     f"{RESULTS}/simulated": COLLECT,
     "foreign/runs.csv": COLLECT,
     "foreign/facts.json": COLLECT,
+    "foreign/records/duct/block-1-attempt-1.json": COLLECT,
+    "foreign/records/duct": COLLECT,
+    f"{PREPARED}/processes-4096": COLLECT,
     f"{RESULTS}/runs.parquet": TABLES,
     f"{RESULTS}/details": TABLES,
     f"{RESULTS}/facts.json": TABLES,
@@ -159,6 +181,8 @@ READ = {
 }
 """What is read, and the rules that are carried out again when it is newer than what was made of it."""
 MADE = [
+    ["foreign/records/duct/block-1-attempt-1.json", f"{PREPARED}/processes-4096/",
+     f"{RESULTS}/records/pingpong-smoke/shared_memory/processes-4096/"],
     [f"{PREPARED}/processes-1/", f"{RESULTS}/prepared/{ELBOW}/processes-1/", f"{RESULTS}/again.jsonl", "foreign/runs.csv",
      "foreign/facts.json"],
     [f"{PREPARED}/processes-2/", f"{PREPARED}/reference.json", f"{RESULTS}/prepared/{ELBOW}/processes-2/",
@@ -182,7 +206,7 @@ def finished(tmp_path_factory):
     (folder / "followed.yaml").write_text(STUDY)
     for age, names in enumerate(reversed(MADE)):
         for name in names:
-            path = folder / name
+            path = folder / name  # 4096 processes cannot be run here
             (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
             if not path.is_dir():
                 path.write_text(FOREIGN if name == "foreign/runs.csv" else "")
@@ -191,10 +215,15 @@ def finished(tmp_path_factory):
     return folder
 
 
-def planned(folder):
+def planned(folder, *options):
     """Rules that Snakemake would carry out."""
+    return asked(folder, "--dry-run", *(options or ("--rerun-triggers", "mtime")))
+
+
+def asked(folder, *options):
+    """Rules that Snakemake names."""
     command = [Path(sys.executable).with_name("snakemake"), "--snakefile", ROOT / "Snakefile", "--directory", folder,
-               "--configfile", folder / "followed.yaml", "--dry-run", "--rerun-triggers", "mtime", "--quiet", "host", "--cores", "1"]  # fmt: skip
+               "--configfile", folder / "followed.yaml", "--quiet", "host", "--cores", "1", *options]  # fmt: skip
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return {*re.findall(r"^ *(?:local)?rule (\w+):", done.stdout + done.stderr, re.M)} - {"all"}
@@ -215,3 +244,30 @@ def test_what_a_rule_reads_is_declared(finished, name):
         assert planned(finished) == READ[name]
     finally:
         os.utime(path, (before.st_atime, before.st_mtime))
+
+
+ANSWERED = """
+name: answered
+cases_folder: cases
+cases: [harmonic-smoke]
+interconnects: [shared_memory]
+processes: [1, 2]
+"""
+
+
+@pytest.mark.slow
+def test_an_expected_answer_is_found_anew_when_it_is_read_otherwise(tmp_path):
+    case = tmp_path / "cases/command/harmonic"
+    shutil.copytree(ROOT / "tests/cases/command/harmonic", case)
+    (case / "case.yaml").write_text(re.sub(r"golden: .*", "", (case / "case.yaml").read_text()))
+    (tmp_path / "followed.yaml").write_text(ANSWERED)
+    target = "results/answered/prepared/harmonic-smoke/reference.json"
+    assert asked(tmp_path, "--", target) == {"prepare_serial", "reference"}
+    assert planned(tmp_path, "--", target) == set()
+    found = json.loads((tmp_path / target).read_text())
+    text = (case / "case.yaml").read_text()
+    (case / "case.yaml").write_text(
+        text.replace("sum = ", "sum = 1").replace("possible: [1,", "possible: [0,")
+    )
+    assert asked(tmp_path, "--", target) == {"reference"}
+    assert found["value"] > 1 > json.loads((tmp_path / target).read_text())["value"]

@@ -76,15 +76,15 @@ def test_a_larger_scale_never_gives_a_smaller_size(scale):
 
 def test_the_plan_runs_the_chosen_sizes_and_says_so(plan_of):
     plan = plan_of(f"{STUDY}scale: 0.1\n")
-    assert {point.case for point in plan.points} == {"elbow_segregated-4k", "sedan-366k"}
+    assert {point.case for point in plan.design.points} == {"elbow_segregated-4k", "sedan-366k"}
     assert "sizes at scale 0.1: elbow_segregated-4k of 32k, sedan-366k of 3600k" in announcement(plan)
-    assert plan.study.series("sedan-366k") == "sedan"
+    assert plan.asked.study.series("sedan-366k") == "sedan"
 
 
 def test_results_of_another_scale_are_other_records(plan_of):
     tenth, whole = plan_of(f"{STUDY}scale: 0.1\n"), plan_of(f"{STUDY}scale: 0.1\n", scale=1)
-    assert {point.case for point in whole.points} == {"elbow_segregated-32k", "sedan-3600k"}
-    assert not any(tenth.asks_for(point) for point in whole.points)
+    assert {point.case for point in whole.design.points} == {"elbow_segregated-32k", "sedan-3600k"}
+    assert not any(tenth.asked.asks_for(point) for point in whole.design.points)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 
 TOOLS = "bash cat chmod env grep id mkdir mv sed sort tail touch true".split()
 LIST = "solve  solver  a case\ncarve  carver  another\nmpicc.openmpi:mpi.h  libopenmpi-dev  tracing\n"

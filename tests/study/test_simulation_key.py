@@ -28,20 +28,20 @@ def write(folder, text):
 
 def test_what_is_replayed_has_its_own_cases_and_counts(tmp_path):
     plan = make_plan(write(tmp_path, STUDY))
-    assert {point.case for point in plan.points} == {"cavity-4k"}
-    assert {(point.case, point.processes) for point in plan.simulated} == {
+    assert {point.case for point in plan.design.points} == {"cavity-4k"}
+    assert {(point.case, point.processes) for point in plan.design.simulated} == {
         ("elbow_segregated-smoke", 1),
         ("elbow_segregated-smoke", 8),  # 16 is excluded
     }
-    assert {point.oversubscription for point in plan.simulated} == {1}
-    assert sorted(plan.cases) == ["cavity-4k", "elbow_segregated-smoke"]
-    assert not any("simulated interconnect" in one.reason for one in plan.left_out)
+    assert {point.oversubscription for point in plan.design.simulated} == {1}
+    assert sorted(plan.asked.cases) == ["cavity-4k", "elbow_segregated-smoke"]
+    assert not any("simulated interconnect" in one.reason for one in plan.design.left_out)
 
 
 def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp_path):
     plan = make_plan(write(tmp_path, STUDY))
-    assert plan.asks_for(Point("cavity-4k", "shared_memory", 2, 1, 1, 2))
-    assert not plan.asks_for(Point("elbow_segregated-smoke", "shared_memory", 2, 1, 1, 2))
+    assert plan.asked.asks_for(Point("cavity-4k", "shared_memory", 2, 1, 1, 2))
+    assert not plan.asked.asks_for(Point("elbow_segregated-smoke", "shared_memory", 2, 1, 1, 2))
 
 
 @pytest.mark.parametrize(

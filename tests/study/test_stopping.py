@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,9 @@ from small_records import record
 from workflows.domain import InputError
 from workflows.measure.measure import measure_study
 from workflows.measure.prepare import prepare, reference_answer
+from workflows.paths import ROOT
 from workflows.plan.announce import announcement, check_cost
-from workflows.plan.plan import ROOT, make_plan
+from workflows.plan.plan import make_plan
 from workflows.plan.record import Times
 from workflows.plan.records import record_files, recorded_block
 from workflows.plan.stopping import core_hours, judge
@@ -76,11 +78,11 @@ def ended(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         plan = plan_of(folder, width=1e-9)
-        case = plan.cases["harmonic-smoke"]
+        case = plan.asked.cases["harmonic-smoke"]
         for processes in (1, 2):
-            prepare(plan, case.name, processes)
-        answer = reference_answer(case, plan.prepared_folder(case.name, 1), 60)
-        plan.reference_file(case.name).write_text(json.dumps(answer))
+            prepare(case, processes, plan.paths.prepared(case.name, processes))
+        answer = reference_answer(case, plan.paths.prepared(case.name, 1), 60)
+        plan.paths.reference(case.name).write_text(json.dumps(answer))
         measure_study(plan, StringIO(), stopping_by_records)
     return folder
 
@@ -92,12 +94,12 @@ def study_folder(ended, monkeypatch):
 
 
 def blocks_recorded(plan):
-    return sorted(recorded_block(path) for path in record_files(plan.results))
+    return sorted(recorded_block(path) for path in record_files(plan.paths))
 
 
 def test_it_goes_on_to_its_last_block_and_says_why_it_ended(study_folder):
     plan = plan_of(study_folder, width=1e-9)
-    assert plan.blocks == 3 and blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
+    assert plan.design.blocks == 3 and blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
     now = stopping(plan, *runs_table(plan))
     assert (now.reached, now.reason) == (False, "3 blocks are the most that the study allows")
     assert now.half_width_percent > 0
@@ -106,16 +108,27 @@ def test_it_goes_on_to_its_last_block_and_says_why_it_ended(study_folder):
 
 def test_again_it_adds_nothing(study_folder):
     plan = plan_of(study_folder, width=1e-9)
-    before = {path: path.read_bytes() for path in record_files(plan.results)}
+    before = {path: path.read_bytes() for path in record_files(plan.paths)}
     measured = measure_study(plan, StringIO(), stopping_by_records)
-    assert {path: path.read_bytes() for path in record_files(plan.results)} == before
+    assert {path: path.read_bytes() for path in record_files(plan.paths)} == before
     assert sorted(measured) == sorted(before)
+
+
+def test_an_expected_answer_is_read_once_a_case(study_folder, monkeypatch):
+    read, read_text = [], Path.read_text
+    monkeypatch.setattr(
+        Path,
+        "read_text",
+        lambda file, *args, **kwargs: (read.append(file.name), read_text(file, *args, **kwargs))[1],
+    )
+    runs, _ = runs_table(plan_of(study_folder, width=1e-9))
+    assert len(runs) == 6 and read.count("reference.json") == 1
 
 
 def test_a_block_that_was_broken_off_is_completed(study_folder):
     """As after a kill in the middle of the block that had been added."""
     plan = plan_of(study_folder, width=1e-9)
-    lost, *kept = [path for path in record_files(plan.results) if recorded_block(path) == 3]
+    lost, *kept = [path for path in record_files(plan.paths) if recorded_block(path) == 3]
     content = kept[0].read_bytes()
     lost.unlink()
     log = StringIO()
@@ -130,13 +143,14 @@ def test_what_a_reached_target_and_a_spent_budget_end(study_folder):
         (1e9, 2, "the target was reached"),
         (1e-9, 1e-9, "another block would have exceeded its 1e-09 core hours"),
     ):
-        plan = replace(plan_of(study_folder, width, hours), blocks=2)
+        plan = plan_of(study_folder, width, hours)
+        plan = replace(plan, design=replace(plan.design, blocks=2))
         assert stopping(plan, *runs_table(plan)).reason == reason
 
 
 def test_the_estimate_has_two_ends(study_folder):
     plan = plan_of(study_folder, width=5)
-    assert (plan.cost.runs, plan.highest_cost.runs) == (4, 6)
+    assert (plan.design.cost.runs, plan.design.highest_cost.runs) == (4, 6)
     assert "at least 2 blocks, 4 runs, about" in announcement(plan)
     assert ", at most 3 blocks, 6 runs, about" in announcement(plan)
     with pytest.raises(InputError, match=r"limits\.core_hours: 1e-09 is too little: 4 runs"):
@@ -144,4 +158,4 @@ def test_the_estimate_has_two_ends(study_folder):
 
 
 def test_a_target_changes_what_is_to_be_run(study_folder):
-    assert plan_of(study_folder, width=5).digest != plan_of(study_folder, width=6).digest
+    assert plan_of(study_folder, width=5).design.digest != plan_of(study_folder, width=6).design.digest

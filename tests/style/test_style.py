@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from workflows import inputs
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study import cases
 from workflows.study.interconnects import load_interconnect
 from workflows.study.study import read_study

@@ -8,7 +8,7 @@ import pytest
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
 from workflows.measure.running import run
-from workflows.plan.plan import ROOT
+from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for

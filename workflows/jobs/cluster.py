@@ -13,7 +13,6 @@ from typing import Any
 from workflows import inputs
 from workflows.domain import InputError, Interconnect
 from workflows.jobs import slurm
-from workflows.study.interconnects import unavailable
 
 _OF_SLURM = ("partition", "partitions", "account", "constraint", "qos", "extra")
 
@@ -111,22 +110,6 @@ def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
     nodes = cluster.nodes_of(interconnect.name)
     between = interconnect.emulate or interconnect.place == "cluster"
     return replace(interconnect, nodes=nodes.number if between else 1, cores_per_node=nodes.cores)
-
-
-def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
-    """Tell in one line why an interconnect cannot be used on a cluster."""
-    if interconnect.simulate:
-        return unavailable(interconnect)
-    if interconnect.emulate and interconnect.name != cluster.joined_by:
-        return "is emulated on one machine, and runs are made on a cluster"
-    nodes = cluster.nodes_of(interconnect.name)
-    for what, wanted, there in (
-        ("nodes", interconnect.nodes, nodes.number),
-        ("cores a node", interconnect.cores_per_node, nodes.cores),
-    ):
-        if wanted > there:
-            return f"has {wanted} {what}, its partition {there}"
-    return None
 
 
 def check_cluster(cluster: Cluster, interconnects: Mapping[str, Interconnect]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflows.errors import EmulationError as EmulationError
+from workflows.errors import EmulationError
 from workflows.launch.leftovers import end_all, process_ids
 
 PROGRAMS = ("ip", "tc", "nsenter", "unshare", "taskset", "setpriv")

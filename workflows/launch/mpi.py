@@ -19,6 +19,11 @@ _NEEDED = {"openmpi": (("mpirun",), "openmpi-bin"), "mpich": (mpich.PROGRAMS, "m
 _LISTED_PARAMETER = re.compile(r"^mca:[^:]*:[^:]*:param:([^:]+):", re.M)
 
 
+def programs(library: str) -> tuple[str, ...]:
+    """Programs that show whether anything can be run with an MPI library."""
+    return *_NEEDED[library][0], "taskset", "setpriv", "ompi_info"
+
+
 def missing_programs(library: str) -> str | None:
     """Which programs are missing here to run anything with an MPI library, and their Debian packages."""
     needed, package = _NEEDED[library]

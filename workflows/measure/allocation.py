@@ -22,9 +22,10 @@ import psutil
 
 from workflows.domain import InputError
 from workflows.jobs import slurm
+from workflows.jobs.cluster import Cluster
 from workflows.jobs.schedulers import SCHEDULERS
 from workflows.launch.cluster_launch import JobNode
-from workflows.plan.plan import Plan
+from workflows.paths import StudyPaths
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
 
@@ -152,13 +153,8 @@ class Allocation:
         draft.replace(self.notes)
 
 
-def notes_file(plan: Plan, part: str | None) -> Path:
-    """File of what is under way in the job of a part, or of the whole study."""
-    return plan.results / "measured" / f"{part or 'allocation'}.running.json"
-
-
 @contextlib.contextmanager
-def this_allocation(plan: Plan, part: str | None) -> Iterator[Allocation]:
+def this_allocation(cluster: Cluster, paths: StudyPaths, part: str | None) -> Iterator[Allocation]:
     """Give the job that this process is in, and let runs put their files where all its nodes see them.
 
     The folder of these files is gone afterwards; what a killed job leaves of it, `settle` removes.
@@ -168,7 +164,6 @@ def this_allocation(plan: Plan, part: str | None) -> Iterator[Allocation]:
     InputError
         Outside of a job.
     """
-    cluster = plan.cluster
     scheduler = SCHEDULERS[cluster.scheduler]
     job = scheduler.this_job()
     if job is None or job.node_list is None:
@@ -176,8 +171,8 @@ def this_allocation(plan: Plan, part: str | None) -> Iterator[Allocation]:
             f"{cluster.file}: runs are made in jobs of the cluster: snakemake --profile cluster, or sbatch "
             "cluster/allocation.sh"
         )
-    name = f"{plan.study.name}-{part or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
-    scratch = Path(cluster.scratch or plan.results / "scratch").absolute() / name
+    name = f"{paths.results.name}-{part or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
+    scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
     scratch.mkdir(parents=True, exist_ok=True)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
     nodes = tuple(
@@ -186,17 +181,18 @@ def this_allocation(plan: Plan, part: str | None) -> Iterator[Allocation]:
     )
     exclusive = cluster.exclusive and cluster.scheduler == "slurm"
     try:
-        yield Allocation(job, nodes, exclusive, notes_file(plan, part), scratch)
+        yield Allocation(job, nodes, exclusive, paths.notes(part), scratch)
     finally:
         shutil.rmtree(scratch)
 
 
-def settle(plan: Plan, own: Path | None = None) -> list[str]:
+def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list[str]:
     """Write records of the runs that ended with their jobs, and remove the files of these runs.
 
     Parameters
     ----------
-    plan : Plan
+    cluster : Cluster
+    paths : StudyPaths
     own : Path, optional
         Notes of the job in which this process is: what is noted there was under way in an earlier one.
 
@@ -206,40 +202,36 @@ def settle(plan: Plan, own: Path | None = None) -> list[str]:
         One line a run.
     """
     told = []
-    for notes in sorted((plan.results / "measured").rglob("*.running.json")):
+    for notes in sorted(paths.measured.rglob("*.running.json")):
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
             note = json.loads(notes.read_text())
             path = Path(note["record"])
             if not path.exists():
-                job = SCHEDULERS[plan.cluster.scheduler].job(note["job"])
+                job = SCHEDULERS[cluster.scheduler].job(note["job"])
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
                     continue  # it is still at it
                 record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("told"))
                 write_record(path, record)
-                told.append(f"{path.relative_to(plan.results / 'records')}: {record.problem}")
+                told.append(f"{path.relative_to(paths.records)}: {record.problem}")
                 shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
             notes.unlink()
     return told
 
 
-def pass_on(plan: Plan, told: list[str]) -> None:
+def pass_on(paths: StudyPaths, told: list[str]) -> None:
     """Keep lines that a job has to tell for the Snakemake that submitted it: see `interruptions`."""
     if told:
-        with _passed_on(plan).open("a") as file:
+        with paths.interrupted.open("a") as file:
             file.write("".join(f"{line}\n" for line in told))
 
 
-def interruptions(plan: Plan) -> list[str]:
+def interruptions(cluster: Cluster, paths: StudyPaths) -> list[str]:
     """One line for each run that ended with its job, settled by jobs or now; each is given once."""
-    told, file = settle(plan), _passed_on(plan)
+    told, file = settle(cluster, paths), paths.interrupted
     if file.exists():
         told = [*file.read_text().splitlines(), *told]
         file.unlink()
     return told
-
-
-def _passed_on(plan: Plan) -> Path:
-    return plan.results / "measured" / "interrupted.txt"
 
 
 def said_by_jobs(folder: Path, since: float) -> list[str]:
@@ -250,9 +242,9 @@ def said_by_jobs(folder: Path, since: float) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
 
 
-def tell_stopped(plan: Plan) -> None:
+def tell_stopped(cluster: Cluster | None, paths: StudyPaths) -> None:
     """Say on standard error that a study has stopped, and on a cluster what became of runs under way."""
-    for told in interruptions(plan) if plan.cluster else ():
+    for told in interruptions(cluster, paths) if cluster else ():
         print(f"nodeworth: {told}", file=sys.stderr)
     for told in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
         print(told, file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,20 +11,20 @@ from pathlib import Path
 from typing import TextIO
 
 from workflows.applications import application
-from workflows.domain import Point
+from workflows.domain import Point, Repetition
 from workflows.launch import provenance
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.emulation import Node, emulated_nodes
 from workflows.launch.leftovers import remove_stale
 from workflows.measure import logs
-from workflows.measure.allocation import Allocation, notes_file, pass_on, settle, this_allocation
+from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
+from workflows.measure.answers import compare_answer, read_reference
 from workflows.measure.attestation import attest_once, contradiction
 from workflows.measure.noise import noise_between, read_counters, wait_until_idle
-from workflows.measure.prepare import compare_answer
 from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
 from workflows.plan import records
-from workflows.plan.design import Repetition, expected_cost
+from workflows.plan.design import expected_cost
 from workflows.plan.jobs import Part
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
@@ -67,15 +66,15 @@ def measure_study(
     files = (sys.stderr, log)
     if part:
         return _measure_in_job(plan, part, files)
-    measure_missing = _measure_in_allocation if plan.cluster else _measure_missing
+    measure_missing = _measure_in_allocation if plan.here.cluster else _measure_missing
     measure_missing(plan, files)
-    while plan.study.until and not (now := stopping(plan)).reason:
-        plan = replace(plan, blocks=plan.blocks + 1)
+    while plan.asked.study.until and not (now := stopping(plan)).reason:
+        plan = replace(plan, design=replace(plan.design, blocks=plan.design.blocks + 1))
         widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
-        wanted = f"±{plan.study.until.interval_percent:g} %"
-        say(f"block {plan.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
+        wanted = f"±{plan.asked.study.until.interval_percent:g} %"
+        say(f"block {plan.design.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
         measure_missing(plan, files)
-    return [records.record_path(plan.results, repetition, 1) for repetition in plan.repetitions]
+    return [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
 
 
 def _measure_in_allocation(plan: Plan, files: Sequence[TextIO]) -> None:
@@ -86,37 +85,38 @@ def _measure_in_allocation(plan: Plan, files: Sequence[TextIO]) -> None:
 def _measure_in_job(plan: Plan, part: Part | None, files: Sequence[TextIO]) -> list[Path]:
     """Run what is not yet recorded in the job of a cluster in which this process is."""
     name = part.name if part else None
-    repetitions = part.repetitions if part else plan.repetitions
-    notes = notes_file(plan, name)
+    repetitions = part.repetitions if part else plan.design.repetitions
+    cluster, paths = plan.here.cluster, plan.paths
+    notes = paths.notes(name)
     lock = notes.with_suffix(".lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with only_one(lock, "another job that measures the same", lambda text: say(text, files)):
-        interrupted = settle(plan, notes)
+        interrupted = settle(cluster, paths, notes)
         for told in interrupted:
             say(told, files)
         if part:
-            pass_on(plan, interrupted)
+            pass_on(paths, interrupted)
         if missing := _missing(plan, repetitions):
-            progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
-            with this_allocation(plan, name) as allocation:
+            progress = _progress(plan, missing, files)
+            with this_allocation(cluster, paths, name) as allocation:
                 for repetition, attempt in missing:
-                    expected = expected_cost([repetition.point], 1, plan.cases).seconds
-                    allocation.check_time(min(3 * expected, plan.study.limits.run_seconds))
+                    expected = expected_cost([repetition.point], 1, plan.asked.cases).seconds
+                    allocation.check_time(min(3 * expected, plan.asked.study.limits.run_seconds))
                     nodes = allocation.nodes[: repetition.point.nodes]
                     progress.made(repetition, measure(plan, repetition, attempt, nodes, allocation))
-    return [records.record_path(plan.results, repetition, 1) for repetition in repetitions]
+    return [plan.paths.record(repetition, 1) for repetition in repetitions]
 
 
 def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
     """Run what is not yet recorded of the blocks that the plan has."""
-    if missing := _missing(plan, plan.repetitions):
-        progress = Progress(plan, [repetition.point for repetition, _ in missing], files)
+    if missing := _missing(plan, plan.design.repetitions):
+        progress = _progress(plan, missing, files)
         with contextlib.ExitStack() as stack:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
             missing = _missing(
-                plan, plan.repetitions
+                plan, plan.design.repetitions
             )  # again: whoever had the machine may have run some of it
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
             for repetition, attempt in missing:
@@ -124,13 +124,18 @@ def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
                 progress.made(repetition, measure(plan, repetition, attempt, place))
 
 
+def _progress(plan: Plan, missing: Sequence[tuple[Repetition, int]], files: Sequence[TextIO]) -> Progress:
+    points = [repetition.point for repetition, _ in missing]
+    return Progress(plan.asked.cases, len(plan.design.repetitions), points, files)
+
+
 def _missing(plan: Plan, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
     """What is still to be run, in order, with the number of the attempt."""
-    requests = records.read_requests(plan.results)
+    requests = records.read_requests(plan.paths)
     missing = []
     for repetition in repetitions:
-        made = records.attempts(plan.results, repetition)
-        if records.wanted(repetition, made, plan.inputs(repetition.point), requests):
+        made = records.attempts(plan.paths, repetition)
+        if records.wanted(repetition, made, plan.design.inputs(repetition.point), requests):
             missing.append((repetition, len(made) + 1))
     return missing
 
@@ -160,15 +165,15 @@ def measure(
     Record
         As written.
     """
-    point, limits = repetition.point, plan.study.limits
-    case = plan.cases[point.case]
-    interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
-    path = records.record_path(plan.results, repetition, attempt)
+    point, limits = repetition.point, plan.asked.study.limits
+    case = plan.asked.cases[point.case]
+    interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
+    path = plan.paths.record(repetition, attempt)
     planned = _planned(plan, repetition, attempt, allocation)
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
         waited, busy = wait_until_idle(limits.idle_seconds)
         before = read_counters()
-        prepared = plan.prepared_folder(case.name, point.processes)
+        prepared = plan.paths.prepared(case.name, point.processes)
         done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
@@ -177,9 +182,9 @@ def measure(
         noise = noise_between(before, read_counters(), own_cpu_seconds)
         attested = done.probe
         if interconnect and attested is None and done.problem is None:
-            placed, block = placed_ranks(point, case.option), (plan.results.resolve(), repetition.block)
+            placed, block = placed_ranks(point, case.option), (plan.paths.results.resolve(), repetition.block)
             attested = attest_once(case, placed, interconnect, nodes, done.placement, block)
-        reference = json.loads(plan.reference_file(case.name).read_text())
+        reference = read_reference(plan.paths.reference(case.name))
         answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
         problem = done.problem or (allocation.neighbour() if allocation else None)
         reason = problem or contradiction(attested, interconnect) or wrong_answer
@@ -220,23 +225,23 @@ def measure(
 def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Allocation | None) -> Record:
     """Give the part of a record that is known before the run."""
     point = repetition.point
-    case = plan.cases[point.case]
-    interconnect = plan.interconnects[point.interconnect] if point.interconnect else None
+    case = plan.asked.cases[point.case]
+    interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
     program = application(case.application).command(case, point.processes)[0]
     return Record.of_point(
         point,
-        study=plan.study.name,
+        study=plan.asked.study.name,
         application=case.application,
         kind=interconnect.kind if interconnect else "measured",
         block=repetition.block,
-        companions=plan.companions(repetition),
+        companions=plan.design.companions(repetition),
         repetition=1,
         attempt=attempt,
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         mpi=provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
         mpi_library=provenance.mpi_library(program),
         machine=provenance.machine(),
-        inputs=plan.inputs(point),
+        inputs=plan.design.inputs(point),
         cluster=allocation.facts() if allocation else None,
     )
 
@@ -251,7 +256,7 @@ def _emulated_nodes(
     nodes = {}
     for place in dict.fromkeys(map(_emulated_place, missing)):
         name, layout = place
-        if name and (emulate := plan.interconnects[name].emulate):
+        if name and (emulate := plan.asked.interconnects[name].emulate):
             nodes[place] = stack.enter_context(emulated_nodes(emulate | dict(layout)))
     return nodes
 

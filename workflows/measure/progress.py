@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from workflows.domain import Point
-from workflows.plan.design import Repetition, duration, expected_cost
-from workflows.plan.plan import Plan
+from workflows.domain import Case, Point, Repetition
+from workflows.plan.design import duration, expected_cost
 from workflows.plan.record import Record
 
 
@@ -17,15 +16,19 @@ class Progress:
 
     Parameters
     ----------
-    plan : Plan
+    cases : mapping of str to Case
+    total : int
+        Repetitions of the whole study.
     missing : sequence of Point
         What is about to be run, once for every repetition.
     files : sequence of text file
         Where the lines go.
     """
 
-    def __init__(self, plan: Plan, missing: Sequence[Point], files: Sequence[TextIO]) -> None:
-        self._plan = plan
+    def __init__(
+        self, cases: Mapping[str, Case], total: int, missing: Sequence[Point], files: Sequence[TextIO]
+    ) -> None:
+        self._cases, self._total = cases, total
         self._files = files
         self._started = time.monotonic()
         self._left = len(missing)
@@ -43,14 +46,14 @@ class Progress:
         self._expected_done += expected
         self._expected_left = max(self._expected_left - expected, 0.0)
         left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
-        total = len(self._plan.repetitions)
+        done = f"[{self._total - self._left}/{self._total}]"
         self.say(
-            f"[{total - self._left}/{total}] {describe(repetition.point)}, block {repetition.block}"
+            f"{done} {describe(repetition.point)}, block {repetition.block}"
             f"{_attempt(record)}: {_result(record)}, {duration(left)} left"
         )
 
     def _expected(self, points: Sequence[Point]) -> float:
-        return expected_cost(points, 1, self._plan.cases).seconds
+        return expected_cost(points, 1, self._cases).seconds
 
 
 def say(text: str, files: Sequence[TextIO]) -> None:

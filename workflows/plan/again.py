@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from workflows.domain import InputError
 from workflows.plan.plan import Plan
-from workflows.plan.records import Request, request_file
+from workflows.plan.records import Request
 
 WHAT = (
     "failed, or case[/interconnect[/processes[/oversubscription[/processes per node]]]] with serial for the "
@@ -37,10 +37,10 @@ def ask_again(plan: Plan, what: str) -> int:
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     request = Request(what, now)
-    covered = sum(request.covers(point) for point in plan.points)
+    covered = sum(request.covers(point) for point in plan.design.points)
     if not covered:
-        raise InputError(f"--again {what}: no point of {plan.study.file}; write {WHAT}")
-    file = request_file(plan.results)
+        raise InputError(f"--again {what}: no point of {plan.asked.study.file}; write {WHAT}")
+    file = plan.paths.requests
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a") as requests:
         requests.write(json.dumps(asdict(request)) + "\n")

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from workflows.domain import InputError
+from workflows.paths import StudyPaths
+from workflows.plan import files
 from workflows.plan.design import Cost, duration, expected_simulation
 from workflows.plan.plan import Plan
-from workflows.plan.records import record_path
-from workflows.traffic.cases import is_pattern, needs_trace
+from workflows.study.asked import Asked
+from workflows.traffic.cases import is_pattern
 
 
 def check_cost(plan: Plan) -> None:
@@ -21,11 +23,12 @@ def check_cost(plan: Plan) -> None:
     ------
     InputError
     """
-    allowed = plan.study.limits.core_hours
-    if plan.cost.core_hours > allowed:
+    study, cost = plan.asked.study, plan.design.cost
+    allowed = study.limits.core_hours
+    if cost.core_hours > allowed:
         raise InputError(
-            f"{plan.study.file}: limits.core_hours: {allowed:g} is too little: {plan.cost.runs} runs will "
-            f"take about {plan.cost.core_hours:.2g} core hours; raise it, or ask for less"
+            f"{study.file}: limits.core_hours: {allowed:g} is too little: {cost.runs} runs will "
+            f"take about {cost.core_hours:.2g} core hours; raise it, or ask for less"
         )
 
 
@@ -38,50 +41,49 @@ def announce(plan: Plan) -> None:
         See `check_cost` and `workflows.study.imports.check_imports`.
     """
     check_cost(plan)
-    if plan.study.imports:
+    if plan.asked.study.imports:
         from workflows.study.imports import (
             check_imports,  # here: it takes seconds that other studies can spare
         )
 
-        check_imports(plan.study, {one.kind for one in plan.interconnects.values()})
+        check_imports(plan.asked.study, {one.kind for one in plan.asked.interconnects.values()})
     print(announcement(plan), file=sys.stderr)
 
 
 def announcement(plan: Plan) -> str:
     """What is about to come, one line, and one for everything that is left out."""
-    cost, study = plan.cost, plan.study
+    asked, design, study = plan.asked, plan.design, plan.asked.study
+    cost = design.cost
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
-    recorded = sum(record_path(plan.results, one, 1).exists() for one in plan.repetitions)
+    recorded = sum(plan.paths.record(one, 1).exists() for one in design.repetitions)
     least = f"{study.blocks} blocks, {cost.runs} runs, {_told(cost)}"
     if study.until:
-        most = plan.highest_cost
+        most = design.highest_cost
         least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_told(most)}"
-    lines = [
-        f"{study.name}: {len(plan.points)} points, {least} in all; {recorded} recorded in {plan.results}"
-    ]
-    if plan.simulated:
-        traced = [point for point in plan.simulated if needs_trace(plan.cases[point.case])]
-        carried = sum(is_pattern(plan.cases[point.case]) for point in plan.simulated)
-        servers = len(plan.simulated) - len(traced) - carried
+    there = f"{recorded} recorded in {plan.paths.results}"
+    lines = [f"{study.name}: {len(design.points)} points, {least} in all; {there}"]
+    if design.simulated:
+        traced = files.traced(plan)
+        carried = sum(is_pattern(asked.cases[point.case]) for point in design.simulated)
+        servers = len(design.simulated) - len(traced) - carried
         if traced:
-            told = f"simulated: {len(traced)} points, replayed from {len(plan.traces())} traces"
+            told = f"simulated: {len(traced)} points, replayed from {len(files.traces(plan))} traces"
             lines.append(f"{told}, {duration(expected_simulation(traced))} more")
         if carried:
             lines.append(f"simulated: {carried} points of patterns of traffic, by their schedules")
         if servers:
             lines.append(f"simulated: {servers} points of tasks on a distributed array, by serial times")
-    if plan.own_cases:
-        lines.append(
-            f"sizes at scale {study.scale:g}: {', '.join(_told_size(plan, series) for series in study.cases)}"
-        )
-    used = {point.interconnect for point in plan.points}
-    if emulated := [name for name, one in plan.interconnects.items() if one.emulate and name in used]:
+    if asked.own_cases:
+        sizes = ", ".join(_told_size(asked, series) for series in study.cases)
+        lines.append(f"sizes at scale {study.scale:g}: {sizes}")
+    used = {point.interconnect for point in design.points}
+    if emulated := [name for name, one in asked.interconnects.items() if one.emulate and name in used]:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
-    return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in plan.left_out)])
+    return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in design.left_out)])
 
 
-def tell_done(plan: Plan) -> None:
+def tell_done(paths: StudyPaths) -> None:
     """Say where the results of a study are, and which runs do not count.
 
     Raises
@@ -89,15 +91,13 @@ def tell_done(plan: Plan) -> None:
     SystemExit
         An interconnect has lost all its runs: the study cannot compare what it was made to compare.
     """
-    facts = plan.results / "facts.json"
-    runs = json.loads(facts.read_text())["runs"] if facts.exists() else {}
+    runs = json.loads(paths.facts.read_text())["runs"] if paths.facts.exists() else {}
     told = _told_invalid(runs)
     if runs.get("lost"):
         of = ", ".join(runs["lost"])
-        sys.exit(
-            f"nodeworth: no run over {of} is valid{told}; report and proposal of the others in {plan.results}"
-        )
-    print(f"done: report and proposal in {plan.results}{told}", file=sys.stderr)
+        others = f"report and proposal of the others in {paths.results}"
+        sys.exit(f"nodeworth: no run over {of} is valid{told}; {others}")
+    print(f"done: report and proposal in {paths.results}{told}", file=sys.stderr)
 
 
 def _told_invalid(runs: Mapping[str, Any]) -> str:
@@ -114,5 +114,5 @@ def _told(cost: Cost) -> str:
     return f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours"
 
 
-def _told_size(plan: Plan, series: str) -> str:
-    return f"{plan.study.case_at(series, plan.study.processes[0])} of {plan.own_cases[series].size}"
+def _told_size(asked: Asked, series: str) -> str:
+    return f"{asked.study.case_at(series, asked.study.processes[0])} of {asked.own_cases[series].size}"

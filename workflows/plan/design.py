@@ -2,35 +2,137 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, product
 from types import MappingProxyType
 
-from workflows.domain import Case, Interconnect, LeftOut, Point
+from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition
+from workflows.jobs.cluster import Cluster
+from workflows.plan.here import Here
+from workflows.study.asked import Asked
 from workflows.study.study import Study
 from workflows.traffic.cases import has_array
 
 
 @dataclass(frozen=True)
-class Repetition:
-    """One timed run of a point within a block.
+class Cost:
+    """What a study is expected to take: runs, wall seconds on this place, core hours."""
+
+    runs: int
+    seconds: float
+    core_hours: float
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is run of a study, in which order, and what determines each run.
 
     Attributes
     ----------
-    point : Point
-    block : int
-        From 1. Repetitions of one block with the same case, processes and oversubscription are run
-        back to back.
-    companions : tuple of str
-        Interconnects (and placements, see `Point.companion`) planned together in that block, sorted;
-        empty for a serial run. Two repetitions are a pair only if they have the same companions.
+    asked : Asked
+    cluster : Cluster or None
+        On which the runs are made.
+    points : tuple of Point
+        What can be run here now. Records of other points of the study are still part of its results.
+    simulated : tuple of Point
+        What is replayed from traces, serial points among them.
+    left_out : tuple of LeftOut
+        What the study asks for and cannot be run here.
+    blocks : int
+        Blocks of every point: those that the study names, and those it has added until now.
     """
 
-    point: Point
-    block: int
-    companions: tuple[str, ...]
+    asked: Asked
+    cluster: Cluster | None
+    points: tuple[Point, ...]
+    simulated: tuple[Point, ...]
+    left_out: tuple[LeftOut, ...]
+    blocks: int
+
+    @cached_property
+    def repetitions(self) -> list[Repetition]:
+        """All runs in their order."""
+        place_of = [self.cluster.partition_of] if self.cluster else []
+        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *place_of)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What all runs are expected to take; with ``until``, what they take at least."""
+        return expected_cost(self.points, self.asked.study.blocks, self.asked.cases)
+
+    @cached_property
+    def highest_cost(self) -> Cost:
+        """What a study that goes on until a target takes at most; a last block may exceed the budget."""
+        study = self.asked.study
+        if study.until is None:
+            return self.cost
+        whole = expected_cost(self.points, study.until.max_blocks, self.asked.cases)
+        if not self.points:
+            return whole
+        share = min(1.0, study.limits.core_hours / whole.core_hours)
+        return Cost(round(whole.runs * share), whole.seconds * share, whole.core_hours * share)
+
+    def inputs(self, point: Point) -> dict[str, str | None]:
+        """Digests of what determines a run of a point; a change of one makes old records not count."""
+        return {
+            "case": self.asked.case_digests[point.case],
+            "interconnect": self.asked.interconnect_digests.get(point.interconnect),
+            **({"cluster": self.cluster.digest} if self.cluster else {}),
+        }
+
+    def companions(self, repetition: Repetition) -> dict[str, str]:
+        """What a repetition is planned together with, and as what: interconnects and their digests."""
+        digests = self.asked.interconnect_digests
+        return {name: digests[name.split("/")[0]] for name in repetition.companions}
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what is run: a change of it means that something may be missing."""
+        study = self.asked.study
+        until = [study.until] if study.until else []
+        return _digest([study.blocks, *until, [(point, self.inputs(point)) for point in self.points]])
+
+    @cached_property
+    def replay_digest(self) -> str:
+        """Digest of what is replayed, and on what."""
+        points = [(point, self.inputs(point)) for point in self.simulated]
+        return _digest([points, self.asked.study.simulation["host_speed"]])
+
+    @cached_property
+    def description(self) -> str:
+        """Digest of how study, cases and interconnects describe themselves, and which records count."""
+        asked, cluster = self.asked, self.cluster and self.cluster.digest
+        inputs = [asked.case_digests, asked.interconnect_digests, cluster]
+        return _digest([asked.study, asked.cases, asked.interconnects, self.left_out, asked.request, inputs])
+
+
+def design(asked: Asked, here: Here, blocks: int) -> Design:
+    """Choose what is run of a study, from what it asks for and what can be done here.
+
+    Parameters
+    ----------
+    asked : Asked
+    here : Here
+    blocks : int
+        Of every point.
+    """
+    study = asked.study
+    to_measure, to_replay = (
+        {name: case for name, case in several.items() if name not in here.missing_programs}
+        for several in (asked.measured, asked.replayed)
+    )
+    usable = {name: one for name, one in asked.interconnects.items() if name not in here.unavailable}
+    launched = {name: one for name, one in usable.items() if not one.simulate}
+    replayed = {name: one for name, one in usable.items() if one.simulate}
+    only_simulated = bool(asked.interconnects) and all(one.simulate for one in asked.interconnects.values())
+    measured, impossible = points(study, {} if only_simulated else to_measure, launched, here.unsuited)
+    simulated, not_simulated = points(study.replayed, to_replay, replayed) if replayed else ([], [])
+    left_out = (*here.left_out, *impossible, *not_simulated)
+    return Design(asked, here.cluster, tuple(measured), tuple(simulated), left_out, blocks)
 
 
 def points(
@@ -76,7 +178,7 @@ def points(
             point = _point(cases[name], interconnect, processes, level, per_node)
             reason = unsuited.get((name, interconnect.name))
             reason = reason or _impossible(point, cases[name], interconnect, study)
-            if not reason and excluded(point, study):
+            if not reason and study.excludes(point):
                 reason = "excluded by the study"
             if reason:
                 refused.setdefault(reason, []).append(point)
@@ -172,12 +274,6 @@ def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -
     return None
 
 
-def excluded(point: Point, study: Study) -> bool:
-    """Whether an entry of the study's ``exclude`` means the point; its keys are fields of a point."""
-    fields = vars(point) | {"case": study.series(point.case)}
-    return any(all(fields[key] == value for key, value in one.items()) for one in study.exclude)
-
-
 def repetitions(
     points: Sequence[Point],
     blocks: Iterable[int],
@@ -215,15 +311,6 @@ def repetitions(
             companions = tuple(sorted(point.companion for point in group if point.companion))
             ordered += [Repetition(point, block, companions) for point in order.sample(group, len(group))]
     return ordered
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a study is expected to take: runs, wall seconds on this place, core hours."""
-
-    runs: int
-    seconds: float
-    core_hours: float
 
 
 def expected_cost(
@@ -290,3 +377,7 @@ def expected_simulation(
 def duration(seconds: float) -> str:
     """Tell a rough time in words."""
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,13 @@ from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake.logging import logger
 
 from workflows.applications import application
+from workflows.domain import Case
+from workflows.paths import ROOT
 from workflows.plan.announce import announce, announcement, tell_done
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, changed_at, given, made
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study
-from workflows.plan.plan import ROOT, Plan, blocks_until_now
+from workflows.plan.plan import Plan, blocks_until_now
+from workflows.study.asked import Asked
 
 LONGEST_NAME = 200  # of a file; longer texts are descriptions
 
@@ -40,7 +43,7 @@ def begin(plan: Plan, workflow: Any) -> None:
         See `workflows.plan.announce.announce`.
     """
     announce(plan)
-    _begun[plan.results] = _Begun.now(plan)
+    _begun[plan.paths.results] = _Begun.now(plan)
     logger.addHandler(_WhenNothingIsToDo(plan, workflow))
 
 
@@ -54,21 +57,23 @@ def end(plan: Plan) -> None:
     """
     told = io.StringIO()
     with contextlib.redirect_stderr(told):
-        tell_done(plan)
+        tell_done(plan.paths)
     print(told.getvalue(), end="", file=sys.stderr)
-    begun = _begun.get(plan.results)
+    results = plan.paths.results
+    begun = _begun.get(results)
     if begun and _asks_for_all(plan) and begun.holds():
-        shown = announcement(replace(plan, blocks=blocks_until_now(plan.study)))
+        blocks = blocks_until_now(plan.asked.study, plan.paths)
+        shown = announcement(replace(plan, design=replace(plan.design, blocks=blocks)))
         time.sleep(CLOCK_SECONDS)  # what is changed from now on has a later date than anything here
         stamp = {
-            "study": str(plan.study.file),
+            "study": str(plan.asked.study.file),
             "files": begun.files,
             "programs": begun.programs,
             "given": begun.given,
-            "made": made(plan.results),
+            "made": made(results),
             "told": [*shown.splitlines(), *told.getvalue().splitlines()],
         }
-        (plan.results / STAMP).write_text(json.dumps(stamp, indent=1))
+        (results / STAMP).write_text(json.dumps(stamp, indent=1))
 
 
 def start(plan: Plan) -> int:
@@ -84,8 +89,8 @@ def start(plan: Plan) -> int:
     InputError
         If another process runs the study.
     """
-    held = hold_study(plan.results)
-    (plan.results / STAMP).unlink(missing_ok=True)
+    held = hold_study(plan.paths.results)
+    (plan.paths.results / STAMP).unlink(missing_ok=True)
     end_scripts_at_sigterm()
     return held
 
@@ -101,7 +106,7 @@ class _Begun:
 
     @classmethod
     def now(cls, plan: Plan) -> _Begun:
-        files, programs = _named_files(plan), _named_programs(plan)
+        files, programs = _named_files(plan.asked), _named_programs(plan.asked.cases.values())
         return cls(files, programs, given(files, programs), changed_at(files))
 
     def holds(self) -> bool:
@@ -128,22 +133,22 @@ class _WhenNothingIsToDo(logging.Handler):
 
 def _asks_for_all(plan: Plan) -> bool:
     """Whether the command names a study and no more: no option may have left something out."""
-    named = [["--configfile", str(plan.study.file)], []]
-    return plan.cluster is None and sys.argv[1:] in named and Path.cwd() == ROOT
+    named = [["--configfile", str(plan.asked.study.file)], []]
+    return plan.here.cluster is None and sys.argv[1:] in named and Path.cwd() == ROOT
 
 
-def _named_programs(plan: Plan) -> list[str]:
+def _named_programs(cases: Iterable[Case]) -> list[str]:
     """Programs that this project can use, and those of the study's cases."""
     lines = (line.split() for line in (ROOT / "envs/programs.txt").read_text().splitlines())
     ours = {words[0] for words in lines if words and words[0] != "#"}
-    of_cases = (application(case.application).programs(case) for case in plan.cases.values())
+    of_cases = (application(case.application).programs(case) for case in cases)
     return sorted(ours.union(*of_cases))
 
 
-def _named_files(plan: Plan) -> list[str]:
+def _named_files(asked: Asked) -> list[str]:
     """All that could be a file in a study and in its interconnects, wherever it would be looked for."""
-    study = plan.study
-    named = [asdict(study), *map(asdict, plan.interconnects.values())]
+    study = asked.study
+    named = [asdict(study), *map(asdict, asked.interconnects.values())]
     places = (study.file.parent, ROOT / "config/interconnects", ROOT)
     found = set()
     for text in (text for one in named for text in _texts(one)):

@@ -93,19 +93,35 @@ def given(files: Iterable[str], programs: Iterable[str]) -> str:
     folders = list(
         dict.fromkeys(environment.pop("PATH", os.defpath).split(os.pathsep))
     )  # a second one is idle
-    places = [shutil.which(program, path=os.pathsep.join(folders)) or program for program in programs]
     parts = [
         sys.version,
-        os.uname(),
         Path.cwd(),
         folders,
         sorted(item for item in environment.items() if not _UNRELATED.fullmatch(item[0])),
-        [Path(file).read_text() for file in _KERNEL if Path(file).exists()],
-        [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(_RIGHTS)],
-        [_dated(name) for name in (*folders, *_INSTALLED, *places)],
+        this_machine(programs, os.pathsep.join(folders)),
+        [_dated(name) for name in folders],
         [list(_tree(name)) for name in (*_PROJECT, *files)],
     ]
     return _digest(parts)
+
+
+def this_machine(programs: Iterable[str], path: str) -> list[object]:
+    """Tell what on this machine decides what can be run: kernel, rights, what is installed.
+
+    Parameters
+    ----------
+    programs : iterable of str
+        Their names.
+    path : str
+        Folders in which they are looked for, as ``PATH`` has them.
+    """
+    places = [shutil.which(program, path=path) or program for program in programs]
+    return [
+        os.uname(),
+        [Path(file).read_text() for file in _KERNEL if Path(file).exists()],
+        [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(_RIGHTS)],
+        [(name, _dated(name)) for name in (*_INSTALLED, *places)],
+    ]
 
 
 def made(results: Path) -> str:

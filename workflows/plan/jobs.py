@@ -11,12 +11,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError, Point
+from workflows.domain import Case, InputError, Point, Repetition
 from workflows.jobs import slurm
+from workflows.jobs.cluster import Cluster
 from workflows.launch.launch import most_cores_of_a_node
-from workflows.plan import records
-from workflows.plan.design import Repetition, expected_cost
+from workflows.plan import files, records
+from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
+from workflows.study.study import Study
 
 OWN_MB = 600  # of Snakemake and the measuring program, on the first node
 RANK_MB = 60  # of MPI and a program without data
@@ -24,6 +26,11 @@ WALLTIME_FACTOR = 3.0  # times what is expected
 WALLTIME_MINUTES = 2.0  # beside the runs
 NODE_SHARE = 0.9  # of a node's memory, for a job that has the node for itself; systems keep some
 GROUPED = 10  # process counts of a case that one job prepares at most
+
+
+def in_jobs(plan: Plan) -> bool:
+    """Whether each block of what is compared is a job of its own."""
+    return plan.here.cluster is not None and not plan.asked.study.allocation
 
 
 @dataclass(frozen=True)
@@ -63,23 +70,23 @@ def parts(plan: Plan) -> dict[str, Part]:
     InputError
         If no node has the memory, or if the study adds blocks by itself: its jobs must be known beforehand.
     """
-    if plan.study.until:
+    study, cluster = plan.asked.study, plan.here.cluster
+    if study.until:
         raise InputError(
-            f"{plan.study.file}: until: jobs of single blocks cannot add blocks; run it in one allocation "
+            f"{study.file}: until: jobs of single blocks cannot add blocks; run it in one allocation "
             "(sbatch cluster/allocation.sh), or leave it out"
         )
-    cluster = plan.cluster
 
-    def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
+    def key(repetition: Repetition) -> tuple[int, str, int, int, list[str]]:
         point = repetition.point
-        where = cluster.partition_of(point.interconnect) or ""
+        where = cluster.partition_of(point.interconnect)
         bunch = (repetition.block - 1) // cluster.blocks_per_job
-        return bunch, point.case, point.processes, point.oversubscription, where
+        return bunch, point.case, point.processes, point.oversubscription, [where] if where else []
 
-    found = {}
-    for (bunch, case, processes, level, where), together in groupby(sorted(plan.repetitions, key=key), key):
+    found, ordered = {}, sorted(plan.design.repetitions, key=key)
+    for (bunch, case, processes, level, where), together in groupby(ordered, key):
         blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
-        place = [where] if cluster.partitions else []
+        place = (where or [""]) if cluster.partitions else []
         name = "/".join(
             [
                 case,
@@ -89,7 +96,7 @@ def parts(plan: Plan) -> dict[str, Part]:
                 f"blocks-{blocks[0]}-{blocks[1]}",
             ]
         )
-        found[name] = Part(name, tuple(together), where or None)
+        found[name] = Part(name, tuple(together), where[0] if where else None)
     for part in found.values():
         _check_memory(plan, part)
     return found
@@ -98,26 +105,22 @@ def parts(plan: Plan) -> dict[str, Part]:
 def _check_memory(plan: Plan, part: Part) -> None:
     """Refuse what no node can hold: such a job would wait for ever."""
     for point in part.points:
-        wanted, there = memory_of(plan, point), plan.cluster.nodes_of(point.interconnect).memory_MB
+        wanted = memory_of(plan.asked.cases[point.case], point)
+        there = plan.here.cluster.nodes_of(point.interconnect).memory_MB
         if wanted > there:
             raise InputError(
-                f"{plan.study.file}: {point.case} on {point.processes} processes needs {wanted} MB a node; "
-                f"the cluster's nodes have {there}"
+                f"{plan.asked.study.file}: {point.case} on {point.processes} processes needs {wanted} MB a "
+                f"node; the cluster's nodes have {there}"
             )
 
 
-def memory_of(plan: Plan, point: Point) -> int:
+def memory_of(case: Case, point: Point) -> int:
     """Memory of each node for runs of a point, in MB.
 
     That of the case, divided by the nodes, with half as much again as a reserve; RANK_MB a rank; OWN_MB.
     """
-    data_mb = plan.cases[point.case].memory_MB / point.nodes
+    data_mb = case.memory_MB / point.nodes
     return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(point.running / point.nodes) + OWN_MB)
-
-
-def part_list(plan: Plan, name: str) -> Path:
-    """File that lists the records of a part."""
-    return plan.results / "measured" / f"{name}.txt"
 
 
 def due(plan: Plan, part: Part) -> list[str]:
@@ -129,28 +132,28 @@ def due(plan: Plan, part: Part) -> list[str]:
         A digest of its repetitions and of the requests to run some of them again, and the records that
         were made and are gone.
     """
-    runs = [(one.point, one.block, plan.inputs(one.point)) for one in part.repetitions]
+    runs = [(one.point, one.block, plan.design.inputs(one.point)) for one in part.repetitions]
     asked = [
-        request for request in records.read_requests(plan.results) if any(map(request.covers, part.points))
+        request for request in records.read_requests(plan.paths) if any(map(request.covers, part.points))
     ]
     digest = hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
-    listed = part_list(plan, part.name)
+    listed = plan.paths.part(part.name)
     made = listed.read_text().splitlines() if listed.exists() else []
     return [digest, *(path for path in made if not Path(path).exists())]
 
 
 def prepared_for(plan: Plan, points: Iterable[Point]) -> list[str]:
     """Folders and answers that runs of some points need."""
-    needed = {str(plan.prepared_folder(point.case, point.processes)) for point in points}
-    return sorted(needed | {str(plan.reference_file(point.case)) for point in points})
+    points = list(points)
+    return sorted(files.prepared(plan.paths, points) + files.references(plan.paths, points))
 
 
-def preparing_group(plan: Plan) -> str | None:
+def preparing_group(study: Study) -> str | None:
     """Give the group in which all that prepares a case is one job; None where each process count is one.
 
     The walltime of a group is the sum of theirs, and Snakemake's work for it grows with the cube of its size.
     """
-    return "prepare" if len(plan.study.processes) <= GROUPED else None
+    return "prepare" if len(study.processes) <= GROUPED else None
 
 
 @dataclass(frozen=True)
@@ -179,14 +182,14 @@ def request_of(plan: Plan, part: Part) -> Request:
     The walltime is WALLTIME_FACTOR times what the runs are expected to
     take, at least what one run may take, and WALLTIME_MINUTES; at most the cluster's ``minutes``.
     """
-    points, limits = part.points, plan.study.limits
-    expected = expected_cost((one.point for one in part.repetitions), 1, plan.cases).seconds
+    points, limits = part.points, plan.asked.study.limits
+    expected = expected_cost((one.point for one in part.repetitions), 1, plan.asked.cases).seconds
     seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
     return Request(
         nodes=max(point.nodes for point in points),
         tasks_per_node=max(map(most_cores_of_a_node, points)),
-        memory_MB=max(memory_of(plan, point) for point in points),
-        minutes=min(math.ceil(seconds / 60 + WALLTIME_MINUTES), plan.cluster.minutes),
+        memory_MB=max(memory_of(plan.asked.cases[point.case], point) for point in points),
+        minutes=min(math.ceil(seconds / 60 + WALLTIME_MINUTES), plan.here.cluster.minutes),
     )
 
 
@@ -200,7 +203,8 @@ def check_requests(plan: Plan) -> None:
     InputError
         One line for the first that it refuses; such a job would fail, or wait for ever.
     """
-    if plan.cluster is None or plan.cluster.scheduler != "slurm" or plan.study.allocation:
+    cluster = plan.here.cluster
+    if cluster is None or cluster.scheduler != "slurm" or plan.asked.study.allocation:
         return
     from workflows.jobs.slurm_executor import (  # only a study on Slurm needs these
         ask_patiently,
@@ -209,16 +213,16 @@ def check_requests(plan: Plan) -> None:
 
     ask_patiently()
     start_directly()
-    named = {"account": plan.cluster.account, "constraint": plan.cluster.constraint, "qos": plan.cluster.qos}
+    named = {"account": cluster.account, "constraint": cluster.constraint, "qos": cluster.qos}
     site = [f"--{name}={value}" for name, value in named.items() if value is not None]
     kinds = {(request_of(plan, part), part.partition): part for part in reversed(parts(plan).values())}
     for (asked, partition), part in kinds.items():
         size = [f"--nodes={asked.nodes}", f"--ntasks-per-node={asked.tasks_per_node}"]
         size += [f"--mem={asked.memory_MB}", f"--time={asked.minutes}"]
         where = [f"--partition={partition}"] if partition else []
-        extra = [*(["--exclusive"] if plan.cluster.exclusive else []), *shlex.split(plan.cluster.extra)]
+        extra = [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
         if reason := slurm.refusal(*size, *where, *site, *extra):
-            raise InputError(f"{plan.cluster.file}: a job for {part.name} ({', '.join(size)}): {reason}")
+            raise InputError(f"{cluster.file}: a job for {part.name} ({', '.join(size)}): {reason}")
 
 
 def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]:
@@ -236,12 +240,15 @@ def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]
         By name, a value where all parts have the same, else a function of the wildcards: Snakemake takes
         0.2 ms for each function of each job.
     """
-    asked = {name: resources_of(plan, request_of(plan, part), part.partition) for name, part in known.items()}
+    cluster = plan.here.cluster
+    asked = {
+        name: resources_of(cluster, request_of(plan, part), part.partition) for name, part in known.items()
+    }
 
     def of_part(resource: str) -> Callable[[Any], Any]:
         return lambda wildcards: asked[wildcards.part][resource]
 
-    found = site_resources(plan)
+    found = site_resources(cluster)
     for resource in next(iter(asked.values()), {}):
         values = {one[resource] for one in asked.values()}
         found[resource] = values.pop() if len(values) == 1 else of_part(resource)
@@ -253,15 +260,16 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
 
     Nothing without a cluster, in an allocation, and where nothing is simulated.
     """
-    if plan.cluster is None or plan.study.allocation or not plan.simulated:
+    cluster = plan.here.cluster
+    if cluster is None or plan.asked.study.allocation or not plan.design.simulated:
         return {}
-    node = plan.cluster.nodes_of(None)
-    asked = Request(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), plan.cluster.minutes)
-    found = resources_of(plan, asked, None)
-    return site_resources(plan) | {name: value for name, value in found.items() if value is not None}
+    node = cluster.nodes_of(None)
+    asked = Request(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
+    found = resources_of(cluster, asked, None)
+    return site_resources(cluster) | {name: value for name, value in found.items() if value is not None}
 
 
-def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str, int | str | None]:
+def resources_of(cluster: Cluster, asked: Request, partition: str | None) -> dict[str, int | str | None]:
     """Resources of a job, as Snakemake's executors take them.
 
     Returns
@@ -273,7 +281,6 @@ def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str,
         seconds, as its executor hands it on. For others ``tasks_per_node``, and as text what Snakemake would
         else add up over the jobs of a group.
     """
-    cluster = plan.cluster
     tasks = asked.nodes * asked.tasks_per_node
     common = {"nodes": asked.nodes, "tasks": tasks, "mem_mb": asked.memory_MB, "runtime": asked.minutes}
     if cluster.scheduler == "flux":
@@ -290,14 +297,13 @@ def resources_of(plan: Plan, asked: Request, partition: str | None) -> dict[str,
     }
 
 
-def site_modules(plan: Plan) -> list[str]:
+def site_modules(cluster: Cluster | None) -> list[str]:
     """Environment modules of jobs that prepare or run."""
-    return list(plan.cluster.modules) if plan.cluster else []
+    return list(cluster.modules) if cluster else []
 
 
-def site_resources(plan: Plan) -> dict[str, str]:
+def site_resources(cluster: Cluster | None) -> dict[str, str]:
     """What every job of a site asks for; nothing without a cluster."""
-    cluster = plan.cluster
     if cluster is None:
         return {}
     named = {

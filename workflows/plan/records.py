@@ -12,33 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workflows.domain import InputError, Point
+from workflows.domain import InputError, Point, Repetition
 from workflows.inputs import check
-from workflows.plan.design import Repetition
+from workflows.paths import StudyPaths
 from workflows.plan.record import Record, SimulatedRecord
 
 _Kind = TypeVar("_Kind", bound=Record)
 TRIES = 3  # of a repetition whose job ends before it does
-
-
-def point_folder(results: Path, point: Point) -> Path:
-    """Folder of the records of one point, below ``results/<study>``."""
-    folder = (
-        results
-        / "records"
-        / point.case
-        / (point.interconnect or "serial")
-        / f"processes-{point.processes}"
-        / f"oversubscription-{point.oversubscription}"
-    )
-    if point.processes_per_node is None:
-        return folder
-    return folder / f"processes-per-node-{point.processes_per_node}"
-
-
-def record_path(results: Path, repetition: Repetition, attempt: int) -> Path:
-    """Path of the record of one attempt; its log lies beside it with the ending ``.log.gz``."""
-    return point_folder(results, repetition.point) / f"block-{repetition.block}-attempt-{attempt}.json"
 
 
 def write_record(path: Path, record: Record) -> None:
@@ -80,38 +60,33 @@ def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
     return kind.of(data)
 
 
-def attempts(results: Path, repetition: Repetition) -> list[Record]:
+def attempts(paths: StudyPaths, repetition: Repetition) -> list[Record]:
     """Records of all attempts at one repetition, the first one first."""
     found = []
-    while (path := record_path(results, repetition, len(found) + 1)).exists():
+    while (path := paths.record(repetition, len(found) + 1)).exists():
         found.append(read_record(path))
     return found
 
 
-def record_files(results: Path) -> list[Path]:
+def record_files(paths: StudyPaths) -> list[Path]:
     """Paths of all records of a study, in order."""
-    return sorted((results / "records").rglob("block-*-attempt-*.json"))
+    return sorted(paths.records.rglob("block-*-attempt-*.json"))
 
 
 def recorded_block(path: Path) -> int:
-    """Block that a record is of, by its path: see `record_path`."""
+    """Block that a record is of, by its path: see `StudyPaths.record`."""
     return int(path.name.split("-")[1])
 
 
-def read_all(results: Path) -> Iterator[tuple[Path, Record]]:
+def read_all(paths: StudyPaths) -> Iterator[tuple[Path, Record]]:
     """Every record of a study with its path, in order of the paths."""
-    for path in record_files(results):
+    for path in record_files(paths):
         yield path, read_record(path)
 
 
-def simulated_folder(results: Path) -> Path:
-    """Folder of what a study replayed; unlike records of runs, it belongs to a rule and is made anew."""
-    return results / "simulated"
-
-
-def read_simulated(results: Path) -> Iterator[tuple[Path, SimulatedRecord]]:
+def read_simulated(paths: StudyPaths) -> Iterator[tuple[Path, SimulatedRecord]]:
     """Every record of a simulated point with its path, in order of the paths."""
-    for path in sorted(simulated_folder(results).glob("*/*/processes-*.json")):
+    for path in sorted(paths.simulated.glob("*/*/processes-*.json")):
         yield path, read_record(path, SimulatedRecord)
 
 
@@ -145,17 +120,11 @@ class Request:
         return self.what == "failed" or own[: len(wanted)] == wanted
 
 
-def request_file(results: Path) -> Path:
-    """File of the requests of a study, one JSON object a line."""
-    return results / "again.jsonl"
-
-
-def read_requests(results: Path) -> list[Request]:
+def read_requests(paths: StudyPaths) -> list[Request]:
     """Requests of a study in the order in which they were made."""
-    file = request_file(results)
-    if not file.exists():
+    if not paths.requests.exists():
         return []
-    return [Request(**json.loads(line)) for line in file.read_text().splitlines()]
+    return [Request(**json.loads(line)) for line in paths.requests.read_text().splitlines()]
 
 
 def wanted(

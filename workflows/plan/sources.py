@@ -15,6 +15,11 @@ _OURS = r"((?:analysis|workflows)[\w.]*)"
 _IMPORT = re.compile(rf"^[ \t]*(?:from {_OURS} import (\([^)]*\)|.*)|import {_OURS})", re.MULTILINE)
 _BY_NAME = ("workflows.applications",)
 """Packages that import their modules by names which a study gives."""
+_SCHEMAS = "workflows/schemas/"
+_NAMED = re.compile(
+    r"(?:\b(?:check|defaults|keys)\((?:\w+, )?|\bschema(?:: [\w\[\]]+)? = )f?[\"'](\w+)([\"'{])"
+)
+_REFERENCE = re.compile(r"\$ref: \"?(\w+\.yaml)")
 _NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md", "columns.yaml")
 """Modules are followed by their imports; studies name published figures; no program reads the rest."""
 
@@ -30,7 +35,8 @@ def sources(script: str) -> set[str]:
     """Files that a script is made of, by their paths in the project.
 
     Those are the script, modules that it imports anywhere, modules that these import, the packages that they
-    are in, and what lies beside them for them to read: templates, schemas, programs to compile.
+    are in, what lies beside them for them to read (templates, programs to compile), and schemas that they
+    name.
     """
     found: set[str] = set()
     waiting = [f"workflows.scripts.{script}"]
@@ -38,7 +44,7 @@ def sources(script: str) -> set[str]:
         module = waiting.pop()
         file = _modules()[module]
         if file not in found:
-            found |= {file, *_data().get(_folder(file), ())}
+            found |= {file, *_data().get(_folder(file), ()), *_schemas_of(module)}
             waiting += _imported(module)
     return found
 
@@ -60,6 +66,27 @@ def _imported(module: str) -> set[str]:
 
 
 @cache
+def _schemas_of(module: str) -> set[str]:
+    """Schemas that a module reads and so names, of several how they begin, and those that these refer to."""
+    text = (ROOT / _modules()[module]).read_text(encoding="utf-8")
+    schemas = [name for name in _files() if name.startswith(_SCHEMAS)]
+    found: set[str] = set()
+    waiting = [
+        schema
+        for name, end in set(_NAMED.findall(text))
+        for schema in schemas
+        if schema.startswith(f"{_SCHEMAS}{name}{'' if end == '{' else '.'}")
+    ]
+    while waiting:
+        schema = waiting.pop()
+        if schema not in found:
+            found.add(schema)
+            referred = _REFERENCE.findall((ROOT / schema).read_text(encoding="utf-8"))
+            waiting += [_SCHEMAS + name for name in referred]
+    return found
+
+
+@cache
 def _modules() -> dict[str, str]:
     """Path of every module of the project by its dotted name."""
     python = [name for name in _files() if name.endswith(".py")]
@@ -72,7 +99,7 @@ def _data() -> dict[str, list[str]]:
     folders = {_folder(name) for name in _modules().values()}
     found: dict[str, list[str]] = {}
     for name in _files():
-        if not name.endswith(_NO_DATA):
+        if not name.endswith(_NO_DATA) and not name.startswith(_SCHEMAS):
             folder = _folder(name)
             owner = folder if folder in folders else _folder(folder)
             found.setdefault(owner, []).append(name)

@@ -14,6 +14,7 @@ from typing import Any
 
 from workflows.domain import Point
 from workflows.paths import RESULTS, ROOT
+from workflows.plan import files
 from workflows.plan.plan import Plan
 from workflows.plan.record import SimulatedRecord
 from workflows.replay import servers
@@ -23,7 +24,7 @@ from workflows.simulation.model import Model, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import Replay, build, replay
 from workflows.tracing.trace import Trace, read_trace
-from workflows.traffic.cases import is_pattern, needs_trace
+from workflows.traffic.cases import is_pattern
 
 PROGRAMS = ROOT / RESULTS / ".programs"
 
@@ -56,19 +57,19 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
         A bad curve or trace, or a simulation that fails: one line.
     """
     program = build(PROGRAMS)
-    used = {point.interconnect for point in plan.simulated if point.interconnect}
-    models = {name: make_model(plan.interconnects[name], ROOT) for name in used}
+    used = {point.interconnect for point in plan.design.simulated if point.interconnect}
+    models = {name: make_model(plan.asked.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
-    traced = [point for point in plan.simulated if needs_trace(plan.cases[point.case])]
+    traced, host_speed = files.traced(plan), plan.asked.study.simulation["host_speed"]
     for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
         points = list(group)
-        trace = read_trace(plan.traced_folder(case, processes))
-        done = _replay_trace(program, trace, points, models, plan.study.simulation["host_speed"], threads)
+        trace = read_trace(plan.paths.trace(case, processes))
+        done = _replay_trace(program, trace, points, models, host_speed, threads)
         for point, replays in zip(points, done, strict=True):
             made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
-    for point in (point for point in plan.simulated if point not in traced):
-        carry = _carried if is_pattern(plan.cases[point.case]) else _served
+    for point in (point for point in plan.design.simulated if point not in traced):
+        carry = _carried if is_pattern(plan.asked.cases[point.case]) else _served
         made[record_path(point)] = _record(plan, point, **carry(plan, point, models, threads))
     for name, table in fits.items():
         path = folder / "fit" / f"{name}.csv"
@@ -138,7 +139,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
         "seconds_low": min(raw, corrected),
         "seconds_high": max(raw, corrected),
         "details": {
-            "host_speed": plan.study.simulation["host_speed"],
+            "host_speed": plan.asked.study.simulation["host_speed"],
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "raw_step_seconds": replays.raw.seconds / trace.steps,
@@ -162,19 +163,19 @@ def _carried(plan: Plan, point: Point, models: Mapping[str, Model], threads: int
         f"{point.case} on {point.processes} processes over {point.interconnect}",
     )
     with ThreadPoolExecutor(threads) as pool:
-        told = traffic.simulate_traffic(network, plan.cases[point.case], pool)
+        told = traffic.simulate_traffic(network, plan.asked.cases[point.case], pool)
     seconds = told.pop("seconds")
     return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
 
 
 def _served(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
     """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
-    serial_seconds = servers.read_times(plan.times_file(point.case))
-    host_speed = plan.study.simulation["host_speed"]
+    serial_seconds = servers.read_times(plan.paths.times(point.case))
+    host_speed = plan.asked.study.simulation["host_speed"]
     if point.interconnect is None:
         return servers.serial_time(serial_seconds, host_speed)
     program = programs.build(servers.SOURCE, PROGRAMS)
-    model, case = models[point.interconnect], plan.cases[point.case]
+    model, case = models[point.interconnect], plan.asked.cases[point.case]
     return servers.simulate_tasks(program, model, case, point, serial_seconds, host_speed, threads)
 
 
@@ -182,8 +183,8 @@ def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Sim
     """Record of a point that was simulated."""
     return SimulatedRecord.of_point(
         point,
-        study=plan.study.name,
-        application=plan.cases[point.case].application,
+        study=plan.asked.study.name,
+        application=plan.asked.cases[point.case].application,
         kind="simulated",
         block=1,
         repetition=1,
@@ -192,7 +193,7 @@ def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Sim
         valid=seconds is not None,
         reason=None if seconds is not None else "nothing was accepted at the highest load",
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        inputs=plan.inputs(point),
+        inputs=plan.design.inputs(point),
         **told,
     )
 

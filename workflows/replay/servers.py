@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from workflows.benchmarks.data_tasks import REQUEST_WORDS, WAITING, blocks_of_task, operation_rows
 from workflows.domain import Case, InputError, Point
 from workflows.launch.launch import cores_of_nodes, ranks_of_nodes
-from workflows.measure.prepare import compare_answer, reference_answer
+from workflows.measure.answers import compare_answer
+from workflows.measure.prepare import reference_answer
 from workflows.measure.running import placed_ranks, run
 from workflows.paths import ROOT
 from workflows.simulation import programs

@@ -14,7 +14,7 @@ from typing import Any
 
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
-from workflows.paths import ROOT
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan.machine import hold_study
 from workflows.plan.plan import Plan
 from workflows.plan.records import read_all, record_files
@@ -22,6 +22,8 @@ from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
 from workflows.results import metadata
 from workflows.results.anonymous import Names, find_names
+from workflows.study.asked import Asked
+from workflows.study.study import Study
 
 EXPECTED = ("runs.csv", "facts.json", "tables", "figures", "report.pdf", "report.html")
 """What a study that is done has among its results."""
@@ -50,13 +52,13 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
     InputError
         If there is nothing to archive, a record is damaged, or the study is running.
     """
-    results = plan.results
-    if not (results / "runs.csv").exists() and not record_files(results):
-        raise InputError(f"{results}: nothing to archive; run ./run-study {plan.study.file} first")
+    study, results = plan.asked.study, plan.paths.results
+    if not plan.paths.runs.exists() and not record_files(plan.paths):
+        raise InputError(f"{results}: nothing to archive; run ./run-study {study.file} first")
     lock = hold_study(results)
     try:
-        files, facts, missing = _study_files(plan), _facts(results), _missing(plan)
-        names = _names(plan, facts, files) if anonymise else Names({})
+        files, facts, missing = _study_files(plan.asked, plan.paths), _facts(plan.paths), _missing(plan)
+        names = _names(study, plan.paths, facts, files) if anonymise else Names({})
         told = []
         if anonymise:
             files, left_out = _anonymous(files, names)
@@ -65,13 +67,13 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
             users = len(set(names.replaced.values())) - hosts
             told.append(f"replaced: {hosts} host(s) and {users} user(s)")
         citation = read_yaml(ROOT / "CITATION.cff")
-        about = metadata.describe(plan, facts, citation, anonymise)
+        about = metadata.describe(plan.asked, facts, citation, anonymise)
         about = replace(about, title=names.hide(about.title), description=names.hide(about.description))
-        readme = metadata.readme(about, plan.study.file.name, missing, anonymise)
+        readme = metadata.readme(about, study.file.name, missing, anonymise)
         files["README.md"] = names.hide(readme).encode()
         files[".zenodo.json"] = metadata.as_json(metadata.zenodo(about))
         files[metadata.CRATE] = metadata.as_json(metadata.ro_crate(about, files))
-        stem = names.hide(f"{plan.study.name}-archive") + ("-anonymous" if anonymise else "")
+        stem = names.hide(f"{study.name}-archive") + ("-anonymous" if anonymise else "")
         _write(results / f"{stem}.zip", files)
     finally:
         os.close(lock)
@@ -80,37 +82,37 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
     told += [f"missing: {one}" for one in missing]
     if metadata.PLACEHOLDER in about.creators:
         told.append(
-            f'creators are not known: add creators: ["{metadata.PLACEHOLDER}"] to {plan.study.file} and '
+            f'creators are not known: add creators: ["{metadata.PLACEHOLDER}"] to {study.file} and '
             "archive it again, or fill them in where the archive is uploaded"
         )
     return told
 
 
-def _study_files(plan: Plan) -> Files:
+def _study_files(asked: Asked, paths: StudyPaths) -> Files:
     """Everything but what describes the archive, by path in it, in order."""
-    return dict(sorted({**_inputs(plan), **_environment(plan), **_results(plan.results)}.items()))
+    return dict(sorted({**_inputs(asked, paths), **_environment(paths), **_results(paths.results)}.items()))
 
 
-def _inputs(plan: Plan) -> Files:
-    found = {f"study/config/studies/{plan.study.file.name}": plan.study.file.read_bytes()}
-    for name in plan.interconnects:
+def _inputs(asked: Asked, paths: StudyPaths) -> Files:
+    found = {f"study/config/studies/{asked.study.file.name}": asked.study.file.read_bytes()}
+    for name in asked.interconnects:
         file = Path("config/interconnects") / f"{name}.yaml"
         found[f"study/{file}"] = (ROOT / file).read_bytes()
-    for case in plan.cases.values():
+    for case in asked.cases.values():
         where = f"study/cases/{case.application}/{case.folder.name}"
         found |= {f"{where}/{path}": data for path, data in _below(case.folder)}
-    for place, file in enumerate(plan.study.imports, 1):
+    for place, file in enumerate(asked.study.imports, 1):
         where = f"study/imports/{place}-{file.name}"
         found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
         found |= {where: file.read_bytes()} if file.is_file() else {}
-    offers = ((_facts(plan.results).get("economics") or {}).get("offers") or {}).values()
+    offers = ((_facts(paths).get("economics") or {}).get("offers") or {}).values()
     for place, file in enumerate(sorted({ROOT / offer["file"] for offer in offers}), 1):
         found |= {f"study/prices/{place}-{file.name}": file.read_bytes()} if file.is_file() else {}
     return found
 
 
-def _environment(plan: Plan) -> Files:
-    facts = _facts(plan.results)
+def _environment(paths: StudyPaths) -> Files:
+    facts = _facts(paths)
     versions = {key: facts[key] for key in ("version", "made", "machine", "sites") if facts.get(key)}
     found = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
     found |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
@@ -135,29 +137,28 @@ def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
             yield path, file.read_bytes()
 
 
-def _facts(results: Path) -> dict[str, Any]:
-    file = results / "facts.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+def _facts(paths: StudyPaths) -> dict[str, Any]:
+    return json.loads(paths.facts.read_text(encoding="utf-8")) if paths.facts.exists() else {}
 
 
 def _missing(plan: Plan) -> list[str]:
     """What a study that is done would have."""
-    results = plan.results
+    results = plan.paths.results
     missing = [f"results/{name}" for name in EXPECTED if not (results / name).exists()]
-    recorded = len(record_files(results))
-    if recorded < len(plan.repetitions):
-        missing.append(f"{len(plan.repetitions) - recorded} of {len(plan.repetitions)} planned repetitions")
-    missing += [f"import {file}" for file in plan.study.imports if not file.exists()]
+    recorded, planned = len(record_files(plan.paths)), len(plan.design.repetitions)
+    if recorded < planned:
+        missing.append(f"{planned - recorded} of {planned} planned repetitions")
+    missing += [f"import {file}" for file in plan.asked.study.imports if not file.exists()]
     return missing
 
 
-def _names(plan: Plan, facts: Mapping[str, Any], files: Files) -> Names:
+def _names(study: Study, paths: StudyPaths, facts: Mapping[str, Any], files: Files) -> Names:
     told = [facts, *(facts.get("sites") or {}).values()]
     machines = [about.get("machine") or {} for about in told]
-    records = (record for _, record in read_all(plan.results))
+    records = (record for _, record in read_all(paths))
     unpacked = (gzip.decompress(data) if path.endswith(".gz") else data for path, data in files.items())
     texts = (data.decode(errors="ignore") for data in unpacked)
-    return find_names(machines, records, texts, plan.study.creators)
+    return find_names(machines, records, texts, study.creators)
 
 
 def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -13,13 +13,15 @@ import pandas as pd
 from analysis.runs.runs import PREPARE_SECONDS, RECORDED
 from workflows.applications import application
 from workflows.domain import InputError
+from workflows.measure.answers import Reference, compare_answer, read_reference
 from workflows.measure.attestation import contradiction
-from workflows.measure.prepare import compare_answer
+from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.records import read_all, read_simulated
 from workflows.results.details import make_details
 from workflows.results.facts import facts
+from workflows.study.asked import Asked
 from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
@@ -74,23 +76,23 @@ def collect(plan: Plan) -> Collected:
     """
     ran, records = runs_table(plan)
     simulated, replayed = simulated_table(plan)
-    study = plan.study
+    study = plan.asked.study
     foreign = read_imports(study.imports, study.import_sites, study.import_mappings)
-    imported = foreign.runs.assign(study=plan.study.name, origin="import")
+    imported = foreign.runs.assign(study=study.name, origin="import")
     ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
     if len(ran) and len(imported):  # blocks of an import were not run together with ours
         imported["block"] += ran["block"].max()
     parts = [table for table in (ran, imported) if len(table)] or [ran]
     if not len(parts[0]) and not foreign.published:
-        raise InputError(f"{plan.study.file}: there is no run to report")
+        raise InputError(f"{study.file}: there is no run to report")
     runs = pd.concat(parts, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_COLUMNS, *runs])))
-    if plan.study.imports:
-        places = [*((plan.results / name, None) for name in ran["record"]), *foreign.places]
+    if study.imports:
+        places = [*((plan.paths.results / name, None) for name in ran["record"]), *foreign.places]
         check_references(runs, places)
-        check_pairs(runs, plan.study.compare_sites, str(plan.study.file))
-        check_imported_names(plan.study, foreign)
-    details = make_details(plan, runs, [*records, *replayed])
+        check_pairs(runs, study.compare_sites, str(study.file))
+        check_imported_names(study, foreign)
+    details = make_details(study, plan.paths, runs, [*records, *replayed])
     return Collected(runs, details, facts(plan, runs, records, foreign.unread), foreign.published)
 
 
@@ -112,18 +114,21 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     InputError
         A damaged record: one line with the file.
     """
+    asked, paths = plan.asked, plan.paths
     records, rows = [], []
-    for path, record in read_all(plan.results):
+    reference_of = cache(lambda case: read_reference(paths.reference(case)))
+    for path, record in read_all(paths):
         point = record.point
-        if not plan.asks_for(point):
+        if not asked.asks_for(point):
             continue
-        row = _row(record, str(path.relative_to(plan.results)), "run")
-        row |= {"case": plan.study.series(point.case), "size": plan.cases[point.case].size}
-        reason = EARLIER_INPUTS if record.inputs != plan.inputs(point) else _judge(plan, record)
-        row["valid"], row["reason"], row["site"] = reason is None, reason, plan.study.site
+        row = _row(record, str(path.relative_to(paths.results)), "run")
+        row |= {"case": asked.study.series(point.case), "size": asked.cases[point.case].size}
+        earlier = record.inputs != plan.design.inputs(point)
+        reason = EARLIER_INPUTS if earlier else _judge(asked, record, reference_of(point.case))
+        row["valid"], row["reason"], row["site"] = reason is None, reason, asked.study.site
         row |= _parts(record)
         if reason is None:
-            row |= _work(plan, record) | _untimed(plan, record)
+            row |= _work(paths, record) | _untimed(paths, record)
         records.append(record)
         rows.append(row)
     for row, block in zip(rows, block_numbers(records), strict=True):
@@ -141,11 +146,11 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     ``seconds`` is replayed with corrected compute times, ``seconds_low`` and ``seconds_high`` are the lowest
     and the highest of that and of what the compute times as they were taken give.
     """
-    records, rows = [], []
-    for path, record in read_simulated(plan.results) if plan.simulated else ():
-        case = plan.study.series(record.case)
-        row = _row(record, str(path.relative_to(plan.results)), "replay")
-        row |= {"case": case, "size": plan.cases[record.case].size, "site": plan.study.site}
+    records, rows, asked = [], [], plan.asked
+    for path, record in read_simulated(plan.paths) if plan.design.simulated else ():
+        row = _row(record, str(path.relative_to(plan.paths.results)), "replay")
+        row |= {"case": asked.study.series(record.case), "size": asked.cases[record.case].size}
+        row["site"] = asked.study.site
         records.append(record)
         rows.append(row | {"seconds_low": record.seconds_low, "seconds_high": record.seconds_high})
     return pd.DataFrame(rows), records
@@ -178,14 +183,13 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     return [record.block + offsets[_group_key(record)][_together(record)] for record in records]
 
 
-def _judge(plan: Plan, record: Record) -> str | None:
+def _judge(asked: Asked, record: Record, reference: Reference) -> str | None:
     """Judge a record by attested ranges, reference and tolerance as they are now; None for a sound run."""
-    reference = json.loads(plan.reference_file(record.case).read_text())
-    interconnect = plan.interconnects.get(record.interconnect)
+    interconnect = asked.interconnects.get(record.interconnect)
     return (
         record.problem
         or contradiction(record.probe, interconnect)
-        or compare_answer(plan.cases[record.case], record.answer_value, reference)[1]
+        or compare_answer(asked.cases[record.case], record.answer_value, reference)[1]
     )
 
 
@@ -194,9 +198,9 @@ def _row(record: Record, path: str, origin: str) -> dict[str, Any]:
     return read | {"record": path, "origin": origin}
 
 
-def _work(plan: Plan, record: Record) -> dict[str, Any]:
+def _work(paths: StudyPaths, record: Record) -> dict[str, Any]:
     """Work of a valid run, which was made with the input files that are prepared now."""
-    prepared = plan.prepared_folder(record.case, record.processes)
+    prepared = paths.prepared(record.case, record.processes)
     done = application(record.application).work(prepared, record.details)
     return {"work": done.amount, "work_unit": done.unit} if done else {}
 
@@ -209,11 +213,11 @@ def _parts(record: Record) -> dict[str, float]:
     return found
 
 
-def _untimed(plan: Plan, record: Record) -> dict[str, float]:
+def _untimed(paths: StudyPaths, record: Record) -> dict[str, float]:
     """What preparing a point took, a column a part; the input files are those that are prepared now."""
     app, found = application(record.application), {}
     for processes in {1, record.processes}:
-        found |= app.untimed(plan.prepared_folder(record.case, processes))
+        found |= app.untimed(paths.prepared(record.case, processes))
     return {PREPARE_SECONDS + name: seconds for name, seconds in found.items()}
 
 

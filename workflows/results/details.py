@@ -12,21 +12,25 @@ import pandas as pd
 from analysis.tables.contract import validated
 from analysis.tables.details import DETAILS, FACTORS, PARTS, RUN
 from workflows.domain import InputError
-from workflows.plan.plan import Plan
+from workflows.paths import StudyPaths
 from workflows.plan.record import Record
-from workflows.plan.records import read_record, simulated_folder
+from workflows.plan.records import read_record
+from workflows.study.study import Study
 
 Run = Mapping[str, Any]
 Told = Mapping[str, Any]
 """What the program of a run told, or the replay of a trace."""
 
 
-def make_details(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, pd.DataFrame]:
+def make_details(
+    study: Study, paths: StudyPaths, runs: pd.DataFrame, records: Sequence[Record]
+) -> dict[str, pd.DataFrame]:
     """Make the side tables of a study.
 
     Parameters
     ----------
-    plan : Plan
+    study : Study
+    paths : StudyPaths
     runs : DataFrame
         The runs table; see `workflows.results.collect.Collected`.
     records : sequence of Record
@@ -48,7 +52,7 @@ def make_details(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> d
         for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
     ]
     tables = told_by_runs((row, about) for row, about in told if row["valid"])
-    return tables | _of_models(plan, runs[runs["origin"] == "replay"], records)
+    return tables | _of_models(study, paths, runs[runs["origin"] == "replay"], records)
 
 
 def told_by_runs(told: Iterable[tuple[Run, Told]]) -> dict[str, pd.DataFrame]:
@@ -96,20 +100,21 @@ def _imported(row: Run) -> Told:
     return record.details if record.started == row["started"] else {}
 
 
-def _of_models(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, pd.DataFrame]:
+def _of_models(
+    study: Study, paths: StudyPaths, runs: pd.DataFrame, records: Sequence[Record]
+) -> dict[str, pd.DataFrame]:
     """Make the side tables of what was replayed: of each trace once, and of each model."""
     found: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit")
     }
     points = {(one.case, one.processes) for one in records if one.kind == "simulated"}
-    traced = [(plan.study.series(case), count, plan.traced_folder(case, count)) for case, count in points]
+    traced = [(study.series(case), count, paths.trace(case, count)) for case, count in points]
     for case, processes, folder in sorted(traced):
         if folder.is_dir():
             for name, table in _read_trace(folder).items():
-                found[name].append(table.assign(case=case, processes=processes, site=plan.study.site))
-    fits = simulated_folder(plan.results) / "fit"
+                found[name].append(table.assign(case=case, processes=processes, site=study.site))
     for name in sorted(runs["interconnect"].dropna().unique()):
-        if (file := fits / f"{name}.csv").exists():
+        if (file := paths.fit(name)).exists():
             found["model_fit"].append(_read_csv(file).assign(interconnect=name))
     return {name: validated(DETAILS[name], _stacked(tables)) for name, tables in found.items()}
 

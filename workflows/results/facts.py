@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -16,14 +15,17 @@ from analysis.estimates.precision import half_widths
 from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import complete_runs
 from workflows.domain import Interconnect, LeftOut
+from workflows.measure.answers import read_reference
+from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
-from workflows.plan.records import simulated_folder
 from workflows.plan.stopping import Stopping, core_hours, judge
 from workflows.results.outcome import outcome
 from workflows.simulation.fit import fit_summary
+from workflows.study.asked import Asked
 from workflows.study.factors import factors
 from workflows.study.sites import known_facts
+from workflows.study.study import Study
 
 VERSION = "0.1.0"
 
@@ -40,7 +42,8 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         Those of its rows whose ``origin`` is ``run``.
     unread : list of LeftOut
     """
-    study, own = plan.study, runs[runs["origin"] == "run"]
+    asked, design, paths = plan.asked, plan.design, plan.paths
+    study, own = asked.study, runs[runs["origin"] == "run"]
     machine: dict[str, Any] = {}
     if records:
         libraries = sorted({record.mpi for record in records if record.mpi})
@@ -52,15 +55,15 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
             **_cluster(records[-1]),
         }
     known = known_facts(study)
-    cases = {case: _series_facts(plan, case) for case in [*study.cases, *study.replayed.cases]}
+    cases = {case: _series_facts(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     if study.site:
         about = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
         known["sites"][study.site] = about
     return {
-        "study": _study_facts(plan, runs) | {"until": _until_facts(plan, own, records)},
+        "study": _study_facts(study, plan.design.blocks, runs) | {"until": _until_facts(plan, own, records)},
         "cases": _told_apart(cases) | _others(known["cases"], cases),
-        **_request(plan, runs),
+        **_request(asked, runs),
         "interconnects": {
             name: {
                 "title": one.title,
@@ -69,15 +72,15 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
                 "link_mbps": one.link_mbps,
                 "factors": factors(one),
             }
-            | (_model_facts(plan, one) if one.simulate else {})
-            for name, one in plan.interconnects.items()
+            | (_model_facts(study, paths, one) if one.simulate else {})
+            for name, one in asked.interconnects.items()
         }
-        | _others(known["interconnects"], plan.interconnects),
+        | _others(known["interconnects"], asked.interconnects),
         "sites": known["sites"],
-        "left_out": [asdict(one) for one in [*plan.left_out, *unread]],
+        "left_out": [asdict(one) for one in [*design.left_out, *unread]],
         "machine": machine,
         "runs": {
-            "planned": len(plan.repetitions) + len(runs) - len(own),
+            "planned": len(design.repetitions) + len(runs) - len(own),
             "recorded": len(runs),
             "simulated": int((runs["origin"] == "replay").sum()),
             "imported": int((runs["origin"] == "import").sum()),
@@ -97,11 +100,11 @@ def _told_apart(cases: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _model_facts(plan: Plan, interconnect: Interconnect) -> dict[str, Any]:
+def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> dict[str, Any]:
     """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
-    file = simulated_folder(plan.results) / "fit" / f"{interconnect.name}.csv"
+    file = paths.fit(interconnect.name)
     fitted = fit_summary(pd.read_csv(file)) if file.exists() else None
-    host = {key: plan.study.simulation.get(key) for key in ("host_speed", "source")}
+    host = {key: study.simulation.get(key) for key in ("host_speed", "source")}
     told = {key: interconnect.simulate[key] for key in ("source", "half_duplex")}
     told["predicts"] = interconnect.simulate.get("predicts")
     two_points = "two_points" in interconnect.simulate
@@ -131,16 +134,15 @@ def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
     return {name: about for name, about in known.items() if name not in own}
 
 
-def _study_facts(plan: Plan, runs: pd.DataFrame) -> dict[str, Any]:
-    study = plan.study
+def _study_facts(study: Study, blocks: int, runs: pd.DataFrame) -> dict[str, Any]:
     return {
         "name": study.name,
         "title": study.title,
         "question": study.question,
-        "blocks": plan.blocks,
+        "blocks": blocks,
         "scaling": study.scaling,
         "seed": study.seed,
-        "baselines": baselines(plan, runs),
+        "baselines": baselines(study, runs),
         "compare_kinds": [list(pair) for pair in study.compare_kinds],
         "compare_sites": [list(pair) for pair in study.compare_sites],
         "file": str(study.file),
@@ -157,54 +159,57 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
     runs, records
         As `workflows.results.collect.runs_table` gives them.
     """
-    settings = settings_of(_study_facts(plan, runs), _request(plan, runs)["settings"])
+    study, blocks = plan.asked.study, plan.design.blocks
+    settings = settings_of(_study_facts(study, blocks, runs), _request(plan.asked, runs)["settings"])
     widths = pd.Series(dtype=float)
     if runs["valid"].any():
         widths = half_widths(make_tables(complete_runs(runs), settings))
-    return judge(plan.study, plan.blocks, widths, core_hours(records))
+    return judge(study, blocks, widths, core_hours(records))
 
 
 def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, Any] | None:
     """The target of a study, how far it is from it and why it stopped; None without one."""
-    if plan.study.until is None:
+    study = plan.asked.study
+    if study.until is None:
         return None
     return {
-        **asdict(plan.study.until),
-        "least_blocks": plan.study.blocks,
-        "limit_core_hours": plan.study.limits.core_hours,
+        **asdict(study.until),
+        "least_blocks": study.blocks,
+        "limit_core_hours": study.limits.core_hours,
         **asdict(stopping(plan, runs, records)),
     }
 
 
-def _request(plan: Plan, runs: pd.DataFrame) -> dict[str, Any]:
+def _request(asked: Asked, runs: pd.DataFrame) -> dict[str, Any]:
     """What is asked of the analysis; a reference interconnect that did not run here is left out."""
-    settings = dict(plan.request["settings"])
+    settings = dict(asked.request["settings"])
     if settings.get("reference_interconnect") not in set(runs["interconnect"].dropna()):
         settings.pop("reference_interconnect", None)
-    return {**plan.request, "settings": settings}
+    return {**asked.request, "settings": settings}
 
 
-def baselines(plan: Plan, runs: pd.DataFrame) -> list[str]:
+def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
     """Baselines of a study: those it names, and the first that ran of each kind that has none."""
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
-    order = {name: place for place, name in enumerate(plan.study.interconnects)}
+    order = {name: place for place, name in enumerate(study.interconnects)}
     pairs = sorted(
         zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
     )
     chosen = {kind: name for name, kind in reversed(pairs)}
-    named = {name: kind for name, kind in pairs if name in plan.study.baselines}
+    named = {name: kind for name, kind in pairs if name in study.baselines}
     return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
 
 
-def _series_facts(plan: Plan, series: str) -> dict[str, Any]:
+def _series_facts(asked: Asked, paths: StudyPaths, series: str) -> dict[str, Any]:
     """Facts of a case; in a weak study, those that its sizes share, and each size's own answer."""
-    if not plan.study.sizes:
-        return _case_facts(plan, series)
-    if plan.own_cases:
-        return _scaled_facts(plan, series)
-    sizes = plan.study.sizes[series]
-    parts = [_case_facts(plan, plan.study.case_at(series, count)) for count in plan.study.processes]
-    told = ", ".join(f"{sizes[count]} on {count}" for count in plan.study.processes)
+    study = asked.study
+    if not study.sizes:
+        return _case_facts(asked, paths, series)
+    if asked.own_cases:
+        return _scaled_facts(asked, paths, series)
+    sizes = study.sizes[series]
+    parts = [_case_facts(asked, paths, study.case_at(series, count)) for count in study.processes]
+    told = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
     shared = parts[0] | {"size": f"{told} processes", "published_case": None}
     if shared["answer"]:
         values = [part["answer"]["reference"] for part in parts]
@@ -215,19 +220,19 @@ def _series_facts(plan: Plan, series: str) -> dict[str, Any]:
     return shared
 
 
-def _scaled_facts(plan: Plan, series: str) -> dict[str, Any]:
+def _scaled_facts(asked: Asked, paths: StudyPaths, series: str) -> dict[str, Any]:
     """Facts of a case at the size that the scale chose; it stands for what its own size stands for."""
-    own = plan.own_cases[series]
-    facts = _case_facts(plan, plan.study.case_at(series, plan.study.processes[0]))
+    own, study = asked.own_cases[series], asked.study
+    facts = _case_facts(asked, paths, study.case_at(series, study.processes[0]))
     if facts["size"] == own.size:
         return facts
-    told = f"{facts['size']}, at scale {plan.study.scale:g} of {own.size}"
+    told = f"{facts['size']}, at scale {study.scale:g} of {own.size}"
     return facts | {"size": told, "published_case": own.published_case, "other_size": True}
 
 
-def _case_facts(plan: Plan, name: str) -> dict[str, Any]:
-    case, file = plan.cases[name], plan.reference_file(name)
-    reference = json.loads(file.read_text()) if file.exists() else {"value": None, "source": None}
+def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> dict[str, Any]:
+    case, file = asked.cases[name], paths.reference(name)
+    reference = read_reference(file) if file.exists() else {"value": None, "source": None}
     return {
         "title": case.title,
         "application": case.application,

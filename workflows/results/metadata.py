@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workflows.plan.plan import Plan
+from workflows.study.asked import Asked
 
 PLACEHOLDER = "Family name, Given name"
 """Stands where nobody is known to have made a study."""
@@ -46,12 +46,12 @@ class About:
     made: str | None
 
 
-def describe(plan: Plan, facts: Mapping[str, Any], citation: Mapping[str, Any], anonymise: bool) -> About:
+def describe(asked: Asked, facts: Mapping[str, Any], citation: Mapping[str, Any], anonymise: bool) -> About:
     """Describe a study.
 
     Parameters
     ----------
-    plan : Plan
+    asked : Asked
     facts : mapping
         What the study wrote about itself; empty for one that has not got so far.
     citation : mapping
@@ -64,12 +64,12 @@ def describe(plan: Plan, facts: Mapping[str, Any], citation: Mapping[str, Any], 
         for one in citation.get("authors", [])
         if one.get("family-names")
     ]
-    creators = [ANONYMOUS] if anonymise else list(plan.study.creators) or persons or [PLACEHOLDER]
-    applications = sorted({one.application for one in plan.cases.values()})
+    creators = [ANONYMOUS] if anonymise else list(asked.study.creators) or persons or [PLACEHOLDER]
+    applications = sorted({one.application for one in asked.cases.values()})
     made = facts.get("made")
     return About(
-        plan.study.title,
-        _description(plan, facts, applications),
+        asked.study.title,
+        _description(asked, facts, applications),
         tuple(creators),
         (*KEYWORDS, *applications),
         str(citation["license"]),
@@ -78,14 +78,14 @@ def describe(plan: Plan, facts: Mapping[str, Any], citation: Mapping[str, Any], 
     )
 
 
-def _description(plan: Plan, facts: Mapping[str, Any], applications: Sequence[str]) -> str:
+def _description(asked: Asked, facts: Mapping[str, Any], applications: Sequence[str]) -> str:
     runs = facts.get("runs", {})
     titles = {
         part: ", ".join(str(one.get("title") or name) for name, one in facts.get(part, {}).items())
         for part in ("cases", "interconnects")
     }
     said = [
-        plan.study.question,
+        asked.study.question,
         f"Cases: {titles['cases']}." if titles["cases"] else "",
         f"Interconnects: {titles['interconnects']}." if titles["interconnects"] else "",
         f"Applications: {', '.join(applications)}." if applications else "",

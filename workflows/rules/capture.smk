@@ -33,14 +33,14 @@ rule capture_serial:
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
+        *site_modules(plan.here.cluster),
     threads: workflow.cores
     resources:
         **own_node,
     params:
-        study=str(plan.study.file),
-        digest=plan.case_digest,
-        steps=plan.study.simulation["steps"],
+        cases=cases_folder,
+        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
+        steps=plan.asked.study.simulation["steps"],
         source=source_digest("capture"),
     script:
         "../scripts/capture.py"

@@ -6,7 +6,8 @@ REQUIRED INPUTS:
     records     = <results>/records.txt, and the records that it lists
     prepared    = <results>/prepared/{case}/processes-{processes}, all of what is measured
     references  = <results>/prepared/{case}/reference.json, all of what is measured
-    imports     = files of foreign results that the study names, and facts.json beside them
+    kept        = what was prepared for records of points that cannot be run here now
+    imports     = files of foreign results that the study names, and facts.json and records beside them
     simulated   = <results>/simulated, if the study has simulated interconnects
     traces      = <results>/traces/{case}/processes-{processes}, all of what is replayed
 
@@ -19,16 +20,19 @@ OUTPUTS:
     published   = <results>/published, one CSV file for each table of imported figures without times
 """
 
+from workflows.plan import files
+
 
 rule collect:
     """Collecting the records"""
     input:
         records="<results>/records.txt",
-        prepared=plan.prepared(),
-        references=plan.references(),
-        imports=plan.imports(),
-        simulated=plan.replayed(),
-        traces=plan.traces(),
+        prepared=files.prepared(plan.paths, plan.design.points),
+        references=files.references(plan.paths, plan.design.points),
+        kept=files.kept(plan),
+        imports=files.imports(plan),
+        simulated=files.replayed(plan),
+        traces=files.traces(plan),
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",
@@ -41,8 +45,8 @@ rule collect:
     conda:
         "../../envs/python.yaml"
     params:
-        study=str(plan.study.file),
-        description=plan.description,
+        study=str(plan.asked.study.file),
+        description=plan.design.description,
         source=source_digest("collect"),
     script:
         "../scripts/collect.py"

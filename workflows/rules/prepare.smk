@@ -12,14 +12,20 @@ OUTPUTS:
 """
 
 from workflows.plan.jobs import preparing_group, site_modules, site_resources
+from workflows.study.cases import answer_digest
 
-if plan.cluster and plan.cluster.container:
+if plan.here.cluster and plan.here.cluster.container:
 
-    container: plan.cluster.container
+    container: plan.here.cluster.container
 
 
 wildcard_constraints:
     processes=r"\d+",
+
+
+# What scripts need of the study that know no more of it: a change of another key makes nothing of theirs anew.
+config["limits"] = dict(vars(plan.asked.study.limits))
+cases_folder = plan.asked.study.cases_folder and str(plan.asked.study.cases_folder)
 
 
 rule prepare_serial:
@@ -29,16 +35,16 @@ rule prepare_serial:
     log:
         "<results>/logs/prepare/{case}-1.log",
     group:
-        preparing_group(plan)
+        preparing_group(plan.asked.study)
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
+        *site_modules(plan.here.cluster),
     resources:
-        **site_resources(plan),
+        **site_resources(plan.here.cluster),
     params:
-        study=str(plan.study.file),
-        digest=plan.case_digest,
+        cases=cases_folder,
+        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("prepare"),
     script:
         "../scripts/prepare.py"
@@ -66,17 +72,17 @@ rule reference:
     log:
         "<results>/logs/prepare/{case}-reference.log",
     group:
-        preparing_group(plan)
+        preparing_group(plan.asked.study)
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
-    threads: 1 if plan.cluster else workflow.cores
+        *site_modules(plan.here.cluster),
+    threads: 1 if plan.here.cluster else workflow.cores
     resources:
-        **site_resources(plan),
+        **site_resources(plan.here.cluster),
     params:
-        study=str(plan.study.file),
-        golden=plan.golden,
+        cases=cases_folder,
+        answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),
         source=source_digest("reference"),
     script:
         "../scripts/reference.py"

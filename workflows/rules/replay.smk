@@ -14,6 +14,7 @@ OUTPUTS:
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
 
+from workflows.plan import files
 from workflows.plan.jobs import site_modules, whole_node
 
 with one_line_errors():
@@ -31,13 +32,13 @@ rule time_tasks:
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
+        *site_modules(plan.here.cluster),
     threads: workflow.cores
     resources:
         **own_node,
     params:
-        study=str(plan.study.file),
-        digest=plan.case_digest,
+        cases=cases_folder,
+        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("time_tasks"),
     script:
         "../scripts/time_tasks.py"
@@ -46,8 +47,8 @@ rule time_tasks:
 rule replay:
     """Replaying traces"""
     input:
-        traces=plan.traces(),
-        times=plan.times(),
+        traces=files.traces(plan),
+        times=files.times(plan),
     output:
         simulated=directory("<results>/simulated"),
     log:
@@ -55,13 +56,13 @@ rule replay:
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
+        *site_modules(plan.here.cluster),
     threads: workflow.cores
     resources:
         **own_node,
     params:
-        study=str(plan.study.file),
-        digest=plan.replay_digest,
+        study=str(plan.asked.study.file),
+        digest=plan.design.replay_digest,
         source=source_digest("replay"),
     script:
         "../scripts/replay.py"

@@ -16,15 +16,16 @@ OUTPUTS:
                   oversubscription-{level}/[processes-per-node-{count}/]block-{block}-attempt-{attempt}.json
 """
 
+from workflows.plan import files
 from workflows.plan.jobs import site_modules
 
 
 rule measure:
     """Measuring"""
     input:
-        prepared=ancient(plan.prepared()),
-        references=ancient(plan.references()),
-        again=plan.requests(),
+        prepared=ancient(files.prepared(plan.paths, plan.design.points)),
+        references=ancient(files.references(plan.paths, plan.design.points)),
+        again=files.requests(plan),
     output:
         records="<results>/records.txt",
     log:
@@ -32,11 +33,11 @@ rule measure:
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
+        *site_modules(plan.here.cluster),
     threads: workflow.cores
     params:
-        study=str(plan.study.file),
-        digest=plan.digest,
-        lost=plan.lost_records(),
+        study=str(plan.asked.study.file),
+        digest=plan.design.digest,
+        lost=files.lost_records(plan),
     script:
         "../scripts/measure.py"

@@ -15,7 +15,6 @@ OUTPUTS:
 from workflows.plan.jobs import (
     due,
     measuring_resources,
-    part_list,
     parts,
     prepared_for,
     site_modules,
@@ -37,7 +36,7 @@ def due_in_part(wildcards):
 
 
 def lists_of_parts(_):  # a function, which the jobs of the parts do not call
-    return [str(part_list(plan, part)) for part in known]
+    return [str(plan.paths.part(part)) for part in known]
 
 
 rule measure_part:
@@ -54,11 +53,11 @@ rule measure_part:
     conda:
         "../../envs/python.yaml"
     envmodules:
-        *site_modules(plan),
+        *site_modules(plan.here.cluster),
     resources:
         **measuring_resources(plan, known),
     params:
-        study=str(plan.study.file),
+        study=str(plan.asked.study.file),
         due=due_in_part,
     script:
         "../scripts/measure.py"
@@ -76,7 +75,6 @@ rule measure:
     conda:
         "../../envs/python.yaml"
     params:
-        study=str(plan.study.file),
         source=source_digest("measured"),
     script:
         "../scripts/measured.py"

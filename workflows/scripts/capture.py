@@ -4,23 +4,22 @@ from pathlib import Path
 
 from workflows.errors import one_line_errors
 from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
-from workflows.plan.plan import make_plan
+from workflows.study.cases import case_of_results
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.capture import TRACERS, capture
 
 with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
-    plan = make_plan(Path(snakemake.params.study), snakemake.config)
     serial, carrier = snakemake.input.get("serial"), Path(snakemake.input.carrier)
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
         trace = capture(
-            plan.cases[snakemake.wildcards.case],
+            case_of_results(snakemake.wildcards.case, snakemake.params.cases),
             int(snakemake.wildcards.get("processes", 1)),
             Path(snakemake.input.prepared),
             load_interconnect(carrier.stem, carrier.parent),
             Path(serial) if serial else None,
             Path(snakemake.output.trace),
             TRACERS,
-            plan.study.limits.run_seconds,
+            snakemake.config["limits"]["run_seconds"],
             snakemake.params.steps,
         )
     print(trace.summary(), file=log)

@@ -4,13 +4,14 @@ import sys
 from pathlib import Path
 
 from workflows.errors import one_line_errors
+from workflows.jobs.cluster import read_cluster
 from workflows.measure.allocation import interruptions
-from workflows.measure.progress import say
-from workflows.plan.plan import make_plan
+from workflows.paths import RESULTS, ROOT, StudyPaths
 
 with one_line_errors():
-    plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    for told in interruptions(plan):
-        say(told, [sys.stderr])
+    asked = snakemake.config
+    cluster, paths = read_cluster(ROOT / asked["cluster"]), StudyPaths(RESULTS / asked["name"])
+    for told in interruptions(cluster, paths):
+        print(told, file=sys.stderr, flush=True)
 listed = "".join(Path(part).read_text() for part in snakemake.input.parts)
 Path(snakemake.output.records).write_text(listed)

@@ -5,8 +5,9 @@ from pathlib import Path
 from workflows.errors import one_line_errors
 from workflows.measure.prepare import prepare
 from workflows.plan.machine import end_with_snakemake
-from workflows.plan.plan import make_plan
+from workflows.study.cases import case_of_results
 
 with end_with_snakemake(), one_line_errors():
-    plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    prepare(plan, snakemake.wildcards.case, int(snakemake.wildcards.get("processes", 1)))
+    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases)
+    processes, base = int(snakemake.wildcards.get("processes", 1)), snakemake.input.get("base")
+    prepare(case, processes, Path(snakemake.output.folder), Path(base) if base else None)

@@ -5,16 +5,21 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from workflows.errors import one_line_errors
+from workflows.jobs.cluster import read_cluster
 from workflows.measure.allocation import this_allocation
 from workflows.measure.prepare import reference_answer
+from workflows.paths import RESULTS, ROOT, StudyPaths
 from workflows.plan.machine import end_with_snakemake
-from workflows.plan.plan import make_plan
+from workflows.study.cases import case_of_results
 
 with end_with_snakemake(), one_line_errors():
-    plan = make_plan(Path(snakemake.params.study), snakemake.config)
-    case = plan.cases[snakemake.wildcards.case]
-    allocated = this_allocation(plan, f"reference-{case.name}") if plan.cluster else nullcontext()
+    asked = snakemake.config
+    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases)
+    allocated = nullcontext()
+    if "cluster" in asked:
+        cluster, paths = read_cluster(ROOT / asked["cluster"]), StudyPaths(RESULTS / asked["name"])
+        allocated = this_allocation(cluster, paths, f"reference-{case.name}")
     with allocated as job:
-        nodes = job.nodes if job else ()
-        reference = reference_answer(case, Path(snakemake.input.folder), plan.study.limits.run_seconds, nodes)
+        nodes, seconds = job.nodes if job else (), asked["limits"]["run_seconds"]
+        reference = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
 Path(snakemake.output.reference).write_text(json.dumps(reference, indent=1) + "\n")

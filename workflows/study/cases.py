@@ -6,12 +6,14 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workflows import inputs
 from workflows.applications import application
 from workflows.domain import Answer, Case, InputError, Option
+from workflows.paths import CASES
 
 
 def load_case(name: str, cases: Path, where: str | None = None) -> Case:
@@ -59,6 +61,28 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         memory_MB=sizes[size]["memory_MB"],
         option=_option(option, options[option]) if option else None,
     )
+
+
+def case_of_results(name: str, folder: str | None) -> Case:
+    """Load a case by the name that it has in a study's results.
+
+    Parameters
+    ----------
+    name : str
+        See `load_case`; with its own size too, where the study has sizes.
+    folder : str or None
+        Folder of the cases; None for the project's.
+    """
+    return replace(load_case(name, Path(folder) if folder else CASES), name=name)
+
+
+def answer_digest(case: Case) -> str | None:
+    """Digest of what the expected answer depends on beside the runs; None for a case without an answer."""
+    answer = case.answer
+    if answer is None:
+        return None
+    parts = [answer.golden] if answer.golden is not None else [answer.possible, case.settings["read"]]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def size_at_scale(case: Case, scale: float, where: str) -> str:

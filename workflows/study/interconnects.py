@@ -1,4 +1,4 @@
-"""Interconnect files: reading them, and whether an interconnect can be used on this machine."""
+"""Interconnect files, read and checked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 
 from workflows.domain import InputError, Interconnect
 from workflows.inputs import check, choose, defaults, read_yaml
-from workflows.launch import mpi
-from workflows.launch.emulation import ETHERNET_HEADER_BYTES, EmulationError, emulated_nodes, usable_cores
+from workflows.launch.emulation import ETHERNET_HEADER_BYTES, usable_cores
 from workflows.launch.launch import EMULATED_MCA
 from workflows.paths import ROOT
-from workflows.simulation.programs import cannot_simulate
 from workflows.study import factors
 
 
@@ -134,7 +132,7 @@ def digest(interconnect: Interconnect) -> str:
     """
     parts = [interconnect.kind, interconnect.launch, interconnect.emulate]
     if interconnect.simulate:
-        curve = _curve(interconnect.simulate)
+        curve = curve_file(interconnect.simulate)
         known = curve is not None and curve.exists()
         parts += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
     if interconnect.factors:
@@ -142,44 +140,6 @@ def digest(interconnect: Interconnect) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def unavailable(interconnect: Interconnect) -> str | None:
-    """Try whether an interconnect can be used here; emulated nodes are built and taken down again.
-
-    Returns
-    -------
-    str or None
-        One line that says why not.
-    """
-    if interconnect.simulate:
-        return cannot_simulate() or _no_curve(interconnect.simulate)
-    launch = interconnect.launch
-    if problem := mpi.missing_programs(launch["mpi"]) or mpi.unknown_parameter(launch.get("mca", {})):
-        return problem
-    if interconnect.emulate:
-        try:
-            with emulated_nodes(interconnect.emulate):
-                return None
-        except EmulationError as error:
-            return str(error)
-    if interconnect.place == "cluster":
-        return "is between the nodes of a cluster; see docs/cluster.md"
-    if interconnect.nodes > 1:
-        return f"is on {interconnect.nodes} nodes, and runs can be started on this machine only"
-    if interconnect.cores_per_node > len(usable_cores()):
-        return f"needs {interconnect.cores_per_node} cores, {len(usable_cores())} are usable here"
-    return None
-
-
-def _curve(simulate: dict[str, Any]) -> Path | None:
+def curve_file(simulate: dict[str, Any]) -> Path | None:
     """File of the curve of a model; None for one of two points."""
     return ROOT / simulate["curve"]["file"] if "curve" in simulate else None
-
-
-def _no_curve(simulate: dict[str, Any]) -> str | None:
-    """Why the curve of a model is not there: another study may still have to measure it."""
-    curve = _curve(simulate)
-    if curve is None or curve.exists():
-        return None
-    path = Path(simulate["curve"]["file"])
-    made_by = f": run the study {path.parts[1]} first" if path.parts[0] == "results" else ""
-    return f"there is no {path}{made_by}"

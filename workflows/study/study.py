@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows import inputs
-from workflows.domain import InputError
+from workflows.domain import InputError, Point
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Study:
     """What is asked: the keys of workflows/schemas/study.yaml, which describes each.
 
     ``sizes`` is empty unless scaling is weak or there is a scale: by case, the size at each process count.
-    Those of a scale are found with the cases: see `workflows.plan.plan.make_plan`.
+    Those of a scale are found with the cases: see `workflows.study.asked.read_asked`.
     """
 
     name: str
@@ -85,6 +85,11 @@ class Study:
     def series(self, case: str) -> str:
         """Name that results have: in a study with sizes, that of the case without its size."""
         return case.partition("-")[0] if self.sizes else case
+
+    def excludes(self, point: Point) -> bool:
+        """Whether an entry of ``exclude`` means the point; its keys are fields of a point."""
+        fields = vars(point) | {"case": self.series(point.case)}
+        return any(all(fields[key] == value for key, value in one.items()) for one in self.exclude)
 
 
 _TO_RUN = ("cases", "interconnects", "processes")

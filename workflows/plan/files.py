@@ -1,0 +1,89 @@
+"""Files that the rules of a study read, as Snakemake takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from workflows.domain import Point
+from workflows.paths import FACTS, StudyPaths
+from workflows.plan.plan import Plan
+from workflows.traffic.cases import has_array, needs_trace
+
+
+def prepared(paths: StudyPaths, points: Iterable[Point]) -> list[str]:
+    """Folders that are prepared for some points: one a case and process count."""
+    return _each(paths.prepared(point.case, point.processes) for point in points)
+
+
+def references(paths: StudyPaths, points: Iterable[Point]) -> list[str]:
+    """Files with the answer that the runs of a case must give, one a case."""
+    return _each(paths.reference(point.case) for point in points)
+
+
+def kept(plan: Plan) -> list[str]:
+    """What was prepared for records of points that cannot be run here now.
+
+    The paths are absolute: no rule is asked to make anew what may be impossible to make here.
+    """
+    paths, points = plan.paths, plan.design.points
+    folders = paths.records.glob("*/*/processes-*")
+    recorded = {(folder.parts[-3], int(folder.name.split("-")[1])) for folder in folders}
+    needed: set[Path] = set()
+    for case, processes in recorded - {(point.case, point.processes) for point in points}:
+        needed |= {paths.prepared(case, processes), paths.prepared(case, 1), paths.reference(case)}
+    declared = {*prepared(paths, points), *references(paths, points)}
+    return _each(path.absolute() for path in needed if str(path) not in declared and path.exists())
+
+
+def traces(plan: Plan) -> list[str]:
+    """Traces that are replayed: one a case and process count; some cases need none."""
+    return _each(plan.paths.trace(point.case, point.processes) for point in traced(plan))
+
+
+def traced(plan: Plan) -> list[Point]:
+    """Simulated points that are replayed from traces."""
+    return [point for point in plan.design.simulated if needs_trace(plan.asked.cases[point.case])]
+
+
+def times(plan: Plan) -> list[str]:
+    """Serial times that simulations need: one a case with a distributed array."""
+    names = {point.case for point in plan.design.simulated if has_array(plan.asked.cases[point.case])}
+    return _each(map(plan.paths.times, names))
+
+
+def replayed(plan: Plan) -> list[str]:
+    """Folder of what was replayed, if anything is."""
+    return [str(plan.paths.simulated)] if plan.design.simulated else []
+
+
+def requests(plan: Plan) -> list[str]:
+    """The file of requests to run something again, if there is one."""
+    return [str(plan.paths.requests)] if plan.paths.requests.exists() else []
+
+
+def lost_records(plan: Plan) -> list[str]:
+    """Records that were made and are gone; they are made again."""
+    listed = plan.paths.listed_records
+    made = listed.read_text().splitlines() if listed.exists() else []
+    return [path for path in made if not Path(path).exists()]
+
+
+def imports(plan: Plan) -> list[str]:
+    """Foreign results, and what studies of ours have beside them: facts, and records.
+
+    Of a folder, what changed in it last stands for all.
+    """
+    files = plan.asked.study.imports
+    beside = (file.parent / name for name in (FACTS, "records", "simulated") for file in files)
+    there = (path for path in dict.fromkeys((*files, *beside)) if path.exists())
+    return [str(newest(path) if path.is_dir() else path) for path in there]
+
+
+def newest(folder: Path) -> Path:
+    """What changed last in a folder: a file, or a folder of which something is gone."""
+    return max((folder, *folder.rglob("*")), key=lambda path: (path.lstat().st_mtime_ns, path))
+
+
+def _each(paths: Iterable[Path]) -> list[str]:
+    return sorted(set(map(str, paths)))

@@ -1,0 +1,185 @@
+"""What can be done here, on this machine or on the cluster where runs are made."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from workflows.applications import application
+from workflows.domain import Case, Interconnect, LeftOut
+from workflows.errors import EmulationError
+from workflows.jobs.cluster import Cluster
+from workflows.launch import mpi
+from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
+from workflows.paths import ROOT
+from workflows.plan.finished import this_machine
+from workflows.simulation.programs import cannot_simulate
+from workflows.study.asked import Asked
+from workflows.study.interconnects import curve_file
+
+KEPT = ROOT / ".cache/usable"
+"""By interconnect, the state of the machine on which it could be used."""
+_NAMESPACES = ("mnt", "net", "pid", "user")  # another container is another machine
+_OF_MPI = ("LD_", "OMPI_", "OPAL_", "PMIX_")  # variables that decide what Open MPI has
+_What = TypeVar("_What")
+
+
+@dataclass(frozen=True)
+class Here:
+    """What can be done of a study here. What is not named can be.
+
+    Attributes
+    ----------
+    cluster : Cluster or None
+        On which the runs are made; None for this machine.
+    missing_programs : mapping of str to str
+        By case, which of its programs are not there.
+    unavailable : mapping of str to str
+        By interconnect, why it cannot be used.
+    unsuited : mapping
+        Why a case cannot run over an interconnect, by the names of the two.
+    """
+
+    cluster: Cluster | None
+    missing_programs: Mapping[str, str]
+    unavailable: Mapping[str, str]
+    unsuited: Mapping[tuple[str, str], str]
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Cases and interconnects that cannot be used at all."""
+        return [
+            *(LeftOut(f"case {name}", reason) for name, reason in self.missing_programs.items()),
+            *(LeftOut(f"interconnect {name}", reason) for name, reason in self.unavailable.items()),
+        ]
+
+
+def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], object]) -> Here:
+    """Find out what can be done of a study here.
+
+    Parameters
+    ----------
+    asked : Asked
+        With its interconnects as they are on the cluster.
+    cluster : Cluster or None
+    has_program : callable
+        Tells whether a program is there, by its name.
+    """
+    missing = _reasons((name, _missing_programs(case, has_program)) for name, case in asked.cases.items())
+    unavailable = _reasons(
+        (name, unavailable_on(one, cluster) if cluster else unavailable_now(one))
+        for name, one in asked.interconnects.items()
+    )
+    launched = [one for name, one in asked.interconnects.items() if not (name in unavailable or one.simulate)]
+    unsuited = _reasons(
+        ((name, one.name), mpi.other_library(application(case.application).command(case, 2)[0], one))
+        for name, case in asked.measured.items()
+        if name not in missing
+        for one in launched
+    )
+    return Here(cluster, missing, unavailable, unsuited)
+
+
+def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:
+    """Tell as `unavailable` does, without a look at what could be used on this machine as it is now.
+
+    To look at emulated nodes is to build them, and each process that plans would do it. Only that something
+    can be used is kept: why it cannot be may have passed.
+
+    Parameters
+    ----------
+    interconnect : Interconnect
+    kept : Path, optional
+        Folder of what is known; it need not be possible to write there.
+    """
+    if interconnect.simulate:
+        return unavailable(interconnect)
+    known, state = kept / interconnect.name, _state(interconnect)
+    with contextlib.suppress(OSError):
+        if known.read_text() == state:
+            return None
+    reason = unavailable(interconnect)
+    if reason is None:
+        with contextlib.suppress(OSError):
+            kept.mkdir(parents=True, exist_ok=True)
+            known.write_text(state)
+    return reason
+
+
+def _state(interconnect: Interconnect) -> str:
+    """Digest of an interconnect's file and of all on this machine that decides whether it can be used."""
+    programs = mpi.programs(interconnect.launch["mpi"]) + (PROGRAMS if interconnect.emulate else ())
+    inside = [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES]  # noqa: PTH115 - no file behind
+    environment = sorted(item for item in os.environ.items() if item[0].startswith(_OF_MPI))
+    parts = [interconnect, inside, environment, this_machine(programs, os.environ.get("PATH", os.defpath))]
+    return hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def unavailable(interconnect: Interconnect) -> str | None:
+    """Try whether an interconnect can be used here; emulated nodes are built and taken down again.
+
+    Returns
+    -------
+    str or None
+        One line that says why not.
+    """
+    if interconnect.simulate:
+        return cannot_simulate() or _no_curve(interconnect.simulate)
+    launch = interconnect.launch
+    if problem := mpi.missing_programs(launch["mpi"]) or mpi.unknown_parameter(launch.get("mca", {})):
+        return problem
+    if interconnect.emulate:
+        try:
+            with emulated_nodes(interconnect.emulate):
+                return None
+        except EmulationError as error:
+            return str(error)
+    if interconnect.place == "cluster":
+        return "is between the nodes of a cluster; see docs/cluster.md"
+    if interconnect.nodes > 1:
+        return f"is on {interconnect.nodes} nodes, and runs can be started on this machine only"
+    if interconnect.cores_per_node > len(usable_cores()):
+        return f"needs {interconnect.cores_per_node} cores, {len(usable_cores())} are usable here"
+    return None
+
+
+def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
+    """Tell in one line why an interconnect cannot be used on a cluster."""
+    if interconnect.simulate:
+        return unavailable(interconnect)
+    if interconnect.emulate and interconnect.name != cluster.joined_by:
+        return "is emulated on one machine, and runs are made on a cluster"
+    nodes = cluster.nodes_of(interconnect.name)
+    for what, wanted, there in (
+        ("nodes", interconnect.nodes, nodes.number),
+        ("cores a node", interconnect.cores_per_node, nodes.cores),
+    ):
+        if wanted > there:
+            return f"has {wanted} {what}, its partition {there}"
+    return None
+
+
+def _no_curve(simulate: dict[str, Any]) -> str | None:
+    """Why the curve of a model is not there: another study may still have to measure it."""
+    curve = curve_file(simulate)
+    if curve is None or curve.exists():
+        return None
+    path = Path(simulate["curve"]["file"])
+    made_by = f": run the study {path.parts[1]} first" if path.parts[0] == "results" else ""
+    return f"there is no {path}{made_by}"
+
+
+def _reasons(told: Iterable[tuple[_What, str | None]]) -> dict[_What, str]:
+    return {what: reason for what, reason in told if reason}
+
+
+def _missing_programs(case: Case, has_program: Callable[[str], object]) -> str | None:
+    missing = [
+        program for program in application(case.application).programs(case) if not has_program(program)
+    ]
+    return f"not installed here: {', '.join(missing)}" if missing else None
