@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping
-from typing import Any
 
+from analysis.runs.facts import Counts
 from workflows.domain import InputError
+from workflows.paths import FACTS
 from workflows.plan.design import Cost, duration, expected_simulation
 from workflows.plan.plan import Plan
 from workflows.plan.records import record_path
+from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern, needs_trace
 
 
@@ -89,25 +89,23 @@ def tell_done(plan: Plan) -> None:
     SystemExit
         An interconnect has lost all its runs: the study cannot compare what it was made to compare.
     """
-    facts = plan.results / "facts.json"
-    runs = json.loads(facts.read_text())["runs"] if facts.exists() else {}
+    runs = read_facts(plan.results / FACTS).runs
     told = _told_invalid(runs)
-    if runs.get("lost"):
-        of = ", ".join(runs["lost"])
+    if runs.lost:
+        of = ", ".join(runs.lost)
         sys.exit(
             f"nodeworth: no run over {of} is valid{told}; report and proposal of the others in {plan.results}"
         )
     print(f"done: report and proposal in {plan.results}{told}", file=sys.stderr)
 
 
-def _told_invalid(runs: Mapping[str, Any]) -> str:
-    if not runs.get("invalid"):
+def _told_invalid(runs: Counts) -> str:
+    if not runs.invalid:
         return ""
-    invalid, same = runs["invalid"], runs.get("reason_runs")
-    verb = "is" if invalid == 1 else "are"
-    some = "" if same == invalid else f", {same} of them"
-    why = f"{some}: {runs['reason']}" if same else ""
-    return f"; {invalid} of {runs['recorded']} runs {verb} invalid{why}"
+    verb = "is" if runs.invalid == 1 else "are"
+    some = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"
+    why = f"{some}: {runs.reason}" if runs.reason_runs else ""
+    return f"; {runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
 
 
 def _told(cost: Cost) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.runs.facts import Facts
 from workflows.applications import application
 from workflows.domain import Case, InputError, Interconnect, LeftOut, Point
 from workflows.errors import one_line_errors as one_line_errors
@@ -49,7 +50,7 @@ class Plan:
         What the study asks for and cannot be run here.
     blocks : int
         Blocks of every point: those that the study names, and those it has added until now.
-    request : mapping
+    request : Facts
         What the study asks of the analysis: see `workflows.study.request.request_facts`.
     own_cases : dict of str to Case
         In a study with a scale, every case at its own size.
@@ -65,7 +66,7 @@ class Plan:
     points: tuple[Point, ...]
     left_out: tuple[LeftOut, ...]
     blocks: int
-    request: Mapping[str, Any]
+    request: Facts
     own_cases: dict[str, Case] = field(default_factory=dict)
     cluster: Cluster | None = None
     simulated: tuple[Point, ...] = ()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from analysis.runs.facts import Facts
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
-from workflows.paths import ROOT
+from workflows.paths import FACTS, ROOT
 from workflows.plan.machine import hold_study
 from workflows.plan.plan import Plan
 from workflows.plan.records import read_all, record_files
@@ -22,6 +21,7 @@ from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
 from workflows.results import metadata
 from workflows.results.anonymous import Names, find_names
+from workflows.study.sites import read_facts
 
 EXPECTED = ("runs.csv", "facts.json", "tables", "figures", "report.pdf", "report.html")
 """What a study that is done has among its results."""
@@ -103,15 +103,16 @@ def _inputs(plan: Plan) -> Files:
         where = f"study/imports/{place}-{file.name}"
         found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
         found |= {where: file.read_bytes()} if file.is_file() else {}
-    offers = ((_facts(plan.results).get("economics") or {}).get("offers") or {}).values()
-    for place, file in enumerate(sorted({ROOT / offer["file"] for offer in offers}), 1):
+    economics = _facts(plan.results).economics
+    offers = economics.offers.values() if economics else ()
+    for place, file in enumerate(sorted({ROOT / offer.file for offer in offers}), 1):
         found |= {f"study/prices/{place}-{file.name}": file.read_bytes()} if file.is_file() else {}
     return found
 
 
 def _environment(plan: Plan) -> Files:
-    facts = _facts(plan.results)
-    versions = {key: facts[key] for key in ("version", "made", "machine", "sites") if facts.get(key)}
+    told = _facts(plan.results).as_json()
+    versions = {key: told[key] for key in ("version", "made", "machine", "sites") if told.get(key)}
     found = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
     found |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
     return found | {"environment/versions.json": metadata.as_json(versions)}
@@ -135,9 +136,8 @@ def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
             yield path, file.read_bytes()
 
 
-def _facts(results: Path) -> dict[str, Any]:
-    file = results / "facts.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+def _facts(results: Path) -> Facts:
+    return read_facts(results / FACTS)
 
 
 def _missing(plan: Plan) -> list[str]:
@@ -151,9 +151,8 @@ def _missing(plan: Plan) -> list[str]:
     return missing
 
 
-def _names(plan: Plan, facts: Mapping[str, Any], files: Files) -> Names:
-    told = [facts, *(facts.get("sites") or {}).values()]
-    machines = [about.get("machine") or {} for about in told]
+def _names(plan: Plan, facts: Facts, files: Files) -> Names:
+    machines = [facts.machine, *(site.machine or {} for site in facts.sites.values())]
     records = (record for _, record in read_all(plan.results))
     unpacked = (gzip.decompress(data) if path.endswith(".gz") else data for path, data in files.items())
     texts = (data.decode(errors="ignore") for data in unpacked)
