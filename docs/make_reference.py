@@ -50,6 +50,7 @@ KEY_PAGES = {
         "studies",
         ["record", "simulated"],
     ),
+    "facts": ("What a study says about itself, `results/<study>/facts.json`", "studies", ["facts"]),
 }
 """By page: its title, the page that says what to do, and the schemas on it."""
 STUDY_TABLES = {"runs": RUNS, **ALL_TABLES}

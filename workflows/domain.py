@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from analysis.runs.facts import LeftOut as LeftOut
 from workflows.errors import InputError as InputError
 
 
@@ -325,11 +326,3 @@ class Application(Protocol):
 
     def version(self, lines: list[Line]) -> str | None:
         """Version of the application as it prints it."""
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Something the study asks for that is not run, and why."""
-
-    what: str
-    reason: str

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.decisions.economics import Node, Tariff, interval, joined, nodes_of, remark
+from analysis.decisions.economics import Tariff, interval, joined, nodes_of, remark
 from analysis.estimates.bootstrap import Floats
 from analysis.estimates.comparison import pairs
 from analysis.estimates.curves import Curve
 from analysis.estimates.equivalence import equivalent_processes, targets_of
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Node, Settings
 
 
 class Exchange(NamedTuple):

@@ -20,42 +20,11 @@ from analysis.estimates.bootstrap import Floats, percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Node, Settings
 from analysis.tables.decision_schemas import conform
 
 Offer = tuple[pd.DataFrame, str]
 """A price book (`analysis.decisions.prices`) or part list (`analysis.decisions.parts`), and its item."""
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node without its interconnect.
-
-    Attributes
-    ----------
-    price : float
-        0 or more.
-    currency : str
-    year : int
-        Of the price.
-    cores : int or None
-        Cores of a node, by which nodes are counted where the runs do not say.
-    source : str
-        Where the price is from.
-    """
-
-    price: float
-    currency: str
-    year: int
-    cores: int | None = None
-    source: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        if not 0 <= self.price < np.inf:
-            raise ValueError(f"price of a node: {self.price}; 0 or more")
-        if self.cores is not None and self.cores < 1:
-            raise ValueError(f"cores of a node: {self.cores}; 1 or more")
 
 
 def cluster_costs(offers: Mapping[str, Offer], node: Node, nodes: ArrayLike) -> pd.DataFrame:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.decisions.break_even import break_even_rows
-from analysis.decisions.economics import Node, Offer, Tariff, cluster_costs, tariffs, value_rows
-from analysis.decisions.purchase import Mix, purchase_rows
+from analysis.decisions.economics import Offer, Tariff, cluster_costs, tariffs, value_rows
+from analysis.decisions.purchase import purchase_rows
 from analysis.estimates.curves import Curve
 from analysis.runs.runs import TableError, valid_rows
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Mix, Node, Settings
 from analysis.tables.decision_schemas import conform
 
 MONEY = ("cost", "value", "break_even")

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.decisions.economics import nodes_of
-from analysis.decisions.rules import Rule
 from analysis.estimates.bootstrap import Floats, percentile_interval
 from analysis.estimates.curves import Alike, Curve, alike, flat
 from analysis.estimates.metrics import efficiency, incremental_efficiency
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Rule, Settings
 from analysis.tables.frames import Piece, Pieces
 
 

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis.decisions.economics import Node, Tariff, interval, joined, nodes_of, remark
+from analysis.decisions.economics import Tariff, interval, joined, nodes_of, remark
 from analysis.estimates.bootstrap import Floats
 from analysis.estimates.curves import Curve, Reference
 from analysis.estimates.peaks import may_lead
 from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Settings
-
-
-@dataclass(frozen=True)
-class Mix:
-    """What the cluster is for, and what it may cost.
-
-    Attributes
-    ----------
-    weights : mapping of case to float
-        Above 0; only their ratios count.
-    budgets : tuple of float
-        In the currency of the node's price.
-    """
-
-    weights: Mapping[str, float]
-    budgets: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        for case, weight in self.weights.items():
-            if not 0 < weight < np.inf:
-                raise ValueError(f"weight of case '{case}': {weight}; above 0")
-        if not self.weights:
-            raise ValueError("weights: none given")
+from analysis.runs.settings import Mix, Node, Settings
 
 
 class _Best(NamedTuple):

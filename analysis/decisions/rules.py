@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema
 
 from analysis.runs.errors import TableError
+from analysis.runs.settings import Limit, Rule
 from analysis.runs.yaml_files import read_yaml
 
 QUANTITIES = ("speedup_per_doubling", "incremental_efficiency", "efficiency")
@@ -53,40 +53,6 @@ SCHEMA = {
 """Schema of a rule's file, from which docs/reference/proposal.md is made."""
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A minimum, and the largest number of cores that it is for (None: any)."""
-
-    at_least: float
-    up_to_cores: int | None = None
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a computing centre asks of a scaling table.
-
-    Attributes
-    ----------
-    name, title, source, note : str
-    quantity : str
-        One of `QUANTITIES`.
-    limits : tuple of Limit
-        By increasing number of cores.
-    """
-
-    name: str
-    title: str
-    quantity: str
-    limits: tuple[Limit, ...]
-    source: str
-    note: str = ""
-
-    def at_least(self, cores: int) -> float:
-        """Minimum at a number of cores; NaN where the rule says nothing."""
-        fitting = (one for one in self.limits if one.up_to_cores is None or cores <= one.up_to_cores)
-        return next((one.at_least for one in fitting), math.nan)
-
-
 def read_rule(path: str | Path) -> Rule:
     """Read a rule.
 
@@ -106,10 +72,10 @@ def read_rule(path: str | Path) -> Rule:
     if fault is not None:
         key = fault.json_path.removeprefix("$").removeprefix(".")
         raise TableError(" ".join(fault.message.split()), str(path), f"key '{key}'" if key else "")
-    limits = tuple(Limit(**limit) for limit in data.pop("limits"))
-    bounds = [math.inf if limit.up_to_cores is None else limit.up_to_cores for limit in limits]
+    rule = Rule(**data | {"limits": tuple(Limit(**limit) for limit in data["limits"])})
+    bounds = [math.inf if limit.up_to_cores is None else limit.up_to_cores for limit in rule.limits]
     if bounds != sorted(set(bounds)):
         raise TableError(
             "up_to_cores must increase, and only the last may lack it", str(path), "key 'limits'"
         )
-    return Rule(limits=limits, **data)
+    return rule

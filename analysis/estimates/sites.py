@@ -7,11 +7,12 @@ Results of two sites share no curve, no block, no reference and no comparison. E
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
 
 import pandas as pd
 
 from analysis.estimates.correction import corrected
+from analysis.runs.facts import AboutInterconnect, Facts
 from analysis.runs.runs import TableError
 
 Tables = dict[str, pd.DataFrame]
@@ -84,8 +85,8 @@ def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def told_apart(
-    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Mapping[str, Any]
-) -> tuple[pd.DataFrame, Tables, dict[str, Any]]:
+    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts
+) -> tuple[pd.DataFrame, Tables, Facts]:
     """Make an interconnect at each site an interconnect of its own, for figures and report.
 
     Parameters
@@ -101,21 +102,21 @@ def told_apart(
         Tables that compare sites keep the names they have, which follow in the facts.
     """
     if runs["site"].isna().all():
-        return runs, dict(tables), dict(facts)
-    known = facts.get("interconnects", {})
+        return runs, dict(tables), facts
+    known = facts.interconnects
     present = runs.dropna(subset="interconnect")[["interconnect", "site"]].drop_duplicates()
     names = [*known, *sorted(set(present["interconnect"]) - set(known))]
-    places = list(dict.fromkeys(["", *facts.get("sites", {}), *sorted(set(present["site"].fillna("")))]))
+    places = list(dict.fromkeys(["", *facts.sites, *sorted(set(present["site"].fillna("")))]))
     pairs = set(zip(present["interconnect"], present["site"].fillna(""), strict=True))
     apart = {
-        at_site(name, site): _at(known.get(name, {}), name, site)
+        at_site(name, site): _at(facts.interconnect(name), name, site)
         for name in names
         for site in places
         if (name, site) in pairs
     }
     changed = {name: _renamed(table) for name, table in tables.items()}
-    both = apart | {name: dict(known.get(name, {})) for name in names}
-    return _renamed(runs), changed, {**facts, "interconnects": both}
+    both = apart | {name: facts.interconnect(name) for name in names}
+    return _renamed(runs), changed, replace(facts, interconnects=both)
 
 
 def at_site(name: str, site: str) -> str:
@@ -123,9 +124,9 @@ def at_site(name: str, site: str) -> str:
     return f"{name}@{site}" if site else name
 
 
-def _at(about: Mapping[str, Any], name: str, site: str) -> dict[str, Any]:
-    title = about.get("title") or name
-    return {**about, "title": f"{title} ({site})" if site else title}
+def _at(about: AboutInterconnect, name: str, site: str) -> AboutInterconnect:
+    title = about.title or name
+    return replace(about, title=f"{title} ({site})" if site else title)
 
 
 def _renamed(table: pd.DataFrame) -> pd.DataFrame:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
+from analysis.runs.facts import Facts
 from analysis.tables.contract import COUNT, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated
 
 _POINT = ["case", "processes", "site"]
@@ -34,9 +32,7 @@ VALIDATION = {
 run and predicted on its `model`; columns.yaml says what the columns mean."""
 
 
-def make_validation(
-    runs: pd.DataFrame, scaling: pd.DataFrame, facts: Mapping[str, Any]
-) -> dict[str, pd.DataFrame]:
+def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> dict[str, pd.DataFrame]:
     """Set predictions beside measurements.
 
     Parameters
@@ -45,7 +41,7 @@ def make_validation(
         As `analysis.runs.runs.read_runs` gives it.
     scaling : DataFrame
         Table ``scaling`` of these runs.
-    facts : mapping
+    facts : Facts
         Of its ``interconnects``, those with a ``model`` may name what it ``predicts``.
 
     Returns
@@ -53,8 +49,7 @@ def make_validation(
     dict of DataFrame
         Table ``validation``, if it has rows.
     """
-    known = facts.get("interconnects", {})
-    predicts = {name: (about.get("model") or {}).get("predicts") for name, about in known.items()}
+    predicts = {name: about.model and about.model.predicts for name, about in facts.interconnects.items()}
     rows = scaling[(scaling["processes"] > 1) & (scaling["oversubscription"] == 1)]
     rows = rows[rows["processes_per_node"].isna()]
     simulated = rows["kind"] == "simulated"

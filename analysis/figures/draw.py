@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -25,12 +24,11 @@ from analysis.figures.style import looks
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.figures.traffic import traffic_figures
 from analysis.networks.curves import interconnects_of, without_benchmarks
+from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
 
 
-def draw_figures(
-    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Mapping[str, Any]
-) -> list[Drawing]:
+def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts) -> list[Drawing]:
     """Draw all figures of a study that its data carry.
 
     Parameters
@@ -39,7 +37,7 @@ def draw_figures(
         As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
         As `analysis.estimates.scaling.make_tables` gives it.
-    facts : mapping
+    facts : Facts
         What is known of the study besides: its cases, its interconnects in their order, its settings.
 
     Returns
@@ -66,6 +64,6 @@ def draw_figures(
         *(link_figures(tables["network_links"]) if "network_links" in tables else []),
         *traffic_figures(tables, labels, appearance),
         *simulated_figures(tables, labels, appearance),
-        *matrix_figures(tables, facts.get("congestion", {})),
+        *matrix_figures(tables, facts.congestion),
         *order_figure(runs, labels, appearance),
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from analysis.figures import style
 from analysis.runs.errors import one_line
+from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
 from analysis.tables.missing import is_missing
 from analysis.text.formats import counted
 from analysis.text.labels import Labels
@@ -27,6 +28,8 @@ SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """More than a hundredth of a point, which nobody can see, would double the size of the files."""
+
+_About = TypeVar("_About", AboutCase, AboutInterconnect)
 
 
 @dataclass(frozen=True)
@@ -212,22 +215,19 @@ def shortened(label: str, width: int = 52, lines: int = 2) -> str:
     return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder="…")) or label
 
 
-def drawable(facts: Mapping[str, Any]) -> dict[str, Any]:
+def drawable(facts: Facts) -> Facts:
     """Facts whose titles hold no letter that the figures' font lacks; such a letter becomes ``\ufffd``.
 
     Other fonts are not on every machine, and a printer without one takes any room for such a letter.
     """
     known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
 
-    def plain(about: Mapping[str, Any]) -> dict[str, Any]:
-        title = "".join(
-            letter if letter.isspace() or ord(letter) in known else "\ufffd"
-            for letter in about.get("title") or ""
-        )
-        return {**about, "title": title} if title else dict(about)
+    def plain(about: _About) -> _About:
+        letters = (one if one.isspace() or ord(one) in known else "\ufffd" for one in about.title or "")
+        return replace(about, title="".join(letters))
 
-    titled = {
-        key: {name: plain(about) for name, about in facts.get(key, {}).items()}
-        for key in ("cases", "interconnects")
-    }
-    return {**facts, **titled}
+    return replace(
+        facts,
+        cases={name: plain(about) for name, about in facts.cases.items()},
+        interconnects={name: plain(about) for name, about in facts.interconnects.items()},
+    )

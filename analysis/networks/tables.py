@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations
-from typing import Any
 
 import pandas as pd
 
@@ -18,6 +17,7 @@ from analysis.networks.curves import (
 )
 from analysis.networks.headlines import faster_from, headlines
 from analysis.networks.links import LINKS
+from analysis.runs.facts import Facts
 from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schema, validated
 from analysis.tables.details import WHOLE
 
@@ -96,20 +96,19 @@ NETWORK_TABLES = {
 """Schema of each table of a study that measures or imports network curves, by its name."""
 
 
-def link_rates(facts: Mapping[str, Any], published: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+def link_rates(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str, float]:
     """Find the peak of one direction of each interconnect's link, MB/s, where it is known.
 
     Parameters
     ----------
-    facts : mapping
+    facts : Facts
         Of a study; its ``interconnects`` tell ``link_mbps``, in 10^6 bits per second.
     published : mapping of str to DataFrame
         Published figures; ``network_peaks`` tells the links of published interconnects.
     """
-    rates = {name: one.get("link_mbps") for name, one in facts["interconnects"].items()}
     told = published.get("network_peaks", pd.DataFrame(columns=["interconnect", _LINK_PEAK]))
     links = dict(zip(told["interconnect"], told[_LINK_PEAK].astype(float), strict=True))
-    return links | {name: rate / 8 for name, rate in rates.items() if rate}
+    return links | {name: one.link_mbps / 8 for name, one in facts.interconnects.items() if one.link_mbps}
 
 
 _LINK_PEAK = "link_peak_unidirectional_MBps"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from analysis.report.blocks import Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.report.factors import factor_blocks
+from analysis.runs.facts import AboutCase
 from analysis.text import formats
 from analysis.text import scaling as sentences
 from analysis.text.formats import counted, listed
@@ -16,13 +14,13 @@ from analysis.text.labels import Labels
 
 def asked(content: Content) -> Section | None:
     """What was asked, and what was run for an answer."""
-    study, labels = content.facts.get("study", {}), content.labels
-    blocks = [paragraph(study["question"])] if study.get("question") else []
+    facts, labels = content.facts, content.labels
+    blocks = [paragraph(facts.study.question)] if facts.study.question else []
     blocks.append(paragraph(_extent(content)))
     ran = labels.sorted_cases(content.runs["case"].unique())
     if not ran:
         return section("asked", "What was asked", blocks)
-    cases = {"": [_case_row(case, content.facts.get("cases", {}).get(case, {}), labels) for case in ran]}
+    cases = {"": [_case_row(case, facts.case(case), labels) for case in ran]}
     columns = [
         column("Case", "left"),
         column("Application", "left"),
@@ -30,11 +28,10 @@ def asked(content: Content) -> Section | None:
         column("Stands for", "left"),
     ]
     blocks.append(table("Cases.", columns, cases))
-    known = content.facts.get("interconnects", {})
     present = labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
     rows = [
         row(
-            [labels.interconnect(name), _kinds(content, name), known.get(name, {}).get("description", "")],
+            [labels.interconnect(name), _kinds(content, name), facts.interconnect(name).description or ""],
             "",
             name,
         )
@@ -68,19 +65,16 @@ def _extent(content: Content) -> str:
     if not recorded:
         return f"{text}: {points}."
     text += f": {counted(recorded, 'repetition')}"
-    planned = content.facts.get("runs", {}).get("planned")
+    planned = content.facts.runs.planned
     if planned is not None and planned - simulated != recorded:
         text += f" of {formats.whole(planned - simulated)} planned"
     text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
     return f"{text}; and {points}." if simulated else f"{text}."
 
 
-def _case_row(case: str, facts: Mapping[str, Any], labels: Labels) -> Row:
-    cells = [
-        labels.case(case),
-        *(facts.get(key) or formats.MISSING for key in ("application", "size", "stands_for")),
-    ]
-    return row(cells, case)
+def _case_row(case: str, about: AboutCase, labels: Labels) -> Row:
+    told = (about.application, about.size, about.stands_for)
+    return row([labels.case(case), *(one or formats.MISSING for one in told)], case)
 
 
 def _kinds(content: Content, name: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.estimates.changes import ONLY, VERDICTS
 from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.report.record import MACHINE_KEYS
+from analysis.report.record import machine_items
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, listed
@@ -88,8 +88,8 @@ def _point(line: Mapping[Hashable, Any], labels: Labels) -> str:
 
 def _differences(content: Content, before: str, after: str) -> list[Block]:
     """Tabulate what the two sites' machines and versions differ in, as far as both say."""
-    sites = content.facts.get("sites", {})
-    told = [_flat(sites.get(site, {})) for site in (before, after)]
+    sites = content.facts.sites
+    told = [machine_items(sites[site].machine or {}) if site in sites else {} for site in (before, after)]
     if not all(told):
         return []
     keys = [key for key in dict.fromkeys([*told[0], *told[1]]) if told[0].get(key) != told[1].get(key)]
@@ -98,13 +98,6 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
     rows = [row([key, *(_said(side.get(key)) for side in told)]) for key in keys]
     columns = [column("Item", "left"), column(before, "left"), column(after, "left")]
     return [table("What the machines and versions differ in.", columns, {"": rows})]
-
-
-def _flat(site: Mapping[str, Any]) -> dict[str, Any]:
-    machine = dict(site.get("machine") or {})
-    versions = machine.pop("applications", None) or {}
-    known = {MACHINE_KEYS.get(key, key): value for key, value in machine.items()}
-    return known | {f"Application {name}": version for name, version in versions.items()}
 
 
 def _said(value: object) -> str:

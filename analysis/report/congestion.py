@@ -129,7 +129,7 @@ def _measured(pattern: str, nodes: int, content: Content) -> str:
 def _published(pattern: str, title: str, nodes: int, content: Content) -> str:
     """Bandwidths of the pattern that were published of the topology, as they were stated."""
     statements = content.published.get("network_statements")
-    if statements is None or content.facts["congestion"].get("published") != title:
+    if statements is None or content.facts.congestion.get("published") != title:
         return ""
     name = pattern.partition(",")[0]
     rows = statements[(statements["unit"] == PER_NODE)]

@@ -13,6 +13,7 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report.blocks import Block, figure
+from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.tables.contract import TEXT
 from analysis.text.labels import Labels
@@ -67,7 +68,7 @@ class Content:
     runs : DataFrame
     tables : mapping of str to DataFrame
         As `read_tables` gives it; tables that do not apply are not there.
-    facts : mapping
+    facts : Facts
     labels : Labels
     entries : sequence of mapping
         What `analysis.figures.drawing.Drawing.entry` tells about each figure there is.
@@ -77,7 +78,7 @@ class Content:
 
     runs: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
-    facts: Mapping[str, Any]
+    facts: Facts
     labels: Labels
     entries: Sequence[Mapping[str, Any]]
     published: Mapping[str, pd.DataFrame] = field(default_factory=dict)

@@ -39,9 +39,9 @@ Factors = Mapping[str, Any]
 
 def factor_blocks(content: Content) -> list[Block]:
     """Tabulate what the interconnects that ran are made of; list in what each differs from its baseline."""
-    known = content.facts.get("interconnects", {})
+    known = content.facts.interconnect
     present = content.labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
-    told = {name: known[name]["factors"] for name in present if known.get(name, {}).get("factors")}
+    told = {name: known(name).factors for name in present if known(name).factors}
     if not told:
         return []
     keys = [key for key in TITLES if any(key in factors for factors in told.values())]
@@ -51,9 +51,8 @@ def factor_blocks(content: Content) -> list[Block]:
         for name, factors in told.items()
     ]
     blocks = [table("What the interconnects are made of.", columns, {"": rows})]
-    baselines = content.facts.get("study", {}).get("baselines", [])
-    kinds = {name: known[name].get("kind") for name in told}
-    if said := differences(told, kinds, baselines, content.labels):
+    kinds = {name: known(name).kind for name in told}
+    if said := differences(told, kinds, content.facts.study.baselines, content.labels):
         blocks.append(bullets(said, "In what compared interconnects differ, by their files"))
     return blocks
 

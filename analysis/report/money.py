@@ -43,7 +43,7 @@ def pays(content: Content) -> Section | None:
     if "purchase" in content.tables:
         said = money_sentences.purchase_sentences(content.tables["purchase"], labels)
         blocks += [bullets(said, f"What to buy for {_mix(content)}")] if said else []
-    elif content.facts["economics"]["mix"]:
+    elif content.facts.economics.mix:
         unknown = "no interconnect with a price has valid runs of all of it"
         blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
     if len(content.cases) > 1 and len(highest):
@@ -75,13 +75,13 @@ def _node_price(priced: pd.DataFrame) -> str:
 
 
 def _node_source(content: Content) -> list[str]:
-    source = content.facts["economics"]["node"].get("source")
+    source = content.facts.economics.node.source
     return [f"Price of a node: {source}."] if source else []
 
 
 def _mix(content: Content) -> str:
     """Cases of the mix with their weights, as the study gives them."""
-    weights = content.facts["economics"]["mix"]["weights"]
+    weights = content.facts.economics.mix.weights
     if len(weights) == 1:
         return content.labels.case(next(iter(weights)))
     if len(set(weights.values())) == 1:

@@ -67,10 +67,10 @@ def _point_to_point(content: Content) -> Section | None:
 def _not_here(content: Content) -> list[str]:
     """Say in one line which interconnects of the study could not be used, and why."""
     reasons: dict[str, list[str]] = {}
-    for one in content.facts.get("left_out", []):
-        what, _, name = one["what"].partition(" ")
+    for one in content.facts.left_out:
+        what, _, name = one.what.partition(" ")
         if what == "interconnect" and name in content.labels.order():
-            reasons.setdefault(one["reason"], []).append(content.labels.interconnect(name))
+            reasons.setdefault(one.reason, []).append(content.labels.interconnect(name))
     return [f"Not here, so not measured: {formats.listed(names)} ({why})." for why, names in reasons.items()]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.decisions.rules import Rule
 from analysis.report.blocks import column
 from analysis.runs.kinds import ORDER
+from analysis.runs.settings import Rule
 from analysis.tables.selection import CURVE, alike
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels

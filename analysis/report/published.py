@@ -94,7 +94,7 @@ def _stand_ins(content: Content) -> dict[str, list[str]]:
     """Cases of this study that have estimates, by the published case that they stand for."""
     found: dict[str, list[str]] = {}
     for case in content.cases:
-        if name := content.facts.get("cases", {}).get(case, {}).get(OURS):
+        if name := content.facts.case(case).published_case:
             found.setdefault(name, []).append(case)
     return found
 
@@ -112,8 +112,8 @@ def _introduction(content: Content, cases: Sequence[str], stand_ins: Mapping[str
         f"application, {_ran(content)}, even where a name is the same. Node equivalents of this study are "
         "those of its baseline's highest speedup."
     )
-    known = content.facts["cases"]
-    if other := [case for case in beside if any(known[own].get("other_size") for own in stand_ins[case])]:
+    known = content.facts.case
+    if other := [case for case in beside if any(known(own).other_size for own in stand_ins[case])]:
         text += f" What stands for {listed(other)} is of another size: see the table of cases."
     others = [case for case in cases if case not in beside]
     return f"{text} Nothing here stands for {listed(others)}: see published/." if others else text
@@ -167,8 +167,8 @@ def _cases_table(
 
 
 def _told_here(cases: Sequence[str], key: str, content: Content) -> str:
-    known = content.facts.get("cases", {})
-    return listed(dict.fromkeys(str(known.get(case, {}).get(key) or "") for case in cases)) or formats.MISSING
+    told = (getattr(content.facts.case(case), key) or "" for case in cases)
+    return listed(dict.fromkeys(told)) or formats.MISSING
 
 
 def _their_peaks(content: Content, rows: pd.DataFrame) -> Lines:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.report.blocks import Block, bullets, column, paragraph, row, table
 from analysis.report.content import Content
+from analysis.runs.facts import AboutStudy, Until
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -49,14 +50,14 @@ POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes"
 
 def method_paragraphs(content: Content) -> list[str]:
     """Say how the blocks were run, what was estimated, how it was tested and how the words are meant."""
-    runs, study, scaling = content.runs, content.facts.get("study", {}), content.tables["scaling"]
+    runs, study, scaling = content.runs, content.facts.study, content.tables["scaling"]
     here, replayed = _run_here(content), runs["kind"] == "simulated"
     own = here & ~replayed
     said = []
     if own.any():
         said.append(_blocks_run(runs[own], study))
-    if until := study.get("until"):
-        said.append(_stopping(until, study))
+    if study.until:
+        said.append(_stopping(study.until, study.blocks))
     if not here.all():
         kinds = listed(dict.fromkeys(runs.loc[~here, "kind"]))
         text = f"Imported results ({kinds}) were not run by this study: they are taken as they are, with "
@@ -89,11 +90,11 @@ def _words(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
     return said
 
 
-def _seed(of: str, study: Mapping[str, Any]) -> str:
-    return "" if is_missing(study.get("seed")) else f" The seed of the {of} is {study['seed']}."
+def _seed(of: str, study: AboutStudy) -> str:
+    return "" if study.seed is None else f" The seed of the {of} is {study.seed}."
 
 
-def _blocks_run(own: pd.DataFrame, study: Mapping[str, Any]) -> str:
+def _blocks_run(own: pd.DataFrame, study: AboutStudy) -> str:
     valid = own[own["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
     text = (
@@ -105,18 +106,18 @@ def _blocks_run(own: pd.DataFrame, study: Mapping[str, Any]) -> str:
     return text
 
 
-def _stopping(until: Mapping[str, Any], study: Mapping[str, Any]) -> str:
+def _stopping(until: Until, blocks: int) -> str:
     """State the rule by which blocks were added, why none is added, and what that does to intervals."""
-    width = until["half_width_percent"]
-    widest = "one is still missing" if is_missing(width) else f"the widest is ±{formats.percent(width)}"
-    end = f"It ended after {counted(study['blocks'], 'block')}, since {until['reason']}"
-    if until["reason"] is None:
-        end = f"It has not ended after {counted(study['blocks'], 'block')}"
+    width = until.half_width_percent
+    widest = "one is still missing" if width is None else f"the widest is ±{formats.percent(width)}"
+    end = f"It ended after {counted(blocks, 'block')}, since {until.reason}"
+    if until.reason is None:
+        end = f"It has not ended after {counted(blocks, 'block')}"
     return (
-        f"After {counted(until['least_blocks'], 'block')}, the study went on block by block until the "
+        f"After {counted(until.least_blocks, 'block')}, the study went on block by block until the "
         "interval of every improvement (of every time, in a case where nothing is compared) was no wider "
-        f"than ±{formats.percent(until['interval_percent'])}, for at most {until['max_blocks']} blocks and "
-        f"{formats.number(until['limit_core_hours'])} core hours. {end}; {widest}. Intervals of a study that "
+        f"than ±{formats.percent(until.interval_percent)}, for at most {until.max_blocks} blocks and "
+        f"{formats.number(until.limit_core_hours)} core hours. {end}; {widest}. Intervals of a study that "
         "stops when they are narrow cover somewhat less than stated."
     )
 
@@ -164,8 +165,8 @@ def invalid_blocks(content: Content) -> list[Block]:
         blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
         blocks.append(_invalid_table(bad, labels))
     blocks += _missing(content)
-    if gone := content.facts.get("left_out"):
-        blocks.append(bullets([f"{one['what']}: {one['reason']}." for one in gone], "Left out"))
+    if gone := content.facts.left_out:
+        blocks.append(bullets([f"{one.what}: {one.reason}." for one in gone], "Left out"))
     return blocks
 
 
@@ -202,12 +203,12 @@ def _missing(content: Content) -> list[Block]:
     """Say what of the plan has no record, and which points have fewer valid blocks than the study plans."""
     blocks: list[Block] = []
     facts, labels = content.facts, content.labels
-    planned, recorded = (facts.get("runs", {}).get(key) for key in ("planned", "recorded"))
+    planned, recorded = facts.runs.planned, facts.runs.recorded
     if planned is not None and recorded is not None and recorded < planned:
         missing = counted(planned - recorded, "repetition")
         blocks.append(paragraph(f"{missing} of {formats.whole(planned)} planned were not run."))
-    wanted = facts.get("study", {}).get("blocks")
-    if is_missing(wanted):
+    wanted = facts.study.blocks
+    if wanted is None:
         return blocks
     scaling = content.tables["scaling"]
     shared = {name: scaling[name].mask(scaling["serial"]) for name in ("interconnect", "processes_per_node")}
@@ -226,15 +227,18 @@ def _missing(content: Content) -> list[Block]:
     return blocks
 
 
+def machine_items(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a machine and of its applications' versions, by the names that a table has for them."""
+    known = {MACHINE_KEYS.get(key, key): value for key, value in machine.items() if key != "applications"}
+    versions = machine.get("applications") or {}
+    return known | {f"Application {name}": version for name, version in versions.items()}
+
+
 def machine_blocks(content: Content) -> list[Block]:
     """Tabulate machine and versions, and say where all numbers are."""
-    facts = dict(content.facts.get("machine", {}))
-    applications = facts.pop("applications", None) or {}
-    known = {MACHINE_KEYS.get(key, key): value for key, value in facts.items() if not is_missing(value)}
-    known |= {f"Application {name}": version for name, version in applications.items()}
-    study = content.facts.get("study", {})
-    known |= {"Study file": study.get("file"), "Made": content.facts.get("made")}
-    known |= {"Nodeworth": content.facts.get("version")}
+    facts = content.facts
+    known = machine_items(facts.machine)
+    known |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}
     rows = [row([key, value]) for key, value in known.items() if not is_missing(value)]
     made_by = listed(sorted(content.runs["application"].dropna().unique()))
     places = ["all repetitions are in runs.csv", "all estimates in tables/"]

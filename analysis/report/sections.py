@@ -31,6 +31,7 @@ from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
 from analysis.report.winners import fastest, network_answer
 from analysis.runs.errors import one_line
+from analysis.runs.facts import AboutCase, Facts
 from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import scaling as sentences
@@ -139,8 +140,7 @@ def case_sections(content: Content) -> list[Section]:
     several = len(content.cases) > 1
     for case in content.cases:
         scaling, labels = content.rows("scaling", case), content.labels
-        facts = content.facts.get("cases", {}).get(case, {})
-        blocks = [paragraph(text, case) for text in _description(facts)]
+        blocks = [paragraph(text, case) for text in _description(content.facts.case(case))]
         blocks.append(paragraph(" ".join(sentences.reference_sentences(scaling, labels)), case))
         blocks += content.figures("scaling", case)
         blocks += tables.scaling_tables(case, scaling, labels, _room(blocks))
@@ -155,17 +155,17 @@ def _room(blocks: Sequence[Block]) -> int:
     return int((PAGE_INCHES - texts * TEXT_INCHES - figures) / ROW_INCHES)
 
 
-def _description(facts: Mapping[str, Any]) -> list[str]:
-    said = [facts["description"]] if facts.get("description") else []
-    if check := facts.get("answer"):
-        unit = f" {check['unit']}" if check.get("unit") else ""
-        right = {"": check["reference"]} if "reference" in check else check["references"]
+def _description(about: AboutCase) -> list[str]:
+    said = [about.description] if about.description else []
+    if check := about.answer:
+        unit = f" {check.unit}" if check.unit else ""
+        right = check.references or {None: check.reference}
         told = listed(
             f"{formats.exact(value)}{unit}{f' ({size})' if size else ''}" for size, value in right.items()
         )
         said.append(
-            f"A run counts only if its {str(check['quantity']).replace('_', ' ')} is within a relative "
-            f"{formats.exact(check['tolerance'])} of {told}."
+            f"A run counts only if its {check.quantity.replace('_', ' ')} is within a relative "
+            f"{formats.exact(check.tolerance)} of {told}."
         )
     return [" ".join(said)] if said else []
 
@@ -265,7 +265,7 @@ WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]]
 def make_report(
     runs: pd.DataFrame,
     tables: Mapping[str, pd.DataFrame],
-    facts: Mapping[str, Any],
+    facts: Facts,
     entries: Sequence[Mapping[str, Any]],
     published: Mapping[str, pd.DataFrame] | None = None,
 ) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def make_report(
         As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
         As `analysis.estimates.scaling.make_tables` gives it.
-    facts : mapping
+    facts : Facts
         What is known of the study besides.
     entries : sequence of mapping
         What `analysis.figures.drawing.Drawing.entry` tells about each figure there is.
@@ -292,7 +292,7 @@ def make_report(
     """
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, Labels(facts), entries, published or {})
-    study, labels = facts.get("study", {}), content.labels
+    labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
     appearance = looks(labels.order(), present)
     made: list[Section] = []
@@ -302,7 +302,7 @@ def make_report(
     return {
         "title": labels.title,
         "subtitle": labels.subtitle,
-        "study": str(study.get("name", "")),
+        "study": facts.study.name or "",
         "cases": [
             {"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"].unique())
         ],

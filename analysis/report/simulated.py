@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.runs.facts import AboutModel, Fit, Host
 from analysis.text import formats
 from analysis.text.formats import MISSING, THIN, listed
 from analysis.text.labels import Labels
@@ -42,10 +42,10 @@ HOW_SERVERS = (
 
 def simulated(content: Content) -> Section | None:
     """Models of the simulated interconnects of a study that ran on them."""
-    known = content.facts.get("interconnects", {})
+    known = content.facts.interconnects
     runs = content.runs[content.runs["kind"] == "simulated"]
     ran = set(runs["interconnect"].dropna())
-    models = {name: known[name]["model"] for name in known if name in ran and "model" in known[name]}
+    models = {name: one.model for name, one in known.items() if name in ran and one.model}
     if not models:
         return None
     blocks: list[Block] = []
@@ -56,24 +56,24 @@ def simulated(content: Content) -> Section | None:
     told = ((HOW, replays), (HOW_SERVERS, has_array), (HOW_TRAFFIC, bool(patterns)))
     blocks += [paragraph(text) for text, holds in told if holds]
     if replays or has_array:
-        blocks.append(paragraph(_host(next(iter(models.values()))["host"])))
+        blocks.append(paragraph(_host(next(iter(models.values())).host)))
     blocks.append(_models_table(models, content.labels))
     blocks.append(bullets(_sources(models, content.labels), "Where their figures are from"))
     blocks += [paragraph(text) for text in _warnings(models, content.labels)]
-    curves = [name for name, model in models.items() if not model["two_points"]]
+    curves = [name for name, model in models.items() if not model.two_points]
     blocks += _points_tables(content.tables.get("model_fit"), curves, content.labels)
     return section("simulated", "Simulated interconnects", blocks)
 
 
-def _host(host: Mapping[str, Any]) -> str:
-    speed = float(host["host_speed"])
-    if speed == 1:
+def _host(host: Host) -> str:
+    if host.host_speed == 1:
         return "Cores are as fast as those on which the traces were made."
-    source = f" {host['source']}" if host.get("source") else " No source is given for that."
-    return f"Cores have {formats.exact(speed)} of the speed of those on which the traces were made.{source}"
+    source = f" {host.source}" if host.source else " No source is given for that."
+    speed = formats.exact(float(host.host_speed))
+    return f"Cores have {speed} of the speed of those on which the traces were made.{source}"
 
 
-def _models_table(models: Mapping[str, Any], labels: Labels) -> Block:
+def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
     columns = [
         column("Interconnect", "left"),
         column("Points", "right"),
@@ -84,7 +84,7 @@ def _models_table(models: Mapping[str, Any], labels: Labels) -> Block:
         column("Left out: largest error %", "right"),
     ]
     rows = [
-        row([labels.interconnect(name, "simulated"), *_figures(model["fit"])], "", name)
+        row([labels.interconnect(name, "simulated"), *_figures(model.fit)], "", name)
         for name, model in models.items()
     ]
     caption = (
@@ -95,30 +95,33 @@ def _models_table(models: Mapping[str, Any], labels: Labels) -> Block:
     return table(caption, columns, {"": rows})
 
 
-def _figures(fit: Mapping[str, Any] | None) -> list[str]:
+def _figures(fit: Fit | None) -> list[str]:
     if fit is None:
         return [MISSING] * 6
-    errors = ("mean_percent", "largest_percent", "left_out_mean_percent", "left_out_largest_percent")
-    mean, largest, left_mean, left_largest = (_percent(fit[key]) for key in errors)
-    left_points = str(fit["left_out_points"] or MISSING)
-    return [str(fit["points"]), mean, largest, left_points, left_mean, left_largest]
+    left_out = fit.left_out_mean_percent, fit.left_out_largest_percent
+    return [
+        str(fit.points),
+        *map(_percent, (fit.mean_percent, fit.largest_percent)),
+        str(fit.left_out_points or MISSING),
+        *map(_percent, left_out),
+    ]
 
 
 def _percent(value: float | None) -> str:
     return MISSING if value is None else f"{value:.2f}"
 
 
-def _sources(models: Mapping[str, Any], labels: Labels) -> list[str]:
-    return [f"{labels.interconnect(name, 'simulated')}: {model['source']}" for name, model in models.items()]
+def _sources(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
+    return [f"{labels.interconnect(name, 'simulated')}: {model.source}" for name, model in models.items()]
 
 
-def _warnings(models: Mapping[str, Any], labels: Labels) -> list[str]:
+def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
     allowed, said = formats.exact(MEAN_ALLOWED_PERCENT), []
     for key, where in (("mean_percent", "at its points"), ("left_out_mean_percent", "at points left out")):
         bad = [
             labels.interconnect(name, "simulated")
             for name, model in models.items()
-            if model["fit"] and (model["fit"][key] or 0.0) > MEAN_ALLOWED_PERCENT
+            if model.fit and (getattr(model.fit, key) or 0.0) > MEAN_ALLOWED_PERCENT
         ]
         if bad:
             said.append(f"Warning: the mean error {where} is above {allowed}{THIN}% for {listed(bad)}.")

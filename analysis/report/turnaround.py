@@ -34,7 +34,7 @@ def turnaround(content: Content) -> Section | None:
     if advice is None or advice.empty:
         return None
     labels = content.labels
-    efficiency = content.facts["queue"]["efficiency"]
+    efficiency = content.facts.queue.efficiency
     blocks: list[Block] = []
     for case in labels.sorted_cases(advice["case"].unique()):
         rows = advice[advice["case"] == case]

@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from analysis.runs.json_parts import JsonPart
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a study decides about its analysis; every value has a default.
+class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_interconnect"}):
+    """What a study says of its analysis alone; every value has a default.
+
+    Attributes
+    ----------
+    draws : int
+        Bootstrap draws.
+    level : float
+        Nominal coverage of the intervals.
+    target_speedups : tuple of float
+        Speedups for which node equivalents are told; without any, those that a baseline has at each
+        of its counts up to its peak.
+    extrapolation : float
+        Models say nothing beyond this many times the largest process count they were fitted to.
+    target_percent : float
+        Wanted half-width of an improvement's interval, in percentage points.
+    reference_interconnect : str or None
+        Whose smallest process count is the reference of a case without a serial run. A kind or case
+        that has no run of it takes the default baseline.
+    """
+
+    draws: int = 10_000
+    level: float = 0.95
+    target_speedups: tuple[float, ...] = ()
+    extrapolation: float = 4.0
+    target_percent: float = 5.0
+    reference_interconnect: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.draws < 100:
+            raise ValueError(f"draws: {self.draws}; at least 100")
+        if not 0.5 <= self.level <= 0.999:
+            raise ValueError(f"level: {self.level}; from 0.5 to 0.999")
+        if any(not target > 0 for target in self.target_speedups):
+            raise ValueError(f"target_speedups: {list(self.target_speedups)}; above 0")
+        if not 1 <= self.extrapolation <= 1_000:
+            raise ValueError(f"extrapolation: {self.extrapolation}; from 1 to 1000")
+        if not 0 < self.target_percent < float("inf"):
+            raise ValueError(f"target_percent: {self.target_percent}; above 0")
+
+
+@dataclass(frozen=True)
+class Settings(Chosen):
+    """All that a study decides about its analysis.
 
     Attributes
     ----------
@@ -18,23 +65,9 @@ class Settings:
         baseline: the interconnect with the most points, of equals the first by name.
     compare_kinds : tuple of pairs
         Kinds that may be compared with each other, as ``(("measured", "simulated"),)``.
-    reference_interconnect : str or None
-        Whose smallest process count is the reference of a case without a serial run. A kind or case
-        that has no run of it takes the default baseline.
-    draws : int
-        Bootstrap draws.
     seed : int
-    level : float
-        Nominal coverage of the intervals.
     scaling : str
         ``strong`` (fixed size) or ``weak`` (size grows with the processes).
-    target_speedups : tuple of float
-        Speedups for which node equivalents are told; without any, those that a baseline has at each
-        of its counts up to its peak.
-    extrapolation : float
-        Models say nothing beyond this many times the largest process count they were fitted to.
-    target_percent : float
-        Wanted half-width of an improvement's interval, in percentage points.
     compare_sites : tuple of pairs
         Sites whose times are compared point by point, as ``(("before", "after"),)``.
     """
@@ -42,49 +75,34 @@ class Settings:
     study: str = "study"
     baselines: tuple[str, ...] = ()
     compare_kinds: tuple[tuple[str, str], ...] = ()
-    reference_interconnect: str | None = None
-    draws: int = 10_000
     seed: int = 0
-    level: float = 0.95
     scaling: str = "strong"
-    target_speedups: tuple[float, ...] = ()
-    extrapolation: float = 4.0
-    target_percent: float = 5.0
     compare_sites: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if self.draws < 100:
-            raise ValueError(f"draws: {self.draws}; at least 100")
-        if not 0.5 <= self.level <= 0.999:
-            raise ValueError(f"level: {self.level}; from 0.5 to 0.999")
+        super().__post_init__()
         if self.scaling not in ("strong", "weak"):
             raise ValueError(f"scaling: '{self.scaling}'; strong or weak")
-        if any(not target > 0 for target in self.target_speedups):
-            raise ValueError(f"target_speedups: {list(self.target_speedups)}; above 0")
-        if not 1 <= self.extrapolation <= 1_000:
-            raise ValueError(f"extrapolation: {self.extrapolation}; from 1 to 1000")
-        if not 0 < self.target_percent < float("inf"):
-            raise ValueError(f"target_percent: {self.target_percent}; above 0")
 
 
 @dataclass(frozen=True)
-class Queue:
+class Queue(JsonPart, optional={"cores"}):
     """What waits to be run, and on what.
 
     Attributes
     ----------
     jobs : int
         Equal jobs, k.
-    cores : int or None
-        N; without it, the largest number of cores on which the case was run, by kinds that are compared.
     efficiency : float
         Least efficiency that a shared machine asks for.
+    cores : int or None
+        N; without it, the largest number of cores on which the case was run, by kinds that are compared.
     """
 
     jobs: int = 3
-    cores: int | None = None
     efficiency: float = 0.75
+    cores: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -94,3 +112,92 @@ class Queue:
             raise ValueError(f"cores: {self.cores}; 1 or more")
         if not 0 < self.efficiency <= 1:
             raise ValueError(f"efficiency: {self.efficiency}; above 0, at most 1")
+
+
+@dataclass(frozen=True)
+class Node(JsonPart, optional={"cores", "source"}):
+    """A node without its interconnect.
+
+    Attributes
+    ----------
+    price : float
+        0 or more.
+    currency : str
+    year : int
+        Of the price.
+    cores : int or None
+        Cores of a node, by which nodes are counted where the runs do not say.
+    source : str or None
+        Where the price is from.
+    """
+
+    price: float
+    currency: str
+    year: int
+    cores: int | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if not 0 <= self.price < math.inf:
+            raise ValueError(f"price of a node: {self.price}; 0 or more")
+        if self.cores is not None and self.cores < 1:
+            raise ValueError(f"cores of a node: {self.cores}; 1 or more")
+
+
+@dataclass(frozen=True)
+class Mix(JsonPart, made={"budgets": tuple}):
+    """What the cluster is for, and what it may cost.
+
+    Attributes
+    ----------
+    weights : mapping of case to float
+        Above 0; only their ratios count.
+    budgets : tuple of float
+        In the currency of the node's price.
+    """
+
+    weights: Mapping[str, float]
+    budgets: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for case, weight in self.weights.items():
+            if not 0 < weight < math.inf:
+                raise ValueError(f"weight of case '{case}': {weight}; above 0")
+        if not self.weights:
+            raise ValueError("weights: none given")
+
+
+@dataclass(frozen=True)
+class Limit(JsonPart):
+    """A minimum, and the largest number of cores that it is for (None: any)."""
+
+    at_least: float
+    up_to_cores: int | None = None
+
+
+@dataclass(frozen=True)
+class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))}):
+    """What a computing centre asks of a scaling table.
+
+    Attributes
+    ----------
+    name, title, source, note : str
+    quantity : str
+        One of `analysis.decisions.rules.QUANTITIES`.
+    limits : tuple of Limit
+        By increasing number of cores.
+    """
+
+    name: str
+    title: str
+    quantity: str
+    limits: tuple[Limit, ...]
+    source: str
+    note: str = ""
+
+    def at_least(self, cores: int) -> float:
+        """Minimum at a number of cores; NaN where the rule says nothing."""
+        fitting = (one for one in self.limits if one.up_to_cores is None or cores <= one.up_to_cores)
+        return next((one.at_least for one in fitting), math.nan)

@@ -9,14 +9,13 @@ from typing import Any
 import pandas as pd
 
 from analysis.runs.errors import one_line
-from analysis.runs.settings import Settings
+from analysis.runs.facts import Facts, Pairs
 from analysis.tables.missing import is_missing
 from analysis.text.formats import THIN, exact, percent, plain
 
 SERIAL = "Serial run"
 BAND = "the band of the simulation"
 DIRECT = "measured"
-DEFAULT_LEVEL = Settings().level
 
 
 def intervals(rows: pd.DataFrame, level: float) -> str:
@@ -43,17 +42,15 @@ class Labels:
 
     Attributes
     ----------
-    facts : mapping
-        What is known of the study besides its tables; read here are ``cases`` and ``interconnects``,
-        each a mapping of name to a mapping with ``title``, and ``study`` with ``compare_kinds``,
-        ``level`` and ``scaling``. A name that is missing there is its own title.
+    facts : Facts
+        What is known of the study besides its tables. A name that is missing there is its own title.
     """
 
-    facts: Mapping[str, Any]
+    facts: Facts
 
     def case(self, name: str) -> str:
         """Title of a case."""
-        return one_line(self.facts.get("cases", {}).get(name, {}).get("title") or name)
+        return one_line(self.facts.case(name).title or name)
 
     def interconnect(self, name: object, kind: str | None = None) -> str:
         """Title of an interconnect, with the kind where its rows were not measured.
@@ -62,9 +59,9 @@ class Labels:
         """
         if is_missing(name):
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
-        known = self.facts.get("interconnects", {}).get(name, {})
-        kind = known.get("kind", DIRECT) if kind is None else kind
-        title = one_line(known.get("title") or name)
+        known = self.facts.interconnect(str(name))
+        kind = (known.kind or DIRECT) if kind is None else kind
+        title = one_line(known.title or name)
         told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
         return title if told else f"{title} ({one_line(kind)})"
 
@@ -82,7 +79,7 @@ class Labels:
     @property
     def weak(self) -> bool:
         """Whether sizes grow with the processes; without a word of the study they do not."""
-        return self.facts.get("study", {}).get("scaling") == "weak"
+        return self.facts.study.scaling == "weak"
 
     @property
     def speedup(self) -> str:
@@ -92,38 +89,31 @@ class Labels:
     @property
     def title(self) -> str:
         """Heading of what is written about the study."""
-        study = self.facts.get("study", {})
-        return one_line(
-            study.get("title") or study.get("description") or study.get("name") or "Scaling study"
-        )
+        study = self.facts.study
+        return one_line(study.title or study.name or "Scaling study")
 
     @property
     def subtitle(self) -> str:
         """The study's name, the day of its results, and what wrote it."""
-        name = self.facts.get("study", {}).get("name")
-        made, version = self.facts.get("made"), self.facts.get("version")
+        facts = self.facts
         parts = [
-            f"Study {name}" if name else "",
-            "" if is_missing(made) else str(made)[:10],
-            f"Nodeworth {version}" if version else "Nodeworth",
+            f"Study {facts.study.name}" if facts.study.name else "",
+            (facts.made or "")[:10],
+            f"Nodeworth {facts.version}" if facts.version else "Nodeworth",
         ]
         return one_line(" · ".join(filter(None, parts)))
 
     @property
     def level(self) -> str:
         """Nominal level of the intervals, as text."""
-        return percent(100 * self._level, places=0)
-
-    @property
-    def _level(self) -> float:
-        return self.facts.get("settings", {}).get("level", DEFAULT_LEVEL)
+        return percent(100 * self.facts.settings.level, places=0)
 
     def intervals(self, rows: pd.DataFrame, times: bool = False) -> str:
         """Name the intervals of what follows from times, or of `times`; simulated ones have a band."""
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
-        told = intervals(rows, self._level) if times else f"{self.level} intervals"
+        told = intervals(rows, self.facts.settings.level) if times else f"{self.level} intervals"
         return told + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
     def times(self, rows: pd.DataFrame) -> str:
@@ -131,21 +121,21 @@ class Labels:
         return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians over blocks"
 
     @property
-    def declared(self) -> list[list[str]]:
+    def declared(self) -> Pairs:
         """Pairs of kinds that the study declares comparable."""
-        return self.facts.get("study", {}).get("compare_kinds", [])
+        return self.facts.study.compare_kinds
 
     def order(self) -> list[str]:
         """Interconnects in the study's order."""
-        return list(self.facts.get("interconnects", {}))
+        return list(self.facts.interconnects)
 
     def sorted_cases(self, present: Iterable[str]) -> list[str]:
         """Cases that are present, in the study's order, then alphabetically."""
-        return _sorted_by(self.facts.get("cases", {}), present)
+        return _sorted_by(self.facts.cases, present)
 
     def sorted_interconnects(self, present: Iterable[str]) -> list[str]:
         """Interconnects that are present, in the study's order, then alphabetically."""
-        return _sorted_by(self.facts.get("interconnects", {}), present)
+        return _sorted_by(self.facts.interconnects, present)
 
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:

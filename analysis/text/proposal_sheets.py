@@ -13,8 +13,8 @@ from docx.enum.section import WD_ORIENT
 from docx.shared import Pt
 
 from analysis.decisions.proposal import outcome
-from analysis.decisions.rules import Rule
 from analysis.runs.errors import one_line
+from analysis.runs.settings import Rule
 from analysis.tables.missing import is_missing
 from analysis.tables.selection import CURVE
 from analysis.text import formats

@@ -6,12 +6,9 @@ import pandas as pd
 import pytest
 from synthetic_runs import rows
 
-from analysis.decisions.economics import Node
 from analysis.decisions.money import MONEY, Market
 from analysis.decisions.prices import read_book
-from analysis.decisions.purchase import Mix
 from analysis.decisions.request import Request
-from analysis.decisions.rules import Limit, Rule
 from analysis.estimates.changes import CHANGES
 from analysis.estimates.quality import QUALITY
 from analysis.estimates.scaling import make_tables, write_tables
@@ -25,7 +22,7 @@ from analysis.pipeline import make_all_tables
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report import read_tables
 from analysis.runs.runs import complete_runs
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.settings import Limit, Mix, Node, Queue, Rule, Settings
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
 MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}

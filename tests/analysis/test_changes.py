@@ -8,6 +8,7 @@ from synthetic_runs import rows
 from analysis.estimates.changes import make_changes
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.sites import told_apart
+from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError, complete_runs
 from analysis.runs.settings import Settings
 from analysis.text.labels import Labels
@@ -157,12 +158,12 @@ def test_a_fault_names_its_site():
 
 def test_interconnects_of_two_sites_are_told_apart(runs):
     tables = make_tables(runs, Settings(draws=500)) | make_changes(runs, SETTINGS)
-    facts = {
-        "interconnects": {"slow": {"title": "Slow one", "kind": "measured"}},
-        "sites": {"before": {}, "after": {}},
-    }
+    known = {"slow": {"title": "Slow one", "kind": "measured"}}
+    facts = Facts.of(
+        {"interconnects": known, "sites": {name: {"file": name} for name in ("before", "after")}}
+    )
     runs, tables, facts = told_apart(runs, tables, facts)
-    assert list(facts["interconnects"])[:4] == ["slow@before", "slow@after", "swift@before", "swift@after"]
+    assert list(facts.interconnects)[:4] == ["slow@before", "slow@after", "swift@before", "swift@after"]
     labels = Labels(facts)
     assert labels.interconnect("slow@after", "measured") == "Slow one (after)"
     assert set(tables["scaling"]["interconnect"]) == set(runs["interconnect"].dropna())
@@ -173,5 +174,5 @@ def test_a_study_of_one_site_stays_as_it_is():
     runs = table(rows("duct", "slow", {2: 6.0}))
     tables = make_tables(runs, Settings(draws=500))
     assert tables["scaling"]["site"].isna().all()
-    same, own, facts = told_apart(runs, tables, {"interconnects": {}})
-    assert same is runs and own == tables and facts == {"interconnects": {}}
+    same, own, facts = told_apart(runs, tables, Facts())
+    assert same is runs and own == tables and facts == Facts()

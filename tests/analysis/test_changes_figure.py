@@ -7,6 +7,7 @@ from synthetic_runs import rows
 from analysis.estimates.changes import make_changes
 from analysis.figures import style
 from analysis.figures.changes import changes_figures
+from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from analysis.text.labels import Labels
@@ -23,7 +24,7 @@ def drawing():
     ]
     settings = Settings(draws=200, compare_sites=(("before", "after"),))
     changes = make_changes(complete_runs(pd.DataFrame(sites)), settings)["changes"]
-    (drawing,) = changes_figures(changes, Labels({}), LOOKS)
+    (drawing,) = changes_figures(changes, Labels(Facts()), LOOKS)
     return drawing
 
 

@@ -14,6 +14,7 @@ from analysis.networks.curves import (
     without_benchmarks,
 )
 from analysis.networks.tables import link_rates, make_network_tables
+from analysis.runs.facts import Facts
 
 TIMES = {"seconds_p5": 0.9, "seconds_p25": 0.95, "seconds_p50": 1.0, "seconds_p75": 1.1, "seconds_p95": 2.0,
          "seconds_lowest_rank": 1.0, "seconds_highest_rank": 1.0}  # fmt: skip
@@ -106,13 +107,15 @@ def test_kinds_share_no_crossing():
 
 
 def test_links_are_told_in_bits_and_may_be_unknown():
-    facts = {"interconnects": {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}}
+    facts = Facts.of(
+        {"interconnects": {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}}
+    )
     assert link_rates(facts, {}) == {"a": 125}
 
 
 def test_links_of_published_interconnects_are_those_of_their_own_figures():
     peaks = pd.DataFrame({"interconnect": ["a", "p"], "link_peak_unidirectional_MBps": [1.0, 1000.0]})
-    facts = {"interconnects": {"a": {"link_mbps": 1000}}}
+    facts = Facts.of({"interconnects": {"a": {"link_mbps": 1000}}})
     assert link_rates(facts, {"network_peaks": peaks}) == {"a": 125, "p": 1000}
 
 

@@ -7,17 +7,21 @@ from analysis.estimates.scaling import make_tables
 from analysis.estimates.validation import make_validation
 from analysis.report.content import Content
 from analysis.report.validation import validation
+from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from analysis.text.labels import Labels
 
-FACTS = {
-    "interconnects": {
-        "link": {"title": "The link", "kind": "emulated"},
-        "link_model": {"title": "Its model", "kind": "simulated", "model": {"predicts": "link"}},
-        "other": {"title": "Another", "kind": "simulated", "model": {"predicts": None}},
+MODEL = {"source": "a paper", "host": {"host_speed": 1}}
+FACTS = Facts.of(
+    {
+        "interconnects": {
+            "link": {"title": "The link", "kind": "emulated"},
+            "link_model": {"title": "Its model", "kind": "simulated", "model": MODEL | {"predicts": "link"}},
+            "other": {"title": "Another", "kind": "simulated", "model": MODEL},
+        }
     }
-}
+)
 
 
 def run(interconnect, kind, processes, seconds, block=1, **more):
@@ -62,7 +66,7 @@ def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
 
 def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
     scaling = make_tables(runs, Settings(draws=200))["scaling"]
-    assert make_validation(runs, scaling, {"interconnects": {"link": {}}}) == {}
+    assert make_validation(runs, scaling, Facts.of({"interconnects": {"link": {}}})) == {}
 
 
 def test_the_report_states_errors_and_noise(table):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from small_runs import curves, rows, runs_table
 
 from analysis.decisions.break_even import break_even_price, break_even_rows, exchange
-from analysis.decisions.economics import Node, cluster_costs, tariffs
+from analysis.decisions.economics import cluster_costs, tariffs
 from analysis.decisions.prices import read_book
 from analysis.estimates.curves import ranking
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Node, Settings
 from analysis.tables.decision_schemas import conform
 
 NODE = Node(2000, "USD", 2004, cores=2)

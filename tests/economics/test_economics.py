@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from small_runs import ROOT, curves, rows, runs_table
 
-from analysis.decisions.economics import Node, cluster_costs, joined, nodes_of, tariffs, value_rows
+from analysis.decisions.economics import cluster_costs, joined, nodes_of, tariffs, value_rows
 from analysis.decisions.money import Market, market_costs, measured_nodes
 from analysis.decisions.request import Request
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_runs
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Node, Settings
 
 NODE = Node(2000, "USD", 2004, cores=2)
 

@@ -1,14 +1,14 @@
 """What the report says about money and turnaround, from studies whose numbers can be worked by hand."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from drawn import drawn
 from small_runs import ROOT, rows, runs_table
 
-from analysis.decisions.economics import Node
 from analysis.decisions.money import Market
 from analysis.decisions.prices import read_book
-from analysis.decisions.purchase import Mix
 from analysis.decisions.request import Request
 from analysis.figures.drawing import save
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
@@ -16,7 +16,8 @@ from analysis.pipeline import make_all_tables
 from analysis.report.content import Content
 from analysis.report.money import pays
 from analysis.report.turnaround import turnaround
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.facts import Economics, Facts
+from analysis.runs.settings import Mix, Node, Queue, Settings
 from analysis.text.labels import Labels
 from analysis.text.money import at_highest_target, comparable_size
 
@@ -45,7 +46,7 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
     offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
     settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare)
     request = Request(settings, Queue(8), market=Market(node, offers, mix))
-    facts = {
+    told = {
         "study": {"name": "duct", "compare_kinds": [list(pair) for pair in compare]},
         "cases": {"duct": {"title": "Duct"}},
         "interconnects": {
@@ -53,11 +54,8 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
             for name, kind in zip(("gigabit", "infiniband", "elan"), (*kinds, kinds[1]), strict=True)
         },
         "queue": {"jobs": 8, "efficiency": 0.75},
-        "economics": {
-            "node": {"source": node.source},
-            "mix": {"weights": dict(mix.weights)} if mix else None,
-        },
     }
+    facts = replace(Facts.of(told), economics=Economics(node, {}, mix))
     return runs, make_all_tables(runs, request), facts
 
 
@@ -262,7 +260,7 @@ def test_the_published_study_has_money_from_end_to_end():
     """Every interconnect of the GAMESS table has an item of the book; the node's price says it is assumed."""
     from workflows.plan.plan import make_plan
 
-    economics = make_plan(ROOT / "config/studies/published_gamess.yaml").asked.request["economics"]
+    economics = make_plan(ROOT / "config/studies/published_gamess.yaml").asked.request.economics
     ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()
-    assert set(economics["offers"]) == set(ran)
-    assert economics["node"]["source"].startswith("assumed")
+    assert set(economics.offers) == set(ran)
+    assert economics.node.source.startswith("assumed")

@@ -6,17 +6,18 @@ import pytest
 from small_runs import ROOT, curves, rows, runs_table
 
 from analysis.decisions.proposal import judge, outcome, proposal_pieces
-from analysis.decisions.rules import Limit, Rule, read_rule
+from analysis.decisions.rules import read_rule
 from analysis.registry import finished
+from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Limit, Rule, Settings
 from analysis.text.labels import Labels
 from analysis.text.proposal_sheets import latex_text, sheets, to_latex, write_word
 
 SETTINGS = Settings(draws=300)
 RULES = ROOT / "config/proposals"
 DOUBLING = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")
-LABELS = Labels({"cases": {"duct": {"title": "Duct_1 & 50 %"}}})
+LABELS = Labels(Facts.of({"cases": {"duct": {"title": "Duct_1 & 50 %"}}}))
 
 
 def table(runs, rule=DOUBLING, chosen=SETTINGS, **more):

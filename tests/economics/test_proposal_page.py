@@ -10,10 +10,10 @@ import pytest
 from small_runs import rows, runs_table
 
 from analysis.decisions.proposal import proposal_pieces
-from analysis.decisions.rules import Limit, Rule
 from analysis.estimates.curves import all_curves
 from analysis.report.proposal import MOST_COUNTS, choose, page
-from analysis.runs.settings import Settings
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Limit, Rule, Settings
 from analysis.tables.decision_schemas import conform
 from analysis.tables.frames import merge, stacked
 from analysis.text.labels import Labels
@@ -21,7 +21,7 @@ from analysis.text.proposal_sheets import sheets, to_latex, write_word
 from workflows.report.pdf import write_proposal
 
 RULE = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")
-LABELS = Labels({"study": {"name": "s", "title": "A study"}, "cases": {"duct": {"title": "Duct"}}})
+LABELS = Labels(Facts.of({"study": {"name": "s", "title": "A study"}, "cases": {"duct": {"title": "Duct"}}}))
 SETTINGS = Settings(draws=100)
 
 
@@ -126,7 +126,7 @@ class TestPdf:
         assert f"for want of room {30 - shown} cases" in text
 
     def test_names_that_are_far_too_long(self, tmp_path):
-        labels = Labels({"study": {"title": "word" * 500}})
+        labels = Labels(Facts.of({"study": {"title": "word" * 500}}))
         pages, shown, _ = print_pages(proposal(many(2, 1, (2, 4), name="long_" * 200)), labels, tmp_path)
         assert (pages, shown) == (1, 2)
 
@@ -146,6 +146,6 @@ def test_tables_to_paste_have_every_curve(tmp_path):
 
 @pytest.mark.parametrize("letter", ["#", "$", "*", "_", "@", "\\", "<", '"', "]"])
 def test_letters_that_mean_something_to_the_printer(letter, tmp_path):
-    labels = Labels({"study": {"title": "A study"}, "cases": {"duct": {"title": f"a{letter}b"}}})
+    labels = Labels(Facts.of({"study": {"title": "A study"}, "cases": {"duct": {"title": f"a{letter}b"}}}))
     _, _, text = print_pages(proposal(runs_table(*two_curves())), labels, tmp_path)
     assert f"a{letter}b over fast." in text

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from small_runs import rows, runs_table
 
-from analysis.decisions.economics import Node, cluster_costs, tariffs
+from analysis.decisions.economics import cluster_costs, tariffs
 from analysis.decisions.money import Market
-from analysis.decisions.purchase import Mix, purchase_rows
+from analysis.decisions.purchase import purchase_rows
 from analysis.decisions.request import Request
 from analysis.estimates.curves import all_curves
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Mix, Node, Settings
 
 NODE = Node(2000, "USD", 2004)
 SETTINGS = Settings(draws=300)

@@ -23,7 +23,7 @@ def print_study(folder, runs, tables, facts, published=None):
     folder.mkdir(parents=True, exist_ok=True)
     runs.to_csv(folder / "runs.csv", index=False)
     write_tables(tables, folder / "tables")
-    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(facts.as_json()), encoding="utf-8")
     write_derived(published or {}, folder / "published")
     names = ("runs.csv", "tables", "facts.json", "figures", "report.json", "report.pdf", "report.html")
     runs_csv, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)

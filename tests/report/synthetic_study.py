@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from analysis.estimates.scaling import make_tables
 from analysis.pipeline import Request, make_all_tables
+from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
@@ -75,10 +76,10 @@ def make_runs(
     return pd.DataFrame(rows)
 
 
-def make_facts(runs: pd.DataFrame, **study: Any) -> dict[str, Any]:
+def make_facts(runs: pd.DataFrame, **study: Any) -> Facts:
     """Facts as a study writes them, for the cases and interconnects of a runs table."""
     interconnects = [name for name in INTERCONNECTS if (runs["interconnect"] == name).any()]
-    return {
+    told = {
         "study": {
             "name": "synthetic",
             "title": "A synthetic study",
@@ -131,32 +132,24 @@ def make_facts(runs: pd.DataFrame, **study: Any) -> dict[str, Any]:
         "made": "2026-01-02T03:04:05+00:00",
         "version": "0.1.0",
     }
+    return Facts.of(told)
 
 
-def make_whole_study(
-    runs: pd.DataFrame, **study: Any
-) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, Any]]:
+def make_whole_study(runs: pd.DataFrame, **study: Any) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], Facts]:
     """Runs, facts, and every table that applies: also those of models, quality and precision."""
     facts, complete = make_facts(runs, **study), complete_runs(runs)
     request = Request(make_settings(facts))
-    return complete, make_all_tables(complete, request), facts | {"queue": asdict(request.queue)}
+    return complete, make_all_tables(complete, request), facts
 
 
-def make_settings(facts: dict[str, Any]) -> Settings:
+def make_settings(facts: Facts) -> Settings:
     """Settings that a study of these facts is analysed with."""
-    study = facts["study"]
-    return Settings(
-        study="synthetic",
-        baselines=tuple(study["baselines"]),
-        compare_kinds=tuple(map(tuple, study["compare_kinds"])),
-        draws=200,
-        scaling=study.get("scaling", "strong"),
-    )
+    return replace(facts.all_settings(), draws=200, seed=0)
 
 
 def make_study(
     runs: pd.DataFrame | None = None, **study: Any
-) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, Any]]:
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], Facts]:
     """Runs, tables and facts of a study; `study` replaces keys of the facts' study."""
     raw = make_runs() if runs is None else runs
     facts = make_facts(raw, **study)

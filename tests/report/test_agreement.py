@@ -5,15 +5,18 @@ import pytest
 
 from analysis.report.agreement import agreement_blocks
 from analysis.report.content import Content
+from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
 
-FACTS = {
-    "cases": {"duct": {"title": "The duct"}},
-    "interconnects": {
-        "slow": {"title": "Slow", "kind": "simulated"},
-        "swift": {"title": "Swift", "kind": "simulated"},
-    },
-}
+FACTS = Facts.of(
+    {
+        "cases": {"duct": {"title": "The duct"}},
+        "interconnects": {
+            "slow": {"title": "Slow", "kind": "simulated"},
+            "swift": {"title": "Swift", "kind": "simulated"},
+        },
+    }
+)
 PUBLISHED = {
     "peaks": pd.DataFrame(
         {

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,6 +20,7 @@ from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import SVG, file_stem, save, shortened
 from analysis.figures.order import ordered_runs, shown_limit
 from analysis.figures.scaling import overview_figure, scaling_figures
+from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
 from analysis.text.labels import Labels
 
@@ -165,9 +167,12 @@ class TestDrawings:
 
     def test_no_long_texts_overlap(self):
         study = make_study(make_runs(2, counts=(1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64), cases=("elbow",)))
-        study[2]["cases"]["elbow"]["title"] = "A very long title of a case that goes on and on " * 4
-        for name, facts in study[2]["interconnects"].items():
-            facts["title"] = f"{name}_without_any_space_" * 6
+        cases = {"elbow": AboutCase(title="A very long title of a case that goes on and on " * 4)}
+        longer = {
+            name: replace(one, title=f"{name}_without_any_space_" * 6)
+            for name, one in study[2].interconnects.items()
+        }
+        study = (*study[:2], replace(study[2], cases=cases, interconnects=longer))
         for drawing in draw_figures(*study):
             assert_nothing_overlaps(drawing)
 
@@ -209,7 +214,7 @@ class TestDrawings:
             assert list(axes.get_xticks()) == [1, 2, 4]
 
     def test_an_interconnect_looks_the_same_in_every_figure(self, study, drawings):
-        look = style.looks(list(study[2]["interconnects"]), [])["shared_memory"]
+        look = style.looks(list(study[2].interconnects), [])["shared_memory"]
         for drawing in drawings:
             lines = [
                 line

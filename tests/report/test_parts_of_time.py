@@ -9,6 +9,7 @@ from analysis.estimates.scaling import make_tables
 from analysis.estimates.time_parts import make_part_tables
 from analysis.figures.parts_of_time import MOST, REMAINING, parts_figures
 from analysis.report import make_report
+from analysis.runs.facts import AboutStudy, Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
@@ -33,7 +34,7 @@ def study(loop=LOOP, iterations=ITERATIONS, interconnects=("gigabit", "infiniban
     runs = complete_runs(pd.DataFrame(rows))
     tables = make_tables(runs, Settings(draws=200))
     tables |= {name: table for name, table in make_part_tables(runs).items() if len(table)}
-    return runs, tables, {"study": {"name": "own", "blocks": 2, "seed": 1}}
+    return runs, tables, Facts(study=AboutStudy(name="own", blocks=2, seed=1))
 
 
 @pytest.fixture(scope="module")

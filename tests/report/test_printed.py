@@ -13,6 +13,7 @@ from report_files import print_study
 from report_parts import sayings, table_lines
 from synthetic_study import make_runs, make_study
 
+from analysis.runs.facts import Facts
 from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
 
@@ -114,14 +115,15 @@ def attacked(tmp_path_factory):
     runs = make_runs(2)
     runs.loc[runs.index[5], ["valid", "reason"]] = [False, ATTACK]
     complete, tables, facts = make_study(runs, title=ATTACK, question=ATTACK, file=ATTACK)
-    facts["cases"]["elbow"] |= dict.fromkeys(("title", "description", "stands_for", "size"), ATTACK)
-    facts["cases"]["elbow"]["answer"] |= {"quantity": ATTACK, "unit": ATTACK}
-    facts["cases"]["cavity"]["title"] = ENDLESS
-    facts["interconnects"]["gigabit"] |= {"title": ATTACK, "description": ATTACK}
-    facts["interconnects"]["loopback"]["title"] = ENDLESS
-    facts["left_out"] = [{"what": ATTACK, "reason": ATTACK}]
-    facts["machine"] |= {"cpu": ATTACK, "host": ATTACK, ATTACK: ATTACK}
-    return print_study(tmp_path_factory.mktemp("attacked"), complete, tables, facts)
+    told = facts.as_json()
+    told["cases"]["elbow"] |= dict.fromkeys(("title", "description", "stands_for", "size"), ATTACK)
+    told["cases"]["elbow"]["answer"] |= {"quantity": ATTACK, "unit": ATTACK}
+    told["cases"]["cavity"]["title"] = ENDLESS
+    told["interconnects"]["gigabit"] |= {"title": ATTACK, "description": ATTACK}
+    told["interconnects"]["loopback"]["title"] = ENDLESS
+    told["left_out"] = [{"what": ATTACK, "reason": ATTACK}]
+    told["machine"] |= {"cpu": ATTACK, "host": ATTACK, ATTACK: ATTACK}
+    return print_study(tmp_path_factory.mktemp("attacked"), complete, tables, Facts.of(told))
 
 
 class TestPdf:

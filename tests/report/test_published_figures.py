@@ -1,6 +1,7 @@
 """Published figures without times: beside ours, in sentences and tables, and never in an estimate."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,12 +12,13 @@ from synthetic_study import make_runs, make_study
 from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
 from analysis.report import make_report
+from analysis.runs.facts import Facts
 from analysis.runs.runs import RUNS
 from analysis.runs.settings import Settings
 from analysis.text import published as published_sentences
 from analysis.text.labels import Labels
 
-LABELS = Labels({})
+LABELS = Labels(Facts())
 FLUENT = ("cases", "peaks", "improvement", "node_equivalent")
 
 
@@ -49,7 +51,7 @@ def empty_study():
     runs = RUNS.validate(
         pd.DataFrame({name: pd.Series(dtype=str(c.dtype)) for name, c in RUNS.columns.items()})
     )
-    facts = {"study": {"name": "theirs"}, "cases": {}, "interconnects": {}}
+    facts = Facts.of({"study": {"name": "theirs"}})
     return runs, make_tables(runs, Settings(study="theirs")), facts
 
 
@@ -118,8 +120,8 @@ class TestBesideOurs:
     @pytest.fixture
     def study(self):
         runs, tables, facts = make_study(make_runs())
-        facts["cases"]["elbow"]["published_case"] = "fl5s1"
-        return runs, tables, facts
+        elbow = replace(facts.case("elbow"), published_case="fl5s1")
+        return runs, tables, replace(facts, cases={**facts.cases, "elbow": elbow})
 
     @pytest.fixture
     def report(self, study, fluent):

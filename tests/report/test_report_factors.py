@@ -1,10 +1,13 @@
 """What a report says of what interconnects are made of."""
 
+from dataclasses import replace
+
 from report_parts import blocks, part, plain
 from synthetic_study import make_runs, make_study
 
 from analysis.report import make_report
 from analysis.report.factors import differences
+from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
 
 LINKS = {
@@ -15,7 +18,7 @@ LINKS = {
     "path": "switched",
     "launch.mca.btl": "self,tcp",
 }
-LABELS = Labels({"interconnects": {"jumbo": {"title": "Jumbo"}, "usual": {"title": "Usual"}}})
+LABELS = Labels(Facts.of({"interconnects": {"jumbo": {"title": "Jumbo"}, "usual": {"title": "Usual"}}}))
 
 
 def told(one, two, kinds=("measured", "measured"), baselines=("jumbo",)):
@@ -68,9 +71,10 @@ def test_two_names_for_the_same_are_said_to_be_that():
 def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
     runs, tables, facts = make_study(make_runs())[:3]
     names = list(dict.fromkeys(runs["interconnect"].dropna()))
+    known = dict(facts.interconnects)
     for name, mtu in zip(names, (9000, 1500), strict=False):
-        facts["interconnects"].setdefault(name, {})["factors"] = {"mpi": "Open MPI", "mtu": mtu}
-    report = make_report(runs, tables, facts, [])
+        known[name] = replace(facts.interconnect(name), factors={"mpi": "Open MPI", "mtu": mtu})
+    report = make_report(runs, tables, replace(facts, interconnects=known), [])
     made_of = next(
         block
         for block in blocks(part(report, "asked"), "table")

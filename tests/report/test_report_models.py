@@ -10,6 +10,7 @@ from synthetic_study import make_runs, make_whole_study
 from analysis.figures.models import model_figures
 from analysis.figures.style import looks
 from analysis.report import make_report
+from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
 from analysis.text.models import compared_models, counts_needed, model_sentences, too_few_sentence
 
@@ -44,7 +45,10 @@ def sentences(*rows, facts=None):
             | {"speedup": 8.5, "speedup_low": 8.1, "speedup_high": 8.9}
         ]
     )
-    return [plain(text) for text in model_sentences(compared_models(models), curves, Labels(facts or {}))]
+    return [
+        plain(text)
+        for text in model_sentences(compared_models(models), curves, Labels(Facts.of(facts or {})))
+    ]
 
 
 class TestSentences:
@@ -68,7 +72,7 @@ class TestSentences:
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
         best = compared_models(models)
         assert best.empty
-        assert "No curve has the 4 process counts" in plain(too_few_sentence(models, best, Labels({})))
+        assert "No curve has the 4 process counts" in plain(too_few_sentence(models, best, Labels(Facts())))
 
     @pytest.mark.parametrize("scaling", ["strong", "weak"])
     def test_two_models_take_four_counts(self, scaling):

@@ -1,5 +1,6 @@
 """The pages of a report on what interconnects can do, on traffic patterns and on route load."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +20,7 @@ from analysis.networks.links import make_links
 from analysis.networks.tables import make_network_tables
 from analysis.networks.traffic import make_traffic_tables
 from analysis.report import make_report
+from analysis.runs.facts import LeftOut
 from analysis.runs.runs import complete_runs
 from workflows.study.congestion import requested_flows, requested_topologies
 
@@ -133,8 +135,8 @@ def network_study():
     topologies = requested_topologies(CONGESTION, "study")
     flows = requested_flows(CONGESTION, topologies, "study")
     tables |= make_congestion_tables(topologies, flows, CONGESTION["matrices"])
-    left = [{"what": "interconnect shared_memory", "reason": "there is no such device here"}]
-    facts |= {"cases": {}, "congestion": CONGESTION, "left_out": left}
+    left = [LeftOut("interconnect shared_memory", "there is no such device here")]
+    facts = replace(facts, cases={}, congestion=CONGESTION, left_out=left)
     return runs, tables, facts, published
 
 

@@ -6,6 +6,7 @@ from report_parts import blocks, part, plain, said
 
 from analysis.estimates.scaling import make_tables
 from analysis.report import make_report
+from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
@@ -25,7 +26,9 @@ def report_of(spread=True, facts=None, most=7):
         for block, time in enumerate(found[:most])
     ]
     runs = complete_runs(pd.DataFrame(rows, columns=names).assign(kind="measured"))
-    return make_report(runs, make_tables(runs, Settings(draws=500)), {"study": STUDY} | (facts or {}), [])
+    return make_report(
+        runs, make_tables(runs, Settings(draws=500)), Facts.of({"study": STUDY} | (facts or {})), []
+    )
 
 
 def test_packed_and_spread_in_words_and_in_a_table():
@@ -50,7 +53,7 @@ def two_interconnects():
     ]
     names = ["case", "interconnect", "processes", "nodes", "block", "seconds"]
     runs = complete_runs(pd.DataFrame(rows, columns=names).assign(kind="measured"))
-    return make_report(runs, make_tables(runs, Settings(draws=500)), {"study": STUDY}, [])
+    return make_report(runs, make_tables(runs, Settings(draws=500)), Facts.of({"study": STUDY}), [])
 
 
 def test_the_fastest_is_that_of_equal_placements(two_interconnects):

@@ -1,6 +1,7 @@
 """The report as plain data: every section, what it says, and what it does without data."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from analysis.figures.draw import draw_figures
 from analysis.report import make_report, read_tables
 from analysis.report.blocks import bullets, column, paragraph, row, section, table
 from analysis.report.sections import SECTIONS
+from analysis.runs.facts import Counts, Facts
 from analysis.runs.runs import TableError
 
 
@@ -139,7 +141,7 @@ class TestWords:
         assert "Frequency governor" not in told  # unknown here
 
     def test_planned_but_not_run(self, study):
-        facts = study[2] | {"runs": {"planned": 320, "recorded": 312, "invalid": 1}}
+        facts = replace(study[2], runs=Counts(planned=320, recorded=312, invalid=1))
         report = make_report(study[0], study[1], facts, [])
         assert "312 repetitions of 320 planned" in plain(part(report, "asked"))
         assert "8 repetitions of 320 planned were not run." in plain(part(report, "invalid"))
@@ -186,7 +188,7 @@ class TestPoorStudies:
         )
         runs = runs[["case", "interconnect", "processes", "oversubscription", "seconds"]]
         complete, tables, _ = make_study(runs.assign(kind="published", block=1), compare_kinds=[])
-        report = make_report(complete, tables, {}, [])
+        report = make_report(complete, tables, Facts(), [])
         said = plain(report)
         assert report["title"] == "Scaling study"
         assert "Imported results (published) were not run by this study" in said

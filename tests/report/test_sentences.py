@@ -4,19 +4,22 @@ import pandas as pd
 import pytest
 from synthetic_study import make_runs, make_study
 
+from analysis.runs.facts import Facts
 from analysis.tables.contract import TABLES
 from analysis.text import scaling as sentences
 from analysis.text.labels import Labels
 
 LABELS = Labels(
-    {
-        "interconnects": {
-            "slow": {"title": "Gigabit Ethernet", "kind": "emulated"},
-            "swift": {"title": "InfiniBand", "kind": "measured"},
-            "other": {"title": "Myrinet", "kind": "measured"},
-        },
-        "study": {"compare_kinds": [["measured", "emulated"]]},
-    }
+    Facts.of(
+        {
+            "interconnects": {
+                "slow": {"title": "Gigabit Ethernet", "kind": "emulated"},
+                "swift": {"title": "InfiniBand", "kind": "measured"},
+                "other": {"title": "Myrinet", "kind": "measured"},
+            },
+            "study": {"compare_kinds": [["measured", "emulated"]]},
+        }
+    )
 )
 
 
@@ -176,7 +179,7 @@ class TestFastest:
         rows = [point("swift", 8, 2.0, 1.9, 2.1), point("slow", 8, 1.0, 0.9, 1.1, kind="emulated")]
         declared = sentences.fastest_sentences(table("scaling", *rows), LABELS)
         assert plain(declared) == ["Fastest: Gigabit Ethernet (emulated) at 8 processes."]
-        assert sentences.fastest_sentences(table("scaling", *rows), Labels({})) == []
+        assert sentences.fastest_sentences(table("scaling", *rows), Labels(Facts())) == []
 
     def test_times_without_interval_are_said(self):
         rows = [point("swift", 8, 2.0), point("other", 8, 2.05)]

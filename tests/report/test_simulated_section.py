@@ -4,6 +4,7 @@ import pandas as pd
 
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
+from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
 
 FIT = {
@@ -23,7 +24,7 @@ def made(kind="simulated", host=None, **fit):
         "fit": FIT | fit,
         "host": host or {"host_speed": 1, "source": None},
     }
-    facts = {"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}}
+    facts = Facts.of({"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}})
     runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind], "application": ["openfoam"]})
     return simulated(Content(runs, {}, facts, Labels(facts), [], {}))
 

@@ -12,6 +12,7 @@ from analysis.networks.replays import make_simulated_tables
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
 from analysis.report.traces import traces
+from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.tables.details import DETAILS, read_details, write_details
 from analysis.text.labels import Labels
@@ -38,28 +39,30 @@ wait,0,15,0
 """
 PAIRS = "source,target,messages,bytes\n0,1,5,20000\n2,3,5,10000\n3,0,5,20000000\n"
 FIT = "bytes,given_us,simulated_us,error_percent,left_out_percent\n0,5,5,0,\n64,6,6.06,1,-4\n4096,20,20,0,\n"
-FACTS = {
-    "cases": {"duct": {"title": "The duct"}},
-    "interconnects": {
-        "swift": {
-            "title": "Swift",
-            "kind": "simulated",
-            "model": {
-                "source": "A paper.",
-                "two_points": False,
-                "host": {"host_speed": 1, "source": None},
-                "fit": {
-                    "points": 3,
-                    "mean_percent": 0.3,
-                    "largest_percent": 1.0,
-                    "left_out_points": 1,
-                    "left_out_mean_percent": 4.0,
-                    "left_out_largest_percent": 4.0,
+FACTS = Facts.of(
+    {
+        "cases": {"duct": {"title": "The duct"}},
+        "interconnects": {
+            "swift": {
+                "title": "Swift",
+                "kind": "simulated",
+                "model": {
+                    "source": "A paper.",
+                    "two_points": False,
+                    "host": {"host_speed": 1, "source": None},
+                    "fit": {
+                        "points": 3,
+                        "mean_percent": 0.3,
+                        "largest_percent": 1.0,
+                        "left_out_points": 1,
+                        "left_out_mean_percent": 4.0,
+                        "left_out_largest_percent": 4.0,
+                    },
                 },
-            },
-        }
-    },
-}
+            }
+        },
+    }
+)
 
 
 @pytest.fixture

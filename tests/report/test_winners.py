@@ -9,6 +9,7 @@ import pytest
 from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
 from analysis.report import make_report
+from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs, read_runs
 from analysis.runs.settings import Settings
 from analysis.text.best_network import network_figures, network_sentences
@@ -17,7 +18,7 @@ from analysis.text.scaling import fastest_sentences
 from analysis.text.winners import inside_sentences, spread_sentences, winners
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"
-LABELS = Labels({})
+LABELS = Labels(Facts())
 
 
 def plain(sentences):
@@ -102,7 +103,7 @@ class TestGamess:
 
     def test_the_report_says_so_with_reference_and_without_intervals(self, gamess):
         runs, tables, published = gamess
-        report = make_report(runs, tables, {"study": {"name": "gamess"}}, [], published)
+        report = make_report(runs, tables, Facts.of({"study": {"name": "gamess"}}), [], published)
         (said,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
         assert "the fastest network does not make the fastest run" in said
         assert (

@@ -209,10 +209,10 @@ def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, na
     interconnect = load_interconnect(name, ROOT / "config/interconnects")
     model = make_model(interconnect, ROOT)
     fit = fit_summary(fit_table(replayer, model))
-    assert fit["mean_percent"] < 0.01 and fit["largest_percent"] < 0.05
+    assert fit.mean_percent < 0.01 and fit.largest_percent < 0.05
     if not model.curve.two_points:
-        assert fit["left_out_points"] >= LEFT_OUT_POINTS[name]
-        assert fit["left_out_mean_percent"] < LEFT_OUT_PERCENT[name]
+        assert fit.left_out_points >= LEFT_OUT_POINTS[name]
+        assert fit.left_out_mean_percent < LEFT_OUT_PERCENT[name]
 
 
 def test_a_bus_of_one_direction_at_a_time_shows_in_sendrecv(replayer):

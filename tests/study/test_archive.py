@@ -10,6 +10,8 @@ import pytest
 from pypdf import PdfReader
 from small_records import record
 
+from analysis.runs.facts import Economics, Facts, Offer
+from analysis.runs.settings import Node
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
@@ -116,8 +118,9 @@ def test_an_archive_holds_what_a_study_is_made_of(plan):
 def test_price_books_are_part_of_it(plan, tmp_path):
     (tmp_path / "mine.csv").write_text("item\n")
     files = ("config/prices/ames_2004.csv", str(tmp_path / "mine.csv"), str(tmp_path / "gone.csv"))
-    offers = {name: {"file": file} for name, file in zip("abc", files, strict=True)}
-    (plan.paths.results / "facts.json").write_text(json.dumps({"economics": {"offers": offers}}))
+    offers = {name: Offer("book", file, "item", []) for name, file in zip("abc", files, strict=True)}
+    facts = Facts(economics=Economics(Node(1000, "USD", 2004), offers))
+    (plan.paths.results / "facts.json").write_text(json.dumps(facts.as_json()))
     archive_study(plan, anonymise=False)
     prices = {
         name: data

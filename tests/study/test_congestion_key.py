@@ -18,7 +18,7 @@ def study(folder, congestion):
 
 def test_it_reaches_the_analysis_with_its_defaults(tmp_path):
     plan = make_plan(study(tmp_path, "{topologies: {A: {ring: 8}}, patterns: [uniform]}"))
-    assert plan.asked.request["congestion"] == {
+    assert plan.asked.request.congestion == {
         "topologies": {"A": {"ring": 8}}, "patterns": ["uniform"], "matrices": []
     }  # fmt: skip
 
@@ -27,7 +27,7 @@ def test_a_study_without_it_asks_for_nothing(tmp_path):
     (tmp_path / "curves.csv").write_text(CURVES)
     file = tmp_path / "plain.yaml"
     file.write_text("name: plain\nimport: [curves.csv]\n")
-    assert read_study(file).congestion == {} and make_plan(file).asked.request["congestion"] == {}
+    assert read_study(file).congestion == {} and make_plan(file).asked.request.congestion == {}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,19 @@
 """What a report states besides numbers."""
 
-import pandas as pd
+import json
+from dataclasses import MISSING
 
+import pandas as pd
+import pytest
+
+from analysis.runs import facts as told
+from analysis.runs.json_parts import JsonPart
 from analysis.runs.runs import complete_runs
+from workflows import inputs
+from workflows.domain import InputError
 from workflows.plan.plan import make_plan
 from workflows.results.facts import facts
+from workflows.study.sites import read_facts
 
 STUDY = """
 name: several
@@ -20,12 +29,76 @@ def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
     nothing = complete_runs(
         pd.DataFrame(columns=["case", "interconnect", "processes", "seconds", "origin"]), may_be_empty=True
     )
-    told = facts(plan, nothing, [], [])["cases"]
-    assert {name: about["title"] for name, about in told.items()} == {
+    told = facts(plan, nothing, [], []).cases
+    assert {name: about.title for name, about in told.items()} == {
         "rotor": "Rotor, transonic, 90k",
         "rotor-smoke": "Rotor, transonic, smoke",
         "water_ccsd": "Water cluster, coupled cluster",
         "water_ccsd-server_polling": "Water cluster, coupled cluster, server polling",
     }
-    assert "A data server beside each process" in told["water_ccsd-server_polling"]["description"]
-    assert "A data server" not in told["water_ccsd"]["description"]
+    assert "A data server beside each process" in told["water_ccsd-server_polling"].description
+    assert "A data server" not in told["water_ccsd"].description
+
+
+def sections(schema, part):
+    """Sections of the schema beside the types that hold them."""
+    yield schema, part
+    for one in part.parts():
+        if one.name in PARTS:
+            inner = schema["properties"][one.name]
+            each = [inner, inner.get("additionalProperties"), inner.get("items")]
+            (below,) = (one for one in each if isinstance(one, dict) and "properties" in one)
+            yield from sections(below, PARTS[one.name])
+
+
+PARTS = {
+    "study": told.AboutStudy, "until": told.Until, "cases": told.AboutCase, "answer": told.Check,
+    "interconnects": told.AboutInterconnect, "model": told.AboutModel, "fit": told.Fit, "host": told.Host,
+    "economics": told.Economics, "offers": told.Offer, "sites": told.Site, "left_out": told.LeftOut,
+    "runs": told.Counts, "proposal": told.Rule,
+}  # fmt: skip
+
+
+def test_the_schema_has_the_keys_that_the_types_have():
+    found = list(sections(inputs.read_yaml(inputs.SCHEMAS / "facts.yaml"), told.Facts))
+    assert {part for _, part in found} == {told.Facts, *PARTS.values()}
+    for schema, part in found:
+        assert issubclass(part, JsonPart) and list(schema["properties"]) == [one.name for one in part.parts()]
+        needed = [one.name for one in part.parts() if one.default is one.default_factory is MISSING]
+        assert set(needed) == set(schema.get("required", ())), part
+
+
+OLD = {
+    "study": {"name": "old"},
+    "cases": {"duct": {"title": "Duct", "answer": None}},
+    "interconnects": {"slow": {"title": "Slow", "link_mbps": None}, "swift": {}},
+    "machine": {"host": "n1", "what_is_not_known_any_more": [1]},
+    "made": None,
+}
+
+
+def test_what_an_earlier_version_did_not_write_stays_away(tmp_path):
+    (tmp_path / "facts.json").write_text(json.dumps(OLD))
+    read = read_facts(tmp_path / "facts.json")
+    assert read.as_json() == OLD and list(read.as_json()) == list(OLD)
+    assert read.queue.jobs == 3 and read.interconnect("swift").model is None
+    assert read.case("unknown").title is None and read.runs.lost == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"study": {"blocks": "six"}}', "study.blocks: 'six' is not a whole number or empty"),
+        ('{"stduy": {}}', "stduy: unknown key, did you mean 'study'?"),
+        ('{"interconnects": {"a": {"model": {}}}}', "interconnects.a.model.source: missing (Where its"),
+        ('{"runs": {"lost": "all"}}', "runs.lost: 'all' is not a list"),
+        ('{"settings": {"draws": 5}}', "settings.draws: 5 is too small; at least 100"),
+        ("[1]", "[1] is not a section of keys"),
+        ("{", "is no JSON: "),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path, text, line):
+    (tmp_path / "facts.json").write_text(text)
+    with pytest.raises(InputError) as error:
+        read_facts(tmp_path / "facts.json")
+    assert str(error.value).startswith(f"{tmp_path}/facts.json: {line}") and "\n" not in str(error.value)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.runs.facts import Facts
 from workflows.paths import StudyPaths
 from workflows.plan.announce import tell_done
 from workflows.results.outcome import outcome
@@ -16,12 +17,12 @@ NO_LIBRARY = "exit status 1: ImportError: libmpi.so.12"
 def runs(*rows: tuple[str | None, str | None]) -> pd.DataFrame:
     """Runs by interconnect and reason; without a reason they are valid."""
     table = pd.DataFrame(rows, columns=["interconnect", "reason"]).astype("str")
-    return table.assign(valid=table["reason"].isna())
+    return table.assign(valid=table["reason"].isna(), origin="run")
 
 
 def told(folder: Path, table: pd.DataFrame, capsys) -> str:
-    facts = {"runs": {"recorded": len(table), **outcome(table)}}
-    (folder / "facts.json").write_text(json.dumps(facts))
+    facts = Facts(runs=outcome(table, len(table)))
+    (folder / "facts.json").write_text(json.dumps(facts.as_json()))
     tell_done(StudyPaths(folder))
     return capsys.readouterr().err
 

@@ -1,14 +1,14 @@
 """What a study asks of the analysis: defaults, what reaches the analysis, and every mistake in one line."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from analysis.decisions.request import request_of
-from analysis.decisions.rules import Limit
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.facts import AboutStudy, Facts
+from analysis.runs.settings import Limit, Queue, Settings
 from workflows import inputs
 from workflows.domain import InputError, Interconnect
 from workflows.paths import ROOT
@@ -30,24 +30,15 @@ economics:
     shared_memory: {parts: sandia_2004, item: infiniband_4x_24_port}
   mix: {weights: {cavity: 1}, budgets: [10000]}
 """
-STUDY = {
-    "study": {
-        "name": "mine",
-        "seed": 3,
-        "scaling": "strong",
-        "baselines": ["tcp_loopback"],
-        "compare_kinds": [["measured", "emulated"]],
-        "compare_sites": [],
-    }
-}
+STUDY = AboutStudy(name="mine", seed=3, baselines=["tcp_loopback"], compare_kinds=[["measured", "emulated"]])
 
 
 def facts(folder: Path, extra: str = "", interconnects=None):
     file = folder / "mine.yaml"
     file.write_text(GOOD + extra)
     study = read_study(file)
-    made = request_facts(study, interconnects or {}, ROOT / "config")
-    return json.loads(json.dumps(made))  # as they reach the analysis
+    made = replace(request_facts(study, interconnects or {}, ROOT / "config"), study=STUDY)
+    return Facts.of(json.loads(json.dumps(made.as_json())))  # as they reach the analysis
 
 
 @pytest.mark.parametrize(("key", "made"), [("analysis", Settings), ("queue", Queue)])
@@ -60,7 +51,7 @@ def test_the_schema_states_the_defaults_of_the_analysis(key, made):
 
 
 def test_without_a_word_the_analysis_has_its_defaults(tmp_path):
-    request = request_of(STUDY | facts(tmp_path))
+    request = request_of(facts(tmp_path))
     assert request.settings == Settings(
         study="mine",
         seed=3,
@@ -79,11 +70,11 @@ analysis: {draws: 500, level: 0.9, target_speedups: [4, 8], reference_interconne
 queue: {jobs: 7, cores: 32, efficiency: 0.5}
 proposal: {rule: notur_hexagon}
 """
-    request = request_of(STUDY | facts(tmp_path, extra + MONEY))
+    request = request_of(facts(tmp_path, extra + MONEY))
     assert (request.settings.draws, request.settings.level, request.settings.extrapolation) == (500, 0.9, 2)
     assert request.settings.target_speedups == (4, 8) and request.settings.target_percent == 3
     assert request.settings.reference_interconnect == "tcp_loopback"
-    assert request.queue == Queue(7, 32, 0.5)
+    assert request.queue == Queue(7, 0.5, 32)
     assert [limit.at_least for limit in request.rule.limits] == [1.5, 1.4, 1.3]
     market = request.market
     assert (market.node.price, market.node.currency, market.node.cores) == (2500, "USD", None)
@@ -95,7 +86,7 @@ proposal: {rule: notur_hexagon}
 
 def test_a_target_for_the_blocks_is_that_of_the_report(tmp_path):
     extra = "analysis: {target_percent: 3}\nuntil: {interval_percent: 2, max_blocks: 9}\n"
-    assert facts(tmp_path, extra)["settings"]["target_percent"] == 2
+    assert facts(tmp_path, extra).settings.target_percent == 2
 
 
 def test_files_of_ones_own_are_found_beside_the_study(tmp_path):
@@ -104,10 +95,10 @@ def test_files_of_ones_own_are_found_beside_the_study(tmp_path):
     (tmp_path / "rule.yaml").write_text((ROOT / "config/proposals/efficiency_75.yaml").read_text())
     extra = MONEY.replace("book: ames_2004, item: gigabit_ethernet", "book: mine.csv, item: mine")
     made = facts(tmp_path, extra + "proposal: {rule: rule.yaml}\n")
-    mine, ours = made["economics"]["offers"]["tcp_loopback"], facts(tmp_path, MONEY)["economics"]["offers"]
-    assert (mine["item"], mine["file"]) == ("mine", str(tmp_path / "mine.csv"))
-    assert ours["tcp_loopback"]["file"] == "config/prices/ames_2004.csv"  # wherever the project is
-    assert made["proposal"]["name"] == "efficiency_75"
+    mine, ours = made.economics.offers["tcp_loopback"], facts(tmp_path, MONEY).economics.offers
+    assert (mine.item, mine.file) == ("mine", str(tmp_path / "mine.csv"))
+    assert ours["tcp_loopback"].file == "config/prices/ames_2004.csv"  # wherever the project is
+    assert made.proposal.name == "efficiency_75"
 
 
 def priced(item):
@@ -118,10 +109,8 @@ def priced(item):
 def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp_path):
     node = "economics: {node: {price: 1, currency: USD, year: 2004}}\n"
     known = {"tcp_loopback": priced("myrinet_single_port")}
-    assert (
-        facts(tmp_path, node, known)["economics"]["offers"]["tcp_loopback"]["item"] == "myrinet_single_port"
-    )
-    assert facts(tmp_path, MONEY, known)["economics"]["offers"]["tcp_loopback"]["item"] == "gigabit_ethernet"
+    assert facts(tmp_path, node, known).economics.offers["tcp_loopback"].item == "myrinet_single_port"
+    assert facts(tmp_path, MONEY, known).economics.offers["tcp_loopback"].item == "gigabit_ethernet"
     with pytest.raises(
         InputError, match=r"interconnects/tcp_loopback\.yaml: price\.item: book ames_2004: no item 'mirinet'"
     ):
@@ -129,7 +118,7 @@ def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp
 
 
 def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
-    assert facts(tmp_path, "", {"tcp_loopback": priced("myrinet_single_port")})["economics"] is None
+    assert facts(tmp_path, "", {"tcp_loopback": priced("myrinet_single_port")}).economics is None
 
 
 @pytest.mark.parametrize(

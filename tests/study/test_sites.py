@@ -94,17 +94,17 @@ def test_titles_and_machines_come_with_an_import(tmp_path):
     results(tmp_path / "new", FACTS | {"cases": {"duct": {"title": "Other"}, "wing": {"title": "Wing"}}})
     imports = "[{file: old/runs.csv, site: old}, {file: new/runs.csv, site: new}]"
     known = known_facts(study(tmp_path, f"import: {imports}\n"))
-    assert {name: about["title"] for name, about in known["cases"].items()} == {
+    assert {name: about.title for name, about in known.cases.items()} == {
         "duct": "Duct",
         "wing": "Wing",
     }
-    assert list(known["sites"]) == ["old", "new"]
-    assert known["sites"]["old"]["machine"] == FACTS["machine"]
+    assert list(known.sites) == ["old", "new"]
+    assert known.sites["old"].machine == FACTS["machine"]
 
 
 def test_facts_that_are_none_are_one_line(tmp_path):
     results(tmp_path / "old", {"cases": []})
-    with pytest.raises(InputError, match=r"old/facts.json: is not what a study wrote"):
+    with pytest.raises(InputError, match=r"old/facts.json: cases: \[\] is not a section of keys"):
         known_facts(study(tmp_path, "import: [old/runs.csv]\n"))
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping
-from typing import Any
 
+from analysis.runs.facts import Counts
 from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.plan import files
 from workflows.plan.design import Cost, duration, expected_simulation
 from workflows.plan.plan import Plan
 from workflows.study.asked import Asked
+from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
 
 
@@ -91,23 +90,22 @@ def tell_done(paths: StudyPaths) -> None:
     SystemExit
         An interconnect has lost all its runs: the study cannot compare what it was made to compare.
     """
-    runs = json.loads(paths.facts.read_text())["runs"] if paths.facts.exists() else {}
+    runs = read_facts(paths.facts).runs
     told = _told_invalid(runs)
-    if runs.get("lost"):
-        of = ", ".join(runs["lost"])
+    if runs.lost:
+        of = ", ".join(runs.lost)
         others = f"report and proposal of the others in {paths.results}"
         sys.exit(f"nodeworth: no run over {of} is valid{told}; {others}")
     print(f"done: report and proposal in {paths.results}{told}", file=sys.stderr)
 
 
-def _told_invalid(runs: Mapping[str, Any]) -> str:
-    if not runs.get("invalid"):
+def _told_invalid(runs: Counts) -> str:
+    if not runs.invalid:
         return ""
-    invalid, same = runs["invalid"], runs.get("reason_runs")
-    verb = "is" if invalid == 1 else "are"
-    some = "" if same == invalid else f", {same} of them"
-    why = f"{some}: {runs['reason']}" if same else ""
-    return f"; {invalid} of {runs['recorded']} runs {verb} invalid{why}"
+    verb = "is" if runs.invalid == 1 else "are"
+    some = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"
+    why = f"{some}: {runs.reason}" if runs.reason_runs else ""
+    return f"; {runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
 
 
 def _told(cost: Cost) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from analysis.runs.facts import Facts
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
 from workflows.paths import ROOT, StudyPaths
@@ -23,6 +22,7 @@ from workflows.report.pdf import write_pdf
 from workflows.results import metadata
 from workflows.results.anonymous import Names, find_names
 from workflows.study.asked import Asked
+from workflows.study.sites import read_facts
 from workflows.study.study import Study
 
 EXPECTED = ("runs.csv", "facts.json", "tables", "figures", "report.pdf", "report.html")
@@ -57,7 +57,11 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
         raise InputError(f"{results}: nothing to archive; run ./run-study {study.file} first")
     lock = hold_study(results)
     try:
-        files, facts, missing = _study_files(plan.asked, plan.paths), _facts(plan.paths), _missing(plan)
+        files, facts, missing = (
+            _study_files(plan.asked, plan.paths),
+            read_facts(plan.paths.facts),
+            _missing(plan),
+        )
         names = _names(study, plan.paths, facts, files) if anonymise else Names({})
         told = []
         if anonymise:
@@ -105,15 +109,16 @@ def _inputs(asked: Asked, paths: StudyPaths) -> Files:
         where = f"study/imports/{place}-{file.name}"
         found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
         found |= {where: file.read_bytes()} if file.is_file() else {}
-    offers = ((_facts(paths).get("economics") or {}).get("offers") or {}).values()
-    for place, file in enumerate(sorted({ROOT / offer["file"] for offer in offers}), 1):
+    economics = read_facts(paths.facts).economics
+    offers = economics.offers.values() if economics else ()
+    for place, file in enumerate(sorted({ROOT / offer.file for offer in offers}), 1):
         found |= {f"study/prices/{place}-{file.name}": file.read_bytes()} if file.is_file() else {}
     return found
 
 
 def _environment(paths: StudyPaths) -> Files:
-    facts = _facts(paths)
-    versions = {key: facts[key] for key in ("version", "made", "machine", "sites") if facts.get(key)}
+    told = read_facts(paths.facts).as_json()
+    versions = {key: told[key] for key in ("version", "made", "machine", "sites") if told.get(key)}
     found = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
     found |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
     return found | {"environment/versions.json": metadata.as_json(versions)}
@@ -137,10 +142,6 @@ def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
             yield path, file.read_bytes()
 
 
-def _facts(paths: StudyPaths) -> dict[str, Any]:
-    return json.loads(paths.facts.read_text(encoding="utf-8")) if paths.facts.exists() else {}
-
-
 def _missing(plan: Plan) -> list[str]:
     """What a study that is done would have."""
     results = plan.paths.results
@@ -152,9 +153,8 @@ def _missing(plan: Plan) -> list[str]:
     return missing
 
 
-def _names(study: Study, paths: StudyPaths, facts: Mapping[str, Any], files: Files) -> Names:
-    told = [facts, *(facts.get("sites") or {}).values()]
-    machines = [about.get("machine") or {} for about in told]
+def _names(study: Study, paths: StudyPaths, facts: Facts, files: Files) -> Names:
+    machines = [facts.machine, *(site.machine or {} for site in facts.sites.values())]
     records = (record for _, record in read_all(paths))
     unpacked = (gzip.decompress(data) if path.endswith(".gz") else data for path, data in files.items())
     texts = (data.decode(errors="ignore") for data in unpacked)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from analysis.runs.facts import Facts
 from analysis.runs.runs import PREPARE_SECONDS, RECORDED
 from workflows.applications import application
 from workflows.domain import InputError
@@ -54,15 +55,14 @@ class Collected(NamedTuple):
         from, where their format tells it.
     details : dict of str to DataFrame
         Side tables: see `analysis.tables.details.DETAILS`.
-    facts : dict
-        See `facts`.
+    facts : Facts
     published : dict of str to DataFrame
         Imported figures without a time of a run: see `analysis.importers.merge_derived`.
     """
 
     runs: pd.DataFrame
     details: dict[str, pd.DataFrame]
-    facts: dict[str, Any]
+    facts: Facts
     published: dict[str, pd.DataFrame]
 
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import pandas as pd
 
-from analysis.decisions.request import settings_of
 from analysis.estimates.precision import half_widths
 from analysis.estimates.scaling import make_tables
+from analysis.runs.facts import (
+    AboutCase,
+    AboutInterconnect,
+    AboutModel,
+    AboutStudy,
+    Check,
+    Facts,
+    Host,
+    Site,
+    Until,
+)
 from analysis.runs.runs import complete_runs
 from workflows.domain import Interconnect, LeftOut
 from workflows.measure.answers import read_reference
@@ -30,7 +40,7 @@ from workflows.study.study import Study
 VERSION = "0.1.0"
 
 
-def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> dict[str, Any]:
+def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> Facts:
     """What a report states besides numbers: study, cases, interconnects, machine, versions.
 
     Parameters
@@ -43,7 +53,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     unread : list of LeftOut
     """
     asked, design, paths = plan.asked, plan.design, plan.paths
-    study, own = asked.study, runs[runs["origin"] == "run"]
+    study, stated = asked.study, _asked(plan, runs)
     machine: dict[str, Any] = {}
     if records:
         libraries = sorted({record.mpi for record in records if record.mpi})
@@ -56,59 +66,58 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         }
     known = known_facts(study)
     cases = {case: _series_facts(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
-    made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    if study.site:
-        about = {"file": str(study.file), "made": made, "version": VERSION, "machine": machine}
-        known["sites"][study.site] = about
-    return {
-        "study": _study_facts(study, plan.design.blocks, runs) | {"until": _until_facts(plan, own, records)},
-        "cases": _told_apart(cases) | _others(known["cases"], cases),
-        **_request(asked, runs),
-        "interconnects": {
-            name: {
-                "title": one.title,
-                "kind": one.kind,
-                "description": one.description,
-                "link_mbps": one.link_mbps,
-                "factors": factors(one),
-            }
-            | (_model_facts(study, paths, one) if one.simulate else {})
-            for name, one in asked.interconnects.items()
-        }
-        | _others(known["interconnects"], asked.interconnects),
-        "sites": known["sites"],
-        "left_out": [asdict(one) for one in [*design.left_out, *unread]],
-        "machine": machine,
-        "runs": {
-            "planned": len(design.repetitions) + len(runs) - len(own),
-            "recorded": len(runs),
-            "simulated": int((runs["origin"] == "replay").sum()),
-            "imported": int((runs["origin"] == "import").sum()),
-            **outcome(runs),
-        },
-        "made": made,
-        "version": VERSION,
+    interconnects = {
+        name: _interconnect_facts(study, paths, one) for name, one in asked.interconnects.items()
     }
+    made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    own_site = {study.site: Site(str(study.file), made, VERSION, machine)} if study.site else {}
+    until = _until_facts(plan, runs[runs["origin"] == "run"], records)
+    return replace(
+        stated,
+        study=replace(stated.study, until=until),
+        cases=_told_apart(cases) | _others(known.cases, cases),
+        interconnects=interconnects | _others(known.interconnects, interconnects),
+        sites={**known.sites, **own_site},
+        left_out=[*design.left_out, *unread],
+        machine=machine,
+        runs=outcome(runs, len(design.repetitions)),
+        made=made,
+        version=VERSION,
+    )
 
 
-def _told_apart(cases: dict[str, Any]) -> dict[str, Any]:
-    """Facts of cases with the size added to titles that several have: sizes of one case in a study."""
-    given = Counter(about["title"] for about in cases.values())
+def _told_apart(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
+    """Add the size to titles that several cases have: sizes of one case in a study."""
+    given = Counter(about.title for about in cases.values())
     return {
-        name: about | ({"title": f"{about['title']}, {about['size']}"} if given[about["title"]] > 1 else {})
+        name: replace(about, title=f"{about.title}, {about.size}") if given[about.title] > 1 else about
         for name, about in cases.items()
     }
 
 
-def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> dict[str, Any]:
+def _interconnect_facts(study: Study, paths: StudyPaths, one: Interconnect) -> AboutInterconnect:
+    return AboutInterconnect(
+        title=one.title,
+        kind=one.kind,
+        description=one.description,
+        link_mbps=one.link_mbps,
+        factors=factors(one),
+        model=_model_facts(study, paths, one) if one.simulate else None,
+    )
+
+
+def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> AboutModel:
     """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
     file = paths.fit(interconnect.name)
-    fitted = fit_summary(pd.read_csv(file)) if file.exists() else None
-    host = {key: study.simulation.get(key) for key in ("host_speed", "source")}
-    told = {key: interconnect.simulate[key] for key in ("source", "half_duplex")}
-    told["predicts"] = interconnect.simulate.get("predicts")
-    two_points = "two_points" in interconnect.simulate
-    return {"model": {**told, "two_points": two_points, "fit": fitted, "host": host}}
+    model, host = interconnect.simulate, study.simulation
+    return AboutModel(
+        source=model["source"],
+        half_duplex=model["half_duplex"],
+        predicts=model.get("predicts"),
+        two_points="two_points" in model,
+        fit=fit_summary(pd.read_csv(file)) if file.exists() else None,
+        host=Host(host.get("host_speed"), host.get("source")),
+    )
 
 
 def _cluster(record: Record) -> dict[str, str]:
@@ -130,23 +139,29 @@ def _transports(records: Sequence[Record]) -> str | None:
     return "; ".join(f"{name}: {', '.join(sorted(found[name]))}" for name in sorted(found)) or None
 
 
-def _others(known: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
+def _others(known: Mapping[str, Any], own: Collection[str]) -> dict[str, Any]:
     return {name: about for name, about in known.items() if name not in own}
 
 
-def _study_facts(study: Study, blocks: int, runs: pd.DataFrame) -> dict[str, Any]:
-    return {
-        "name": study.name,
-        "title": study.title,
-        "question": study.question,
-        "blocks": blocks,
-        "scaling": study.scaling,
-        "seed": study.seed,
-        "baselines": baselines(study, runs),
-        "compare_kinds": [list(pair) for pair in study.compare_kinds],
-        "compare_sites": [list(pair) for pair in study.compare_sites],
-        "file": str(study.file),
-    }
+def _asked(plan: Plan, runs: pd.DataFrame) -> Facts:
+    """What is asked; a reference interconnect that did not run here is left out."""
+    study, request = plan.asked.study, plan.asked.request
+    settings = request.settings
+    if settings.reference_interconnect not in set(runs["interconnect"].dropna()):
+        settings = replace(settings, reference_interconnect=None)
+    about = AboutStudy(
+        name=study.name,
+        title=study.title,
+        question=study.question,
+        blocks=plan.design.blocks,
+        scaling=study.scaling,
+        seed=study.seed,
+        baselines=baselines(study, runs),
+        compare_kinds=study.compare_kinds,
+        compare_sites=study.compare_sites,
+        file=str(study.file),
+    )
+    return replace(request, study=about, settings=settings)
 
 
 def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopping:
@@ -160,32 +175,24 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
         As `workflows.results.collect.runs_table` gives them.
     """
     study, blocks = plan.asked.study, plan.design.blocks
-    settings = settings_of(_study_facts(study, blocks, runs), _request(plan.asked, runs)["settings"])
+    settings = _asked(plan, runs).all_settings()
     widths = pd.Series(dtype=float)
     if runs["valid"].any():
         widths = half_widths(make_tables(complete_runs(runs), settings))
     return judge(study, blocks, widths, core_hours(records))
 
 
-def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> dict[str, Any] | None:
+def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Until | None:
     """The target of a study, how far it is from it and why it stopped; None without one."""
     study = plan.asked.study
     if study.until is None:
         return None
-    return {
+    return Until(
         **asdict(study.until),
-        "least_blocks": study.blocks,
-        "limit_core_hours": study.limits.core_hours,
+        least_blocks=study.blocks,
+        limit_core_hours=study.limits.core_hours,
         **asdict(stopping(plan, runs, records)),
-    }
-
-
-def _request(asked: Asked, runs: pd.DataFrame) -> dict[str, Any]:
-    """What is asked of the analysis; a reference interconnect that did not run here is left out."""
-    settings = dict(asked.request["settings"])
-    if settings.get("reference_interconnect") not in set(runs["interconnect"].dropna()):
-        settings.pop("reference_interconnect", None)
-    return {**asked.request, "settings": settings}
+    )
 
 
 def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
@@ -200,7 +207,7 @@ def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
     return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
 
 
-def _series_facts(asked: Asked, paths: StudyPaths, series: str) -> dict[str, Any]:
+def _series_facts(asked: Asked, paths: StudyPaths, series: str) -> AboutCase:
     """Facts of a case; in a weak study, those that its sizes share, and each size's own answer."""
     study = asked.study
     if not study.sizes:
@@ -210,46 +217,46 @@ def _series_facts(asked: Asked, paths: StudyPaths, series: str) -> dict[str, Any
     sizes = study.sizes[series]
     parts = [_case_facts(asked, paths, study.case_at(series, count)) for count in study.processes]
     told = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
-    shared = parts[0] | {"size": f"{told} processes", "published_case": None}
-    if shared["answer"]:
-        values = [part["answer"]["reference"] for part in parts]
-        shared["answer"] = {
-            key: value for key, value in shared["answer"].items() if key not in ("reference", "source")
-        }
-        shared["answer"]["references"] = dict(zip(sizes.values(), values, strict=True))
-    return shared
+    answer = parts[0].answer and replace(
+        parts[0].answer,
+        reference=None,
+        source=None,
+        references=dict(zip(sizes.values(), (part.answer.reference for part in parts), strict=True)),
+    )
+    return replace(parts[0], size=f"{told} processes", published_case=None, answer=answer)
 
 
-def _scaled_facts(asked: Asked, paths: StudyPaths, series: str) -> dict[str, Any]:
+def _scaled_facts(asked: Asked, paths: StudyPaths, series: str) -> AboutCase:
     """Facts of a case at the size that the scale chose; it stands for what its own size stands for."""
     own, study = asked.own_cases[series], asked.study
-    facts = _case_facts(asked, paths, study.case_at(series, study.processes[0]))
-    if facts["size"] == own.size:
-        return facts
-    told = f"{facts['size']}, at scale {study.scale:g} of {own.size}"
-    return facts | {"size": told, "published_case": own.published_case, "other_size": True}
+    about = _case_facts(asked, paths, study.case_at(series, study.processes[0]))
+    if about.size == own.size:
+        return about
+    told = f"{about.size}, at scale {study.scale:g} of {own.size}"
+    return replace(about, size=told, published_case=own.published_case, other_size=True)
 
 
-def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> dict[str, Any]:
+def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> AboutCase:
     case, file = asked.cases[name], paths.reference(name)
     reference = read_reference(file) if file.exists() else {"value": None, "source": None}
-    return {
-        "title": case.title,
-        "application": case.application,
-        "size": case.size,
-        "description": case.description,
-        "stands_for": case.stands_for,
-        "published_case": case.published_case,
-        "answer": case.answer  # none is told where no run was judged by it, as in a study that only replays
-        and (reference["value"] is not None or None)
-        and {
-            "quantity": case.answer.quantity,
-            "unit": case.answer.unit,
-            "tolerance": case.answer.tolerance,
-            "reference": reference["value"],
-            "source": reference["source"],
-        },
-    }
+    check = None
+    if case.answer and reference["value"] is not None:  # where all is replayed, no run is judged by it
+        check = Check(
+            quantity=case.answer.quantity,
+            unit=case.answer.unit,
+            tolerance=case.answer.tolerance,
+            reference=reference["value"],
+            source=reference["source"],
+        )
+    return AboutCase(
+        title=case.title,
+        application=case.application,
+        size=case.size,
+        description=case.description,
+        stands_for=case.stands_for,
+        published_case=case.published_case,
+        answer=check,
+    )
 
 
 def _versions(records: list[Record]) -> dict[str, str]:

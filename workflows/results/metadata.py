@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.runs.facts import Facts
 from workflows.study.asked import Asked
 
 PLACEHOLDER = "Family name, Given name"
@@ -46,14 +47,14 @@ class About:
     made: str | None
 
 
-def describe(asked: Asked, facts: Mapping[str, Any], citation: Mapping[str, Any], anonymise: bool) -> About:
+def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise: bool) -> About:
     """Describe a study.
 
     Parameters
     ----------
     asked : Asked
-    facts : mapping
-        What the study wrote about itself; empty for one that has not got so far.
+    facts : Facts
+        What the study wrote about itself; nothing for one that has not got so far.
     citation : mapping
         CITATION.cff, whose persons are the creators of a study that names none.
     anonymise : bool
@@ -66,30 +67,29 @@ def describe(asked: Asked, facts: Mapping[str, Any], citation: Mapping[str, Any]
     ]
     creators = [ANONYMOUS] if anonymise else list(asked.study.creators) or persons or [PLACEHOLDER]
     applications = sorted({one.application for one in asked.cases.values()})
-    made = facts.get("made")
     return About(
         asked.study.title,
         _description(asked, facts, applications),
         tuple(creators),
         (*KEYWORDS, *applications),
         str(citation["license"]),
-        str(made)[:10] if made else str(citation["version"]),
-        made,
+        facts.made[:10] if facts.made else str(citation["version"]),
+        facts.made,
     )
 
 
-def _description(asked: Asked, facts: Mapping[str, Any], applications: Sequence[str]) -> str:
-    runs = facts.get("runs", {})
-    titles = {
-        part: ", ".join(str(one.get("title") or name) for name, one in facts.get(part, {}).items())
-        for part in ("cases", "interconnects")
-    }
+def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str:
+    cases, interconnects = (
+        ", ".join(one.title or name for name, one in part.items())
+        for part in (facts.cases, facts.interconnects)
+    )
+    runs = facts.runs
     said = [
         asked.study.question,
-        f"Cases: {titles['cases']}." if titles["cases"] else "",
-        f"Interconnects: {titles['interconnects']}." if titles["interconnects"] else "",
+        f"Cases: {cases}." if cases else "",
+        f"Interconnects: {interconnects}." if interconnects else "",
         f"Applications: {', '.join(applications)}." if applications else "",
-        f"{runs['recorded']} repetitions, {runs['invalid']} of them invalid." if runs else "",
+        "" if runs.recorded is None else f"{runs.recorded} repetitions, {runs.invalid} of them invalid.",
         "Records of all runs, tables, figures, report, and the files to run it again with Nodeworth.",
     ]
     return " ".join(filter(None, said))

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
+from analysis.runs.facts import Counts
 
-def outcome(runs: pd.DataFrame) -> dict[str, Any]:
-    """Sum up which runs do not count.
+
+def outcome(runs: pd.DataFrame, planned: int) -> Counts:
+    """Count runs, and sum up which do not count.
 
     Parameters
     ----------
     runs : DataFrame
         The runs table; see `workflows.results.collect.runs_table`.
-
-    Returns
-    -------
-    dict
-        ``invalid`` (how many), ``reason`` (the most frequent one; None where all are valid), ``reason_runs``
-        (how many have it) and ``lost`` (interconnects of which no run is valid, in the order of the table).
+    planned : int
+        How many repetitions of its own the study plans.
     """
     valid = runs["valid"].astype(bool)
     reasons = runs.loc[~valid, "reason"].value_counts()
-    counts = valid.groupby(runs["interconnect"], sort=False).any()
-    return {
-        "invalid": int((~valid).sum()),
-        "reason": str(reasons.index[0]) if len(reasons) else None,
-        "reason_runs": int(reasons.iloc[0]) if len(reasons) else 0,
-        "lost": [str(name) for name in counts.index[~counts]],
-    }
+    any_valid = valid.groupby(runs["interconnect"], sort=False).any()
+    of = runs["origin"].value_counts()
+    return Counts(
+        planned=planned + len(runs) - int(of.get("run", 0)),
+        recorded=len(runs),
+        simulated=int(of.get("replay", 0)),
+        imported=int(of.get("import", 0)),
+        invalid=int((~valid).sum()),
+        reason=str(reasons.index[0]) if len(reasons) else None,
+        reason_runs=int(reasons.iloc[0]) if len(reasons) else 0,
+        lost=[str(name) for name in any_valid.index[~any_valid]],
+    )

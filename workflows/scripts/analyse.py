@@ -1,6 +1,5 @@
 """Make the tables of a study from its runs table."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -22,11 +21,13 @@ from analysis.networks.traffic import make_traffic_tables
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_runs
 from analysis.tables.details import read_details
+from workflows.domain import InputError
 from workflows.study.congestion import requested_flows, requested_topologies
+from workflows.study.sites import read_facts
 
-facts = json.loads(Path(snakemake.input.facts).read_text(encoding="utf-8"))
 folder = Path(snakemake.output.tables)
 try:
+    facts = read_facts(Path(snakemake.input.facts))
     runs = read_runs(snakemake.input.runs, may_be_empty=True)
     details = read_details(snakemake.input.details)
     tables = make_all_tables(runs, request_of(facts))
@@ -42,9 +43,9 @@ try:
         {name: table for name, table in make_traffic_tables(runs, details).items() if len(table)}, folder
     )
     write_tables(make_simulated_tables(runs, details), folder)
-    if requested := facts.get("congestion"):
+    if requested := facts.congestion:
         topologies = requested_topologies(requested, "congestion")
         flows = requested_flows(requested, topologies, "congestion")
         write_tables(make_congestion_tables(topologies, flows, requested["matrices"]), folder)
-except TableError as error:
+except (InputError, TableError) as error:
     sys.exit(f"nodeworth: {error}")

@@ -15,5 +15,5 @@ outputs = snakemake.output
 collected.runs.to_csv(outputs.runs, index=False)
 collected.runs.to_parquet(outputs.parquet, index=False)
 write_details(collected.details, outputs.details)
-Path(outputs.facts).write_text(json.dumps(collected.facts, indent=1) + "\n")
+Path(outputs.facts).write_text(json.dumps(collected.facts.as_json(), indent=1) + "\n")
 write_derived(collected.published, Path(outputs.published))

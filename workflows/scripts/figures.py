@@ -9,6 +9,8 @@ from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import save
 from analysis.report import read_tables
 from analysis.runs.runs import TableError, read_runs
+from workflows.domain import InputError
+from workflows.study.sites import read_facts
 
 
 def main(runs: str, tables: str, facts: str, folder: str) -> None:
@@ -16,7 +18,7 @@ def main(runs: str, tables: str, facts: str, folder: str) -> None:
     target = Path(folder)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    known = json.loads(Path(facts).read_text(encoding="utf-8"))
+    known = read_facts(Path(facts))
     drawings = draw_figures(read_runs(runs, may_be_empty=True), read_tables(Path(tables)), known)
     for drawing in drawings:
         save(drawing, target)
@@ -28,5 +30,5 @@ if "snakemake" in globals():
     inputs = snakemake.input
     try:
         main(inputs.runs, inputs.tables, inputs.facts, snakemake.output.figures)
-    except TableError as error:
+    except (InputError, TableError) as error:
         sys.exit(f"nodeworth: {error}")

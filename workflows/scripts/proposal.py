@@ -1,6 +1,5 @@
 """Print the scaling table for a proposal: a page, and tables to paste."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -15,18 +14,20 @@ from analysis.runs.runs import TableError, read_runs
 from analysis.tables.decision_schemas import conform
 from analysis.text.labels import Labels
 from analysis.text.proposal_sheets import sheets, to_latex, write_word
+from workflows.domain import InputError
 from workflows.report.pdf import write_proposal
+from workflows.study.sites import read_facts
 
 
 def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> None:
     """Write the page of the chosen curves as PDF, and all curves for LaTeX and Word."""
-    known = json.loads(Path(facts).read_text(encoding="utf-8"))
+    known = read_facts(Path(facts))
     request = request_of(known)
     applications = without_benchmarks(read_tables(Path(tables)))
     _, found, titled = told_apart(read_runs(runs, may_be_empty=True), applications, known)
     labels, level = Labels(titled), request.settings.level
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
-    choice = choose(table, request.rule, labels, known["proposal_interconnect"], level)
+    choice = choose(table, request.rule, labels, known.proposal_interconnect, level)
     write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), Path(pdf))
     every = sheets(table, request.rule, labels, level)
     Path(tex).write_text(to_latex(every), encoding="utf-8")
@@ -37,5 +38,5 @@ if "snakemake" in globals():
     inputs, outputs = snakemake.input, snakemake.output
     try:
         main(inputs.runs, inputs.tables, inputs.facts, outputs.pdf, outputs.tex, outputs.docx)
-    except TableError as error:
+    except (InputError, TableError) as error:
         sys.exit(f"nodeworth: {error}")

@@ -7,17 +7,17 @@ from pathlib import Path
 from analysis.importers import read_published
 from analysis.report import make_report, read_tables
 from analysis.runs.runs import TableError, read_runs
+from workflows.domain import InputError
+from workflows.study.sites import read_facts
 
 
 def main(runs: str, tables: str, facts: str, figures: str, published: str, output: str) -> None:
     """Write the report as plain data: sections with ready texts, tables and names of figures."""
-    known, index = (
-        json.loads(path.read_text(encoding="utf-8")) for path in (Path(facts), Path(figures) / "index.json")
-    )
+    index = json.loads((Path(figures) / "index.json").read_text(encoding="utf-8"))
     report = make_report(
         read_runs(runs, may_be_empty=True),
         read_tables(Path(tables)),
-        known,
+        read_facts(Path(facts)),
         index,
         read_published(published),
     )
@@ -36,5 +36,5 @@ if "snakemake" in globals():
             inputs.published,
             snakemake.output.report,
         )
-    except TableError as error:
+    except (InputError, TableError) as error:
         sys.exit(f"nodeworth: {error}")

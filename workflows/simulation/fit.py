@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.runs.facts import Fit
 from workflows.simulation.model import Model
 from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import replay
@@ -82,23 +83,18 @@ def fit_table(program: Path, model: Model) -> pd.DataFrame:
     return table
 
 
-def fit_summary(table: pd.DataFrame) -> dict[str, float | int | None]:
+def fit_summary(table: pd.DataFrame) -> Fit:
     """Mean and largest error of a `fit_table`, in percent of the points' times, signs left aside.
 
-    Returns
-    -------
-    dict
-        ``points``, ``mean_percent``, ``largest_percent``, and of the points from `LEFT_OUT_FROM_BYTES` bytes
-        that can be left out ``left_out_points``, ``left_out_mean_percent``, ``left_out_largest_percent``
-        (None without one).
+    Points that can be left out are judged from `LEFT_OUT_FROM_BYTES` bytes on; there may be none.
     """
     errors = table["error_percent"].abs()
     left_out = table.loc[table["bytes"] >= LEFT_OUT_FROM_BYTES, "left_out_percent"].dropna().abs()
-    return {
-        "points": len(table),
-        "mean_percent": float(errors.mean()),
-        "largest_percent": float(errors.max()),
-        "left_out_points": len(left_out),
-        "left_out_mean_percent": float(left_out.mean()) if len(left_out) else None,
-        "left_out_largest_percent": float(left_out.max()) if len(left_out) else None,
-    }
+    return Fit(
+        points=len(table),
+        mean_percent=float(errors.mean()),
+        largest_percent=float(errors.max()),
+        left_out_points=len(left_out),
+        left_out_mean_percent=float(left_out.mean()) if len(left_out) else None,
+        left_out_largest_percent=float(left_out.max()) if len(left_out) else None,
+    )

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.runs.facts import Facts
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
@@ -34,7 +35,7 @@ class Asked:
         What is run, and what simulated interconnects replay. In a study with sizes, every case at every size,
         by the name with the size.
     interconnects : dict of str to Interconnect
-    request : mapping
+    request : Facts
         What the study asks of the analysis: see `workflows.study.request.request_facts`.
     own_cases : dict of str to Case
         In a study with a scale, every case at its own size.
@@ -44,7 +45,7 @@ class Asked:
     measured: dict[str, Case]
     replayed: dict[str, Case]
     interconnects: dict[str, Interconnect]
-    request: Mapping[str, Any]
+    request: Facts
     own_cases: dict[str, Case] = field(default_factory=dict)
 
     @cached_property

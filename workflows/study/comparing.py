@@ -85,5 +85,5 @@ def _sites(files: Sequence[Path]) -> list[str]:
 
 def _agreed(files: Sequence[Path]) -> dict[str, Any]:
     """What both studies say alike about their analysis."""
-    first, second = (read_facts(file.parent / FACTS).get("study", {}) for file in files)
-    return {key: first[key] for key in KEPT if first.get(key) and first.get(key) == second.get(key)}
+    first, second = (read_facts(file.parent / FACTS).study.as_json() for file in files)
+    return {key: first[key] for key in KEPT if first.get(key) and first[key] == second.get(key)}

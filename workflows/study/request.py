@@ -1,15 +1,16 @@
-"""What a study asks of the analysis, as plain data; everything wrong with it is found before a run."""
+"""What a study asks of the analysis; everything wrong with it is found before a run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.decisions.rules import read_rule
 from analysis.runs.errors import TableError
-from analysis.runs.settings import Settings
+from analysis.runs.facts import Economics, Facts, Offer
+from analysis.runs.settings import Chosen, Mix, Node, Queue, Rule
 from workflows.domain import InputError, Interconnect
 from workflows.inputs import choose
 from workflows.study.study import Study
@@ -17,7 +18,7 @@ from workflows.study.study import Study
 _NO_EXCHANGE = "no exchange rate is assumed"
 
 
-def request_facts(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> dict[str, Any]:
+def request_facts(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> Facts:
     """Give what the analysis needs besides the runs, with the contents of the files that the study names.
 
     Parameters
@@ -30,10 +31,8 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
 
     Returns
     -------
-    dict
-        ``settings, queue, proposal, proposal_interconnect, economics``, as
-        `analysis.decisions.request.request_of`
-        takes them, and ``congestion``, as `workflows.study.congestion` does.
+    Facts
+        ``settings, queue, proposal, proposal_interconnect, economics, congestion`` of them.
         ``economics`` is None for a study without a node's price.
 
     Raises
@@ -43,14 +42,14 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     """
     if not study.imports:
         check_names(study, study.cases, study.interconnects)
-    return {
-        "settings": _settings(study),
-        "queue": dict(study.queue),
-        "proposal": _rule(study, config / "proposals"),
-        "proposal_interconnect": study.proposal.get("interconnect"),
-        "economics": _economics(study, interconnects, config) if "node" in study.economics else None,
-        "congestion": _congestion(study) if study.congestion else {},
-    }
+    return Facts(
+        settings=_settings(study),
+        queue=Queue(**study.queue),
+        proposal=_rule(study, config / "proposals"),
+        proposal_interconnect=study.proposal.get("interconnect"),
+        economics=_economics(study, interconnects, config) if "node" in study.economics else None,
+        congestion=_congestion(study) if study.congestion else {},
+    )
 
 
 def _congestion(study: Study) -> dict[str, Any]:
@@ -87,23 +86,21 @@ def check_names(study: Study, cases: Collection[str], interconnects: Collection[
             choose(name, known, f"{what} of the study", f"{study.file}: {key}")
 
 
-def _settings(study: Study) -> dict[str, Any]:
-    """Settings that do not depend on what ran."""
+def _settings(study: Study) -> Chosen:
     settings = dict(study.analysis)
     if study.until is not None:
         settings["target_percent"] = study.until.interval_percent
     try:
-        Settings(**settings | {"target_speedups": tuple(settings["target_speedups"])})
+        return Chosen(**settings | {"target_speedups": tuple(settings["target_speedups"])})
     except ValueError as error:
         raise InputError(f"{study.file}: analysis.{error}") from None
-    return settings
 
 
-def _rule(study: Study, folder: Path) -> dict[str, Any]:
+def _rule(study: Study, folder: Path) -> Rule:
     where = f"{study.file}: proposal.rule"
     file = _file(study.proposal["rule"], ".yaml", folder, study.file.parent, "rule", where)
     try:
-        return asdict(read_rule(file))
+        return read_rule(file)
     except TableError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -125,7 +122,7 @@ class _Price:
     given: Mapping[str, str]
 
 
-def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> dict[str, Any]:
+def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> Economics:
     folder = config / "interconnects"
     prices = {
         name: _Price(f"{folder / name}.yaml: price", folder, one.price)
@@ -137,12 +134,12 @@ def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: 
     }
     if not prices:
         raise InputError(f"{study.file}: economics.interconnects: missing; no interconnect has a price")
-    node = study.economics["node"]
+    node, mix = Node.of(study.economics["node"]), study.economics.get("mix")
     offers = {name: _offer(price, node, study.file, config / "prices") for name, price in prices.items()}
-    return {"node": dict(node), "offers": offers, "mix": study.economics.get("mix")}
+    return Economics(node, offers, Mix.of(mix) if mix else None)
 
 
-def _offer(price: _Price, node: Mapping[str, Any], study_file: Path, folder: Path) -> dict[str, Any]:
+def _offer(price: _Price, node: Node, study_file: Path, folder: Path) -> Offer:
     """An item with its rows of a price book or part list."""
     from analysis.decisions.parts import read_parts  # a second of imports that only studies of prices need
     from analysis.decisions.prices import read_book
@@ -163,12 +160,12 @@ def _offer(price: _Price, node: Mapping[str, Any], study_file: Path, folder: Pat
     item = choose(price.given["item"], set(listing["item"]), "item", f"{price.where}.item: {source} {name}")
     rows = listing[listing["item"] == item].astype(object)
     currency = rows["currency"].iloc[0]
-    if currency != node["currency"]:
+    if currency != node.currency:
         raise InputError(
-            f"{study_file}: economics.node.currency: {node['currency']}, but {item!r} of {file} is priced in "
+            f"{study_file}: economics.node.currency: {node.currency}, but {item!r} of {file} is priced in "
             f"{currency}; {_NO_EXCHANGE}"
         )
     plain = rows.where(rows.notna(), None).to_dict("records")
     project = folder.parent.parent
     told = file.relative_to(project) if file.is_relative_to(project) else file
-    return {"source": source, "file": str(told), "item": item, "rows": plain}
+    return Offer(source, str(told), item, plain)

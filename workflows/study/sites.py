@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from analysis.runs.facts import AboutCase, AboutInterconnect, Facts, Site
 from workflows.domain import InputError
+from workflows.inputs import check
 from workflows.paths import FACTS
 from workflows.study.study import Study
-
-_PARTS = ("cases", "interconnects", "machine", "study")
 
 
 def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
@@ -46,45 +45,45 @@ def _beside(folder: Path, name: str) -> str:
     return str(folder / name) if (folder / name).is_file() else name
 
 
-def known_facts(study: Study) -> dict[str, dict[str, Any]]:
+def known_facts(study: Study) -> Facts:
     """What the studies that were imported know about themselves.
 
     Returns
     -------
-    dict
-        ``cases`` and ``interconnects`` as in the facts of a study, of all imported studies, the first one's
-        where several have one; ``sites``, by site: ``file, made, version, machine``.
+    Facts
+        ``cases`` and ``interconnects`` of all imported studies, the first one's where several have one, and
+        ``sites``.
 
     Raises
     ------
     InputError
         If the facts beside an imported file are not those of a study.
     """
-    known: dict[str, dict[str, Any]] = {"cases": {}, "interconnects": {}, "sites": {}}
+    cases: dict[str, AboutCase] = {}
+    interconnects: dict[str, AboutInterconnect] = {}
+    sites = {}
     for file in study.imports:
         facts = read_facts(file.parent / FACTS)
-        for part in ("cases", "interconnects"):
-            known[part] = facts.get(part, {}) | known[part]
+        cases, interconnects = {**facts.cases, **cases}, {**facts.interconnects, **interconnects}
         if site := study.import_sites.get(file):
-            about = {key: facts.get(key) for key in ("made", "version", "machine")}
-            known["sites"][site] = {"file": str(file)} | about
-    return known
+            machine = None if "machine" in facts.absent else facts.machine
+            sites[site] = Site(str(file), facts.made, facts.version, machine)
+    return Facts(cases=cases, interconnects=interconnects, sites=sites)
 
 
-def read_facts(file: Path) -> dict[str, Any]:
+def read_facts(file: Path) -> Facts:
     """Read what a study wrote about itself: nothing where there is no such file.
 
     Raises
     ------
     InputError
-        If it is something else.
+        If it is something else: one line with the file, and the key, its value and what is allowed.
     """
     if not file.exists():
-        return {}
+        return Facts.of({})
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{file}: is no JSON: {error}") from None
-    if not isinstance(facts, dict) or not all(isinstance(facts.get(part), dict) for part in _PARTS):
-        raise InputError(f"{file}: is not what a study wrote; it has no {', '.join(_PARTS)}")
-    return facts
+    check(data, "facts", file)
+    return Facts.of(data)

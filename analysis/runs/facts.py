@@ -1,0 +1,228 @@
+"""What a study and its machine say about themselves beside the runs table, as ``facts.json`` holds it.
+
+The attributes are the keys of ``workflows/schemas/facts.yaml``, which says what each of them is. What a file
+of an earlier version lacks has the default that it has here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.runs.json_parts import JsonPart, each
+from analysis.runs.settings import Chosen, Mix, Node, Queue, Rule, Settings
+
+Pairs = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Until(JsonPart):
+    """``study.until``: how far a study goes on by itself, and how far it is."""
+
+    interval_percent: float
+    max_blocks: int
+    least_blocks: int
+    limit_core_hours: float
+    half_width_percent: float | None
+    core_hours: float
+    reached: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboutStudy(JsonPart, made={"until": Until.of}):
+    """``study``: what is asked, and how it was run."""
+
+    name: str | None = None
+    title: str | None = None
+    question: str | None = None
+    blocks: int | None = None
+    scaling: str = "strong"
+    seed: int | None = None
+    baselines: Sequence[str] = ()
+    compare_kinds: Pairs = ()
+    compare_sites: Pairs = ()
+    file: str | None = None
+    until: Until | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(JsonPart, optional={"reference", "source", "references"}):
+    """``answer`` of a case: what a run must print; by size where there are several."""
+
+    quantity: str
+    unit: str | None = None
+    tolerance: float
+    reference: float | None = None
+    source: str | None = None
+    references: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboutCase(JsonPart, made={"answer": Check.of}, optional={"other_size"}):
+    """One of ``cases``."""
+
+    title: str | None = None
+    application: str | None = None
+    size: str | None = None
+    description: str | None = None
+    stands_for: str | None = None
+    published_case: str | None = None
+    answer: Check | None = None
+    other_size: bool | None = None
+
+
+@dataclass(frozen=True)
+class Fit(JsonPart):
+    """``fit`` of a model: how well it repeats what it was fitted to."""
+
+    points: int
+    mean_percent: float
+    largest_percent: float
+    left_out_points: int
+    left_out_mean_percent: float | None
+    left_out_largest_percent: float | None
+
+
+@dataclass(frozen=True)
+class Host(JsonPart):
+    """``host`` of a model: how fast its cores are, and who says so."""
+
+    host_speed: float
+    source: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboutModel(JsonPart, made={"fit": Fit.of, "host": Host.of}):
+    """``model`` of a simulated interconnect."""
+
+    source: str
+    half_duplex: bool = False
+    predicts: str | None = None
+    two_points: bool = False
+    fit: Fit | None = None
+    host: Host
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"model"}):
+    """One of ``interconnects``."""
+
+    title: str | None = None
+    kind: str | None = None
+    description: str | None = None
+    link_mbps: float | None = None
+    factors: Mapping[str, Any] = field(default_factory=dict)
+    model: AboutModel | None = None
+
+
+@dataclass(frozen=True)
+class Offer(JsonPart):
+    """One of ``economics.offers``: an item, and its rows of a price book or part list."""
+
+    source: str
+    file: str
+    item: str
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Economics(JsonPart, made={"node": Node.of, "offers": each(Offer.of), "mix": Mix.of}):
+    """``economics``: what nodes and interconnects cost, and what is to be bought."""
+
+    node: Node
+    offers: Mapping[str, Offer]
+    mix: Mix | None = None
+
+
+@dataclass(frozen=True)
+class Site(JsonPart):
+    """One of ``sites``: where the results of a site are from."""
+
+    file: str
+    made: str | None = None
+    version: str | None = None
+    machine: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut(JsonPart):
+    """One of ``left_out``: something the study asks for that is not run, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(JsonPart):
+    """``runs``: how many there are, and which do not count."""
+
+    planned: int | None = None
+    recorded: int | None = None
+    simulated: int | None = None
+    imported: int | None = None
+    invalid: int | None = None
+    reason: str | None = None
+    reason_runs: int | None = None
+    lost: Sequence[str] = ()
+
+
+_MADE = {
+    "study": AboutStudy.of,
+    "cases": each(AboutCase.of),
+    "settings": Chosen.of,
+    "queue": Queue.of,
+    "proposal": Rule.of,
+    "economics": Economics.of,
+    "interconnects": each(AboutInterconnect.of),
+    "sites": each(Site.of),
+    "left_out": lambda several: [LeftOut.of(one) for one in several],
+    "runs": Counts.of,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts(JsonPart, made=_MADE):
+    """All of the file. Before a run it has no more than what the study asks of the analysis."""
+
+    study: AboutStudy = AboutStudy()
+    cases: Mapping[str, AboutCase] = field(default_factory=dict)
+    settings: Chosen = field(default_factory=Chosen)
+    queue: Queue = field(default_factory=Queue)
+    proposal: Rule | None = None
+    proposal_interconnect: str | None = None
+    economics: Economics | None = None
+    congestion: Mapping[str, Any] = field(default_factory=dict)
+    interconnects: Mapping[str, AboutInterconnect] = field(default_factory=dict)
+    sites: Mapping[str, Site] = field(default_factory=dict)
+    left_out: Sequence[LeftOut] = ()
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    runs: Counts = Counts()
+    made: str | None = None
+    version: str | None = None
+
+    def case(self, name: str) -> AboutCase:
+        """Give what is known of a case, which may be nothing."""
+        return self.cases.get(name, AboutCase())
+
+    def interconnect(self, name: str) -> AboutInterconnect:
+        """Give what is known of an interconnect, which may be nothing."""
+        return self.interconnects.get(name, AboutInterconnect())
+
+    def all_settings(self) -> Settings:
+        """Join what the study says of its analysis with what it says of itself."""
+        study = self.study
+        return Settings(
+            **{one.name: getattr(self.settings, one.name) for one in Chosen.parts()},
+            study=study.name or Settings.study,
+            seed=study.seed or Settings.seed,
+            scaling=study.scaling,
+            baselines=tuple(study.baselines),
+            compare_kinds=_pairs(study.compare_kinds),
+            compare_sites=_pairs(study.compare_sites),
+        )
+
+
+def _pairs(given: Pairs) -> tuple[tuple[str, str], ...]:
+    return tuple((first, second) for first, second in given)
