@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workflows.paths import StudyPaths
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan import ending, finished
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, answer, given, made
 from workflows.plan.plan import make_plan
@@ -214,3 +214,15 @@ def test_asking_takes_no_long_imports():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert not {"numpy", "pandas", "snakemake", "ruamel", "jsonschema"} & set(eval(done.stdout))
+
+
+def test_what_a_study_is_given_is_the_same_however_python_is_called(project):
+    """The stamp is written by Snakemake and read by ``run-study``."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from workflows.plan.finished import given; print(given([], ['sh']))"
+    home = Path(sys.executable).parent
+    told = [
+        subprocess.run([python, "-c", code, ROOT], cwd=project, capture_output=True, text=True, check=True, timeout=60,
+                       env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}).stdout
+        for python in (home / "python", os.path.relpath(home / "python", project))
+    ]  # fmt: skip
+    assert told[0] == told[1]

@@ -120,7 +120,7 @@ def this_machine(programs: Iterable[str], path: str) -> list[object]:
         os.uname(),
         [Path(file).read_text() for file in _KERNEL if Path(file).exists()],
         [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(_RIGHTS)],
-        [(name, _dated(name)) for name in (*_INSTALLED, *places)],
+        [_dated(name) for name in (*_INSTALLED, *places)],
     ]
 
 
