@@ -11,7 +11,7 @@ from small_runs import rows, runs_table
 
 from analysis.decisions.proposal import proposal_pieces
 from analysis.decisions.rules import Limit, Rule
-from analysis.estimates.curves import all_curves
+from analysis.estimates.curves import all_curves, ranking
 from analysis.report.proposal import MOST_COUNTS, choose, page
 from analysis.runs.settings import Settings
 from analysis.tables.decision_schemas import conform
@@ -26,7 +26,9 @@ SETTINGS = Settings(draws=100)
 
 
 def proposal(runs):
-    pieces = merge(proposal_pieces(curves, RULE, SETTINGS) for curves in all_curves(runs, SETTINGS))
+    pieces = merge(
+        proposal_pieces(curves, RULE, SETTINGS) for curves in all_curves(runs, ranking(runs), SETTINGS)
+    )
     return conform("proposal", stacked(pieces["proposal"]))
 
 
