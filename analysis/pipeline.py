@@ -67,7 +67,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
 
     def parts() -> Iterator[Pieces]:
         offered = None if costs is None else tariffs(costs)
-        for some in _in_fives(all_curves(runs, settings)):
+        for some in _in_fives(all_curves(runs, ranked, settings)):
             yield core_pieces(some, ranked, settings)
             yield from _optional_pieces(some, request)
             for curves in some:
@@ -77,7 +77,8 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
                     of_mix.append(curves)
 
     pieces = merge(parts())
-    tables = core_tables(pieces, runs) | make_quality_tables(runs, settings) | make_part_tables(runs)
+    tables = core_tables(pieces, runs) | make_part_tables(runs)
+    tables |= make_quality_tables(runs, ranked, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
     if costs is not None:
         tables |= whole_market(runs, costs, of_mix, market, settings)

@@ -7,7 +7,7 @@ nodes has them to itself: with fewer processes a node it occupies more of the ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
@@ -117,7 +117,9 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
 
 
 def _cores_of_node(curve: Curve) -> int:
-    """The most cores of a node that a run of a curve used; 1 where no number of nodes is known."""
+    """The most cores of a node that a run of a curve used; 1 where placement does not vary."""
+    if curve.processes_per_node is None:
+        return 1
     nodes = curve.table["nodes"]
     return int((-(-curve.table["cores"] // np.maximum(nodes, 1)))[nodes > 0].max(initial=1))
 
@@ -125,8 +127,9 @@ def _cores_of_node(curve: Curve) -> int:
 def _occupied(curve: Curve, cores_of_node: int) -> NDArray[np.int64]:
     """Cores that no other job can have: whole nodes of a job on several, where placement varies."""
     nodes, cores = curve.table["nodes"], curve.table["cores"]
-    alone = (nodes > 1) & (curve.processes_per_node is not None)
-    return np.where(alone, nodes * cores_of_node, cores)
+    if curve.processes_per_node is None:
+        return cores
+    return np.where(nodes > 1, nodes * cores_of_node, cores)
 
 
 def _times(curve: Curve, cores_of_node: int) -> dict[str, NDArray]:
@@ -308,9 +311,8 @@ def advice_columns(
     Piece
         Columns of table ``advice``, the goals of each of the ways one below the other.
     """
-    of_each = [{name: packing[name][one] for name in _TOLD} for one in range(len(ways))]
-    goals = [_advice(packing, of_each, goal, queue, words) for goal in GOALS]
-    goals.append(_best_waves(ways, packing, of_each, queue, settings, words))
+    goals = [_advice(packing, goal, queue, words) for goal in GOALS]
+    goals.append(_best_waves(ways, packing, queue, settings, words))
     nothing = np.full(len(ways), np.nan)
     rows = [np.stack([goal.get(name, nothing) for goal in goals], axis=1).ravel() for name in _ADVISED]
     same = {name: [one.names[name] for one in ways] for name in ways[0].names}
@@ -324,46 +326,51 @@ _COPIED += [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for 
 _ADVISED = ["goal", "advice", "time_per_job_seconds", "not_told_apart", *_COPIED]
 
 
-def _advice(
-    packing: Mapping[str, NDArray],
-    of_each: Sequence[Mapping[str, NDArray]],
-    goal: str,
-    queue: Queue,
-    words: Words,
-) -> dict[str, NDArray]:
+def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue, words: Words) -> dict[str, NDArray]:
     """Columns of ``advice`` for one goal, an entry for each of the ways."""
     chosen, contenders = GOALS[goal]
     found, way = packing[chosen].any(axis=1), packing[chosen].argmax(axis=1)
     every = np.arange(len(way))
-    advice = [
-        words.way_in_words(of_each[one], way[one], of_each[one]["jobs_at_once"][way[one]])
-        if found[one]
-        else words.unreached(queue.efficiency)
-        for one in every
-    ]
+
+    def advice(packing: Mapping[str, NDArray], chosen: NDArray[np.bool_]) -> str:
+        way = int(chosen.argmax())
+        if not chosen[way]:
+            return words.unreached(queue.efficiency)
+        return words.way_in_words(packing, way, packing["jobs_at_once"][way])
+
+    def others_in_words(packing: Mapping[str, NDArray], others: NDArray[np.bool_]) -> str | None:
+        return words.names_of_ways(packing, np.flatnonzero(others)) if others.any() else None
+
     columns = {name: np.where(found, packing[name][every, way], np.nan) for name in _COPIED}
     columns["goal"] = np.full(len(way), goal, object)
-    columns["advice"] = np.array(advice, object)
+    columns["advice"] = _written(advice, packing, packing[chosen])
     columns["time_per_job_seconds"] = np.where(found, packing["seconds"][every, way], np.nan)
     if contenders is not None:
         others = packing[contenders].astype(bool) & ~packing[chosen] & found[:, None]
-        told = np.full(len(way), None)
-        for one in np.flatnonzero(others.any(axis=1)):
-            told[one] = words.names_of_ways(of_each[one], np.flatnonzero(others[one]))
-        columns["not_told_apart"] = told
+        columns["not_told_apart"] = _written(others_in_words, packing, others)
     return columns
 
 
 _TOLD = ("processes", "cores", "oversubscription", "processes_per_node", "jobs_at_once")
 
 
-def _best_waves(
-    ways: Sequence[Ways],
+def _written(
+    write: Callable[[Mapping[str, NDArray], NDArray], str | None],
     packing: Mapping[str, NDArray],
-    of_each: Sequence[Mapping[str, NDArray]],
-    queue: Queue,
-    settings: Settings,
-    words: Words,
+    marks: NDArray,
+) -> NDArray[np.object_]:
+    """What is written about each of the ways and its marks, once for all that are alike."""
+    told = [packing[name] for name in _TOLD]
+    keys = [b"".join(row.tobytes() for row in rows) for rows in zip(marks, *told, strict=True)]
+    texts = {
+        key: write({name: packing[name][one] for name in _TOLD}, marks[one])
+        for key, one in dict(zip(keys, range(len(keys)), strict=True)).items()
+    }
+    return np.array([texts[key] for key in keys], object)
+
+
+def _best_waves(
+    ways: Sequence[Ways], packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
 ) -> dict[str, NDArray]:
     waves = fastest_waves(packing["seconds"], ways[0].jobs_at_once, queue.jobs)
     drawn = np.stack(
@@ -373,10 +380,9 @@ def _best_waves(
         ]
     )
     low, high = percentile_interval(drawn, settings.level)
-    told = [words.waves_in_words(one, often, queue.jobs) for one, often in zip(of_each, waves, strict=True)]
     return {
         "goal": np.full(len(ways), words.goal_of(queue.jobs), object),
-        "advice": np.array(told, object),
+        "advice": _written(lambda one, often: words.waves_in_words(one, often, queue.jobs), packing, waves),
         "makespan_seconds": (waves * packing["seconds"]).sum(axis=1),
         "makespan_seconds_low": low,
         "makespan_seconds_high": high,

@@ -113,8 +113,8 @@ def _compare_alike(
         return [row | {"note": "no common process count up to the baseline's peak"} for row in rows]
     seconds = np.stack([other.table["seconds"][theirs] for other in others])
     percent = improvement_percent(seconds, baseline.table["seconds"][mine])
-    of_baseline = baseline.draws[mine]
-    draws = np.stack([improvement_percent(one.draws[theirs], of_baseline) for one in others], axis=1)
+    draws = np.stack([one.draws[theirs] for one in others], axis=1)
+    draws = improvement_percent(draws, baseline.draws[mine][:, None])
     told = {"improvement_percent": percent[:, -1]}
     told |= _ends("improvement", draws[-1], settings)
     parallel = common > 1

@@ -92,13 +92,15 @@ def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
     return counts.groupby("kind")["interconnect"].agg(list).to_dict()
 
 
-def all_curves(runs: pd.DataFrame, settings: Settings) -> Iterator[list[Curve]]:
+def all_curves(runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings) -> Iterator[list[Curve]]:
     """All curves of each case in turn, for cases that have any.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it.
+    ranked : dict
+        As `ranking` gives it.
     settings : Settings
 
     Raises
@@ -106,7 +108,6 @@ def all_curves(runs: pd.DataFrame, settings: Settings) -> Iterator[list[Curve]]:
     TableError
         See `make_curves`.
     """
-    ranked = ranking(runs)
     for points in cases(runs, settings) if ranked else ():
         if curves := make_curves(points, ranked, settings):
             yield curves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -39,13 +39,13 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
     speedup, target = np.asarray(speedup, float), np.asarray(target, float)
     shape = np.broadcast_shapes(speedup.shape[1:], target.shape[1:])
     speedup = np.broadcast_to(speedup, (len(processes), *shape))
+    unknown = np.isnan(target) | np.isnan(speedup).any(axis=0)
     target = np.broadcast_to(target, (len(target), *shape))
     last = len(processes) - 1
     short = np.zeros(target.shape, np.min_scalar_type(len(processes)))
-    highest = speedup[0]
-    for count in speedup:
-        highest = np.maximum(highest, count)
-        short += highest < target
+    below = np.empty(target.shape, bool)
+    for highest in accumulate(speedup, np.maximum):
+        short += np.less(highest, target, out=below)
     lower = short.clip(min(1, last), last).astype(np.intp)  # an index: `take` is several times faster with it
     lower -= last > 0
     at = lower * speedup[0].size
@@ -56,10 +56,10 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
         found /= steps.reshape(-1).take(at)
         found *= np.diff(processes, append=processes[-1]).take(lower)
     found += processes.take(lower)
-    first = np.where(speedup[:1] == target, processes[0], -np.inf)
-    np.copyto(found, first, where=short == 0)
+    found[speedup[:1] == target] = processes[0]
+    found[speedup[:1] > target] = -np.inf
     found[short == len(processes)] = np.inf
-    found[np.isnan(target) | np.isnan(speedup).any(axis=0)] = np.nan
+    found[np.broadcast_to(unknown, found.shape)] = np.nan
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.estimates.curves import Curve, all_curves
+from analysis.estimates.curves import Curve, all_curves, ranking
 from analysis.estimates.sites import split
 from analysis.runs.settings import Settings
 
@@ -34,7 +34,7 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
     return {
         _name(curve, site): _text(curve)
         for site, own in split(runs)
-        for curves in all_curves(own, settings)
+        for curves in all_curves(own, ranking(own), settings)
         for curve in curves
     }
 

@@ -48,7 +48,8 @@ def incremental_efficiency(seconds: ArrayLike, processes: ArrayLike, scaling: st
         NaN for the first count, which has no neighbour below.
     """
     seconds, processes = np.asarray(seconds, float), np.asarray(processes, float)
-    steps = np.full(seconds.shape, np.nan)
+    steps = np.empty(seconds.shape)
+    steps[:1] = np.nan
     np.divide(seconds[:-1], seconds[1:], out=steps[1:])
     if scaling == "strong":
         steps[1:] /= processes[1:] / processes[:-1]

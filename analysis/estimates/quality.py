@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.curves import ranking
 from analysis.estimates.significance import DISTINGUISHABLE, holm, sign_flip_p
 from analysis.estimates.trend import trend
 from analysis.runs.groups import Counts, Floats, Groups, coded, rectangles, runs_of
@@ -79,13 +78,17 @@ QUALITY = {
 """Schema of each table of this module by its name."""
 
 
-def make_quality_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
+def make_quality_tables(
+    runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings
+) -> dict[str, pd.DataFrame]:
     """Make the tables ``repetitions, variability, drift`` from a runs table.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it.
+    ranked : dict
+        As `analysis.estimates.curves.ranking` gives it.
     settings : Settings
 
     Raises
@@ -94,10 +97,11 @@ def make_quality_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.
         If `started` holds text that is no time.
     """
     ordered = in_order_of_execution(runs)
-    times = _block_times(ordered)
+    point = points_of(ordered)
+    times = _block_times(ordered, point)
     tables = {
-        "repetitions": flag_outliers(ordered),
-        "variability": _variability(times, _baselines(runs, settings), settings.seed),
+        "repetitions": flag_outliers(ordered, point),
+        "variability": _variability(times, _baselines(ranked, settings), settings.seed),
         "drift": _drift(times, settings.level),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
@@ -116,24 +120,34 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
     instants = [coded(started)[0]] if started.notna().all() else []
     order = Groups.of(*instants, *(coded(runs[name])[0] for name in keys)).order
     ordered = runs.take(order).reset_index(drop=True)
-    return ordered.assign(order=Groups.of(coded(ordered["case"])[0]).place + 1)
+    return ordered.assign(order=Groups.of(coded(runs["case"])[0][order]).place + 1)
 
 
-def flag_outliers(runs: pd.DataFrame) -> pd.DataFrame:
+def points_of(runs: pd.DataFrame) -> Counts:
+    """Number of the point of each row, array (rows,)."""
+    return Groups.of(*(coded(runs[name])[0] for name in POINT)).number
+
+
+def flag_outliers(runs: pd.DataFrame, point: Counts) -> pd.DataFrame:
     """Flag repetitions outside Tukey's fences of their point on log time (`OUTLIER_RULE`).
 
     Tukey, Exploratory Data Analysis, 1977, section 2D. Invalid repetitions have no part in the
     fences and no flag, nor have points of fewer than `FEWEST` times.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    point : array (rows,)
+        As `points_of` gives it for them.
 
     Returns
     -------
     DataFrame
         `runs` with `relative_seconds` (to the median of the point's valid times) and `outlier`.
     """
-    number = _points(runs).number
     seconds = runs["seconds"].to_numpy(float)
     valid = np.flatnonzero(runs["valid"].to_numpy() & ~np.isnan(seconds))
-    logs, groups = np.log(seconds[valid]), Groups.of(number[valid])
+    logs, groups = np.log(seconds[valid]), Groups.of(point[valid])
     lower, upper, middle = (np.empty(len(groups.first)) for _ in range(3))
     for some, rows in groups.of_size():
         ordered = np.sort(logs[rows], axis=1)
@@ -144,13 +158,9 @@ def flag_outliers(runs: pd.DataFrame) -> pd.DataFrame:
     outlier = np.zeros(len(runs), bool)
     outlier[valid] = (logs < (lower - margin)[own]) | (logs > (upper + margin)[own])
     outlier[valid] &= groups.size[own] >= FEWEST
-    medians = np.full(number.max(initial=-1) + 1, np.nan)
-    medians[number[valid][groups.rows]] = middle
-    return runs.assign(relative_seconds=runs["seconds"] / medians[number], outlier=outlier)
-
-
-def _points(runs: pd.DataFrame) -> Groups:
-    return Groups.of(*(coded(runs[name])[0] for name in POINT))
+    medians = np.full(point.max(initial=-1) + 1, np.nan)
+    medians[point[valid][groups.rows]] = middle
+    return runs.assign(relative_seconds=runs["seconds"] / medians[point], outlier=outlier)
 
 
 def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
@@ -160,32 +170,8 @@ def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
     return below if place % 1 == 0 else below + (ordered[:, int(place) + 1] - below) * (place % 1)
 
 
-def variability(runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Run-to-run variability of each point, and of the baseline's beside it.
-
-    `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
-    block times from the log of their median: their standard deviation where they are normal.
-    `worst_percent` is how far the slowest block is above the median. The test compares absolute
-    deviations from either point's median over the common blocks, by sign flips: Brown and Forsythe's
-    idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
-    table.
-    """
-    return _variability(_block_times(in_order_of_execution(runs)), _baselines(runs, settings), settings.seed)
-
-
-def drift(runs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Drift of each point's block times from its first to its last block, in percent.
-
-    Theil-Sen line through the log times in order of execution, with Kendall's test (see
-    `analysis.estimates.trend.trend`), Holm-corrected within the table. Points of fewer than `FEWEST` blocks
-    have none.
-    """
-    return _drift(_block_times(in_order_of_execution(runs)), level)
-
-
-def _baselines(runs: pd.DataFrame, settings: Settings) -> dict[str, str]:
+def _baselines(ranked: dict[str, list[str]], settings: Settings) -> dict[str, str]:
     """The first baseline of each kind."""
-    ranked = ranking(runs)
     return {
         kind: next((name for name in settings.baselines if name in names), names[0])
         for kind, names in ranked.items()
@@ -217,26 +203,36 @@ class _Times:
         return np.repeat(np.arange(len(self.n)), self.n)
 
 
-def _block_times(ordered: pd.DataFrame) -> _Times:
-    valid = valid_rows(ordered)
-    point, (block, _) = _points(valid), coded(valid["block"])
-    number = point.number
-    groups = Groups.of(number, block)
+def _block_times(ordered: pd.DataFrame, point: Counts) -> _Times:
+    valid, point = valid_rows(ordered), point[ordered["valid"].to_numpy()]
+    block, _ = coded(valid["block"])
+    groups = Groups.of(point, block)
     starts = np.minimum.reduceat(valid["order"].to_numpy()[groups.order], groups.first) if len(valid) else []
-    of_times = number[groups.rows]
+    of_times = point[groups.rows]
+    first, n = runs_of(of_times)
     seconds, order = (
         groups.median(valid["seconds"].to_numpy()),
         Groups.of(of_times, np.array(starts, int)).order,
     )
     return _Times(
-        valid[POINT].take(point.rows).reset_index(drop=True),
-        *runs_of(of_times),
+        valid[POINT].take(groups.rows[first]).reset_index(drop=True),
+        first,
+        n,
         block[groups.rows][order],
         seconds[order],
     )
 
 
 def _variability(times: _Times, baselines: dict[str, str], seed: int) -> pd.DataFrame:
+    """Run-to-run variability of each point, and of the baseline's beside it.
+
+    `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
+    block times from the log of their median: their standard deviation where they are normal.
+    `worst_percent` is how far the slowest block is above the median. The test compares absolute
+    deviations from either point's median over the common blocks, by sign flips: Brown and Forsythe's
+    idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
+    table.
+    """
     points = Groups(np.arange(len(times.seconds)), times.first, times.n)
     seconds = points.median(times.seconds)
     deviations = np.abs(np.log(times.seconds / np.repeat(seconds, times.n)))
@@ -304,6 +300,12 @@ def _paired(times: _Times, values: Floats, first: Counts, second: Counts) -> tup
 
 
 def _drift(times: _Times, level: float) -> pd.DataFrame:
+    """Drift of each point's block times from its first to its last block, in percent.
+
+    Theil-Sen line through the log times in order of execution, with Kendall's test (see
+    `analysis.estimates.trend.trend`), Holm-corrected within the table. Points of fewer than `FEWEST` blocks
+    have none.
+    """
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
     found = np.full((len(columns), len(times.n)), np.nan)

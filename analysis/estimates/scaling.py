@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow
+import pyarrow.compute
 import pyarrow.csv
 
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
@@ -54,7 +55,7 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     ranked = ranking(runs)
     return core_tables(
-        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, settings)), runs
+        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)), runs
     )
 
 
@@ -151,9 +152,13 @@ def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
 
 def _write_csv(table: pd.DataFrame, file: Path) -> None:
     """Write a table as `DataFrame.to_csv` does, which takes ten times as long where nothing needs a quote."""
-    texts = table.select_dtypes(["bool", "boolean"]).apply(lambda flags: flags.astype("str"))
+    columns = pyarrow.Table.from_pandas(table, preserve_index=False)
+    for place, name in enumerate(columns.column_names):
+        if pyarrow.types.is_boolean(columns[name].type):
+            texts = pyarrow.compute.if_else(columns[name], "True", "False")
+            columns = columns.set_column(place, name, texts)
     # In one piece: after an empty one (of joined tables) the writer of pyarrow 26 puts bytes of its own.
-    columns = pyarrow.Table.from_pandas(table.assign(**texts), preserve_index=False).combine_chunks()
+    columns = columns.combine_chunks()
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none", batch_size=2**13)
     with file.open("wb") as stream:
         stream.write(f"{','.join(table)}\n".encode())

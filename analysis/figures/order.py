@@ -10,7 +10,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.estimates.quality import OUTLIER_RULE, flag_outliers
+from analysis.estimates.quality import OUTLIER_RULE, flag_outliers, points_of
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend, legend_entries
@@ -58,7 +58,8 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
     valid = ordered["seconds"].where(ordered["valid"])
     medians = valid.groupby([ordered[key] for key in POINT], dropna=False).transform("median")
-    return flag_outliers(ordered.assign(deviation_percent=100 * (ordered["seconds"] / medians - 1)))
+    deviation = 100 * (ordered["seconds"] / medians - 1)
+    return flag_outliers(ordered.assign(deviation_percent=deviation), points_of(ordered))
 
 
 def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:

@@ -309,13 +309,10 @@ def _number(column: pd.Series) -> pd.Series:
     """Floats, NaN where empty; text that is no number, nan included, is a fault."""
     numbers = _parsed(column)
     if not pd.api.types.is_numeric_dtype(column):
-        odd = (
-            np.isnan(numbers)
-            & column.notna().to_numpy()
-            & (column.astype("str").str.strip() != "").to_numpy()
-        )
-        if odd.any():
-            row = int(odd.argmax())
+        rows = np.flatnonzero(np.isnan(numbers) & column.notna().to_numpy())
+        odd = rows[(column.iloc[rows].astype("str").str.strip() != "").to_numpy()]
+        if len(odd):
+            row = int(odd[0])
             raise TableError(f"{str(column.iloc[row])!r} is no number", column=str(column.name), row=row)
     return pd.Series(numbers, column.index, name=column.name)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 Piece = Mapping[str, object]
 """Some rows of a table by column: arrays of one length, and single values that hold for all of them."""
@@ -29,10 +30,19 @@ def stacked(pieces: Sequence[Piece]) -> pd.DataFrame:
     for name in pieces[0]:
         values = [piece[name] for piece in pieces]
         if name in arrays:
-            columns[name] = np.concatenate(values)
+            columns[name] = _typed(np.concatenate(values))
         else:
-            columns[name] = np.repeat(np.array(values, object), lengths)
+            columns[name] = _typed(np.array(values, object)).repeat(lengths)
     return pd.DataFrame(columns)
+
+
+def _typed(values: NDArray) -> NDArray | pd.api.extensions.ExtensionArray:
+    """Objects as texts or numbers, where they are: few are different, and each is looked at once."""
+    if values.dtype != object:
+        return values
+    codes, different = pd.factorize(values)
+    typed = pd.Series(different, dtype=object).infer_objects().array
+    return typed.take(codes, allow_fill=True)
 
 
 def merge(parts: Iterable[Pieces]) -> Pieces:

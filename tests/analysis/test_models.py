@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from synthetic_runs import rows
 
-from analysis.estimates.curves import all_curves
+from analysis.estimates.curves import all_curves, ranking
 from analysis.estimates.extrap import extrap_texts, write_extrap
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.models import MODELS, cost_terms, least_seconds, nonnegative_fit, turning_point
@@ -20,7 +20,7 @@ COUNTS = np.array([1, 2, 4, 8, 16])
 
 
 def fitted(runs, settings):
-    (curves,) = all_curves(runs, settings)
+    (curves,) = all_curves(runs, ranking(runs), settings)
     return {name: finished(name, pieces) for name, pieces in model_pieces(curves, settings).items()}
 
 

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import kendalltau, theilslopes
 from synthetic_runs import rows
 
+from analysis.estimates.curves import ranking
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import OUTLIER_RULE, make_quality_tables
 from analysis.estimates.scaling import make_tables
@@ -15,7 +16,8 @@ from analysis.runs.settings import Settings
 
 
 def quality(name, runs, **changes):
-    return make_quality_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100, **changes))[name]
+    complete = complete_runs(pd.DataFrame(runs))
+    return make_quality_tables(complete, ranking(complete), Settings(draws=100, **changes))[name]
 
 
 def test_an_outlier_is_flagged_and_stays():

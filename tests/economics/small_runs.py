@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.estimates.curves import all_curves
+from analysis.estimates.curves import all_curves, ranking
 from analysis.runs.runs import complete_runs
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def runs_table(*groups):
 
 def curves(runs, settings):
     """Curves of the only case."""
-    (found,) = all_curves(runs, settings)
+    (found,) = all_curves(runs, ranking(runs), settings)
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from small_runs import rows, runs_table
 
 from analysis.decisions.proposal import proposal_pieces
-from analysis.estimates.curves import all_curves
+from analysis.estimates.curves import all_curves, ranking
 from analysis.report.proposal import MOST_COUNTS, choose, page
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Limit, Rule, Settings
@@ -26,7 +26,9 @@ SETTINGS = Settings(draws=100)
 
 
 def proposal(runs):
-    pieces = merge(proposal_pieces(curves, RULE, SETTINGS) for curves in all_curves(runs, SETTINGS))
+    pieces = merge(
+        proposal_pieces(curves, RULE, SETTINGS) for curves in all_curves(runs, ranking(runs), SETTINGS)
+    )
     return conform("proposal", stacked(pieces["proposal"]))
 
 

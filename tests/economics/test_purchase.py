@@ -8,7 +8,7 @@ from analysis.decisions.economics import cluster_costs, tariffs
 from analysis.decisions.money import Market
 from analysis.decisions.purchase import purchase_rows
 from analysis.decisions.request import Request
-from analysis.estimates.curves import all_curves
+from analysis.estimates.curves import all_curves, ranking
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, Node, Settings
@@ -36,7 +36,7 @@ def buy(runs, ames):
     offered = tariffs(cluster_costs(offers, NODE, range(1, 9)))
 
     def make(**mix):
-        return purchase_rows(all_curves(runs, SETTINGS), offered, NODE, Mix(**mix), SETTINGS)
+        return purchase_rows(all_curves(runs, ranking(runs), SETTINGS), offered, NODE, Mix(**mix), SETTINGS)
 
     return make
 
@@ -76,7 +76,7 @@ def test_the_order_does_not_depend_on_the_reference(runs, ames, buy):
     orders = []
     for reference in ("gigabit", "infiniband"):
         chosen = Settings(draws=100, reference_interconnect=reference)
-        table = purchase_rows(all_curves(parallel, chosen), offered, NODE, mix, chosen)
+        table = purchase_rows(all_curves(parallel, ranking(parallel), chosen), offered, NODE, mix, chosen)
         ratios = table["mean_speedup"] / table["mean_speedup"].iloc[0]
         orders.append(ratios.tolist())
     assert orders[0] == pytest.approx(orders[1])
