@@ -269,7 +269,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "maxItems" | "maxProperties" | "maxLength":
             return f"{at}{_show(value)} has too many entries; at most {allowed}"
         case "uniqueItems":
-            twice = next(entry for place, entry in enumerate(value) if entry in value[:place])
+            twice = next(entry for index, entry in enumerate(value) if entry in value[:index])
             return f"{at}{_show(twice)} is there twice; each only once"
         case "not":
             return f"{at}does not belong here: {error.schema['description']}"
@@ -338,7 +338,7 @@ def _refuse_unusable(value: Any, path: Path, keys: tuple[str | int, ...], parent
                     raise InputError(f"{path}: {dotted([*keys, str(key)])}: a key must be text; quote it")
                 _refuse_unusable(inner, path, (*keys, key), (*parents, id(value)))
         case list():
-            for place, inner in enumerate(value):
-                _refuse_unusable(inner, path, (*keys, place), (*parents, id(value)))
+            for index, inner in enumerate(value):
+                _refuse_unusable(inner, path, (*keys, index), (*parents, id(value)))
         case float() if not math.isfinite(value):
             raise InputError(f"{path}: {dotted(keys)}: {value} is not a finite number")

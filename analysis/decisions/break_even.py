@@ -14,7 +14,7 @@ from analysis.estimates.bootstrap import Floats
 from analysis.estimates.comparison import pairs
 from analysis.estimates.curves import Curve
 from analysis.estimates.equivalence import equivalent_processes, targets_of
-from analysis.runs.settings import Node, Settings
+from analysis.runs.settings import NodePrice, Settings
 
 
 class Exchange(NamedTuple):
@@ -85,7 +85,7 @@ def break_even_rows(
     curves: Sequence[Curve],
     ranked: dict[str, list[str]],
     offered: Mapping[str, Tariff],
-    node: Node,
+    node: NodePrice,
     settings: Settings,
 ) -> pd.DataFrame:
     """Price of a node at which an interconnect pays, for every node equivalent of a case.
@@ -101,7 +101,7 @@ def break_even_rows(
     ranked : dict
         As `analysis.estimates.curves.ranking` gives it.
     offered : mapping of interconnect to Tariff
-    node : Node
+    node : NodePrice
     settings : Settings
 
     Returns
@@ -117,7 +117,7 @@ def break_even_rows(
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _whole_nodes(curve: Curve, processes: Floats, node: Node) -> Floats:
+def _whole_nodes(curve: Curve, processes: Floats, node: NodePrice) -> Floats:
     """Nodes for a number of processes between the measured counts, rounded up.
 
     What lies below the smallest count is one node if that is on one node, else not known.
@@ -130,7 +130,12 @@ def _whole_nodes(curve: Curve, processes: Floats, node: Node) -> Floats:
 
 
 def _compared(
-    baseline: Curve, other: Curve, kind: str, offered: Mapping[str, Tariff], node: Node, settings: Settings
+    baseline: Curve,
+    other: Curve,
+    kind: str,
+    offered: Mapping[str, Tariff],
+    node: NodePrice,
+    settings: Settings,
 ) -> pd.DataFrame:
     target, target_draws, processes, processes_draws = targets_of(baseline, settings)
     equivalent = equivalent_processes(other.processes, other.speedup, target)

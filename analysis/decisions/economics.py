@@ -20,14 +20,14 @@ from analysis.estimates.bootstrap import Floats, percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Node, Settings
+from analysis.runs.settings import NodePrice, Settings
 from analysis.tables.decision_schemas import conform
 
 Offer = tuple[pd.DataFrame, str]
 """A price book (`analysis.decisions.prices`) or part list (`analysis.decisions.parts`), and its item."""
 
 
-def cluster_costs(offers: Mapping[str, Offer], node: Node, nodes: ArrayLike) -> pd.DataFrame:
+def cluster_costs(offers: Mapping[str, Offer], node: NodePrice, nodes: ArrayLike) -> pd.DataFrame:
     """What a cluster of n nodes costs with each interconnect.
 
     cluster_price = n (P + c_n), P the price of a node and c_n the interconnect's price per node in a
@@ -36,7 +36,7 @@ def cluster_costs(offers: Mapping[str, Offer], node: Node, nodes: ArrayLike) -> 
     Parameters
     ----------
     offers : mapping of interconnect to Offer
-    node : Node
+    node : NodePrice
     nodes : array (sizes,)
         Whole numbers.
 
@@ -105,7 +105,7 @@ class Tariff:
         prices = np.where(known, self.prices[:, np.where(known, nodes, 0).astype(np.int64)], np.nan)
         return np.where(np.isinf(nodes), 0.0, prices)
 
-    def clusters(self, nodes: ArrayLike, node: Node) -> Floats:
+    def clusters(self, nodes: ArrayLike, node: NodePrice) -> Floats:
         """Price of whole clusters and its range, array (3, ...), the range NaN where none is known."""
         price, low, high = np.asarray(nodes, float) * (node.price + self.at(nodes))
         known = low < high
@@ -141,7 +141,7 @@ def interval(draws: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def value_rows(
-    curves: Sequence[Curve], offered: Mapping[str, Tariff], node: Node, settings: Settings
+    curves: Sequence[Curve], offered: Mapping[str, Tariff], node: NodePrice, settings: Settings
 ) -> pd.DataFrame:
     """What every point of a case costs, and which points are worth their price.
 
@@ -155,7 +155,7 @@ def value_rows(
     curves : sequence of Curve
         Of one case.
     offered : mapping of interconnect to Tariff
-    node : Node
+    node : NodePrice
     settings : Settings
 
     Returns
@@ -181,7 +181,7 @@ def value_rows(
     return pd.concat(tables, ignore_index=True)
 
 
-def _valued(curve: Curve, offered: Mapping[str, Tariff], node: Node, settings: Settings) -> pd.DataFrame:
+def _valued(curve: Curve, offered: Mapping[str, Tariff], node: NodePrice, settings: Settings) -> pd.DataFrame:
     nodes = nodes_of(curve, node.cores)
     tariff = offered.get(curve.interconnect)
     unknown = np.full((3, len(nodes)), np.nan)

@@ -12,7 +12,7 @@ from analysis.decisions.economics import Offer, Tariff, cluster_costs, tariffs, 
 from analysis.decisions.purchase import purchase_rows
 from analysis.estimates.curves import Curve
 from analysis.runs.runs import TableError, valid_rows
-from analysis.runs.settings import Mix, Node, Settings
+from analysis.runs.settings import Mix, NodePrice, Settings
 from analysis.tables.decision_schemas import conform
 
 MONEY = ("cost", "value", "break_even")
@@ -25,14 +25,14 @@ class Market:
 
     Attributes
     ----------
-    node : Node
+    node : NodePrice
     offers : mapping of interconnect to Offer
         Interconnects without one have no price.
     mix : Mix or None
         What for and at which budget; without it there is no table ``purchase``.
     """
 
-    node: Node
+    node: NodePrice
     offers: Mapping[str, Offer]
     mix: Mix | None = None
 
@@ -72,7 +72,7 @@ def money_pieces(
     curves: Sequence[Curve],
     ranked: dict[str, list[str]],
     offered: Mapping[str, Tariff],
-    node: Node,
+    node: NodePrice,
     settings: Settings,
 ) -> dict[str, list[pd.DataFrame]]:
     """Rows of the tables ``value`` and ``break_even`` from all curves of one case."""

@@ -14,7 +14,7 @@ from analysis.estimates.curves import Curve, Reference
 from analysis.estimates.peaks import may_lead
 from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Mix, Node, Settings
+from analysis.runs.settings import Mix, NodePrice, Settings
 
 
 class _Best(NamedTuple):
@@ -31,7 +31,7 @@ Option = tuple[str, str, int]
 def purchase_rows(
     case_curves: Iterable[Sequence[Curve]],
     offered: Mapping[str, Tariff],
-    node: Node,
+    node: NodePrice,
     mix: Mix,
     settings: Settings,
 ) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def purchase_rows(
     case_curves : iterable of sequences of Curve
         All curves of each case.
     offered : mapping of interconnect to Tariff
-    node : Node
+    node : NodePrice
     mix : Mix
     settings : Settings
 
@@ -78,7 +78,7 @@ def purchase_rows(
 
 
 def _mean_speedups(
-    weighted: Mapping[str, Sequence[Curve]], kinds: Sequence[str], node: Node, mix: Mix, scaling: str
+    weighted: Mapping[str, Sequence[Curve]], kinds: Sequence[str], node: NodePrice, mix: Mix, scaling: str
 ) -> dict[Option, _Best]:
     """Options on which every case was measured, with the weighted mean of their log speedups."""
     total = sum(mix.weights.values())
@@ -99,7 +99,7 @@ def _mean_speedups(
     return means
 
 
-def _by_size(curves: Sequence[Curve], node: Node, scaling: str) -> dict[Option, _Best]:
+def _by_size(curves: Sequence[Curve], node: NodePrice, scaling: str) -> dict[Option, _Best]:
     """Highest speedup of one case on each interconnect and number of nodes, to one common reference."""
     reference = curves[0].reference
     best: dict[Option, _Best] = {}
@@ -134,7 +134,7 @@ def _at_budget(
     budget: float,
     kinds: Sequence[str],
     offered: Mapping[str, Tariff],
-    node: Node,
+    node: NodePrice,
     settings: Settings,
 ) -> pd.DataFrame:
     rows = []

@@ -221,22 +221,22 @@ def _curves(
         speedup_draws = metrics.speedup(draws, reference.draws)
     low, high = percentile_interval(speedup_draws, settings.level)
     own = numbers != (-1 if serial is None else serial)
-    for place, (kind, interconnect, oversubscription, per_node) in enumerate(rows):
+    for index, (kind, interconnect, oversubscription, per_node) in enumerate(rows):
         yield Curve(
             points.case,
             interconnect,
             kind,
             int(oversubscription),
             per_node,
-            {name: column[place] for name, column in table.items()},
-            [points.samples[number] for number in numbers[place]],
+            {name: column[index] for name, column in table.items()},
+            [points.samples[number] for number in numbers[index]],
             reference,
-            speedup[place],
-            low[place],
-            high[place],
-            draws[place],
-            speedup_draws[place],
-            own[place],
+            speedup[index],
+            low[index],
+            high[index],
+            draws[index],
+            speedup_draws[index],
+            own[index],
         )
 
 

@@ -14,7 +14,7 @@ from analysis.estimates.bootstrap import Floats, percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.models import (
     MODELS_OF,
-    Model,
+    ScalingModel,
     cost_terms,
     fractions,
     held_out_errors,
@@ -117,7 +117,7 @@ def fitted_draws(draws: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class FittedCurves:
     """Curves with the same process counts, which are fitted together.
 
     Attributes
@@ -150,7 +150,7 @@ class Group:
         return np.hstack([self.seconds, leave_each_out(self.seconds), self.draws.reshape(counts, -1)])
 
 
-def _alike(curves: Iterable[Curve], draws: int) -> Iterator[Group]:
+def _alike(curves: Iterable[Curve], draws: int) -> Iterator[FittedCurves]:
     """Curves in groups of the same fitted counts and shape of draws, in their order."""
 
     def fitted(curve: Curve) -> NDArray[np.bool_]:
@@ -161,7 +161,7 @@ def _alike(curves: Iterable[Curve], draws: int) -> Iterator[Group]:
 
     for (processes, _), members in groupby(curves, key):
         group = list(members)
-        yield Group(
+        yield FittedCurves(
             curves=group,
             processes=np.array(processes),
             seconds=np.stack([curve.table["seconds"][fitted(curve)] for curve in group], axis=1),
@@ -177,7 +177,7 @@ class Fit:
 
     Attributes
     ----------
-    model : Model
+    model : ScalingModel
     coefficients : array (coefficients, curves)
     draws : array (coefficients, curves × scenarios × B)
         Refits to bootstrap draws, NaN where there are none.
@@ -187,7 +187,7 @@ class Fit:
         Largest process count of which it may speak.
     """
 
-    model: Model
+    model: ScalingModel
     coefficients: Floats
     draws: Floats
     held_out: Floats
@@ -198,11 +198,11 @@ class Fit:
 class Unfitted:
     """A model that curves have too few counts for, and the sentence that says so."""
 
-    model: Model
+    model: ScalingModel
     note: str
 
 
-def fit_model(group: Group, model: Model, extrapolation: float) -> Fit | Unfitted:
+def fit_model(group: FittedCurves, model: ScalingModel, extrapolation: float) -> Fit | Unfitted:
     """Fit a model to all curves of a group."""
     counts, needed = len(group.processes), model.coefficients + 1
     if counts < needed:
@@ -215,15 +215,15 @@ def fit_model(group: Group, model: Model, extrapolation: float) -> Fit | Unfitte
     return Fit(model, fitted, refits, errors, int(extrapolation * group.processes[-1]))
 
 
-def _model_columns(group: Group, fits: Sequence[Fit | Unfitted], level: float) -> dict[str, NDArray]:
+def _model_columns(group: FittedCurves, fits: Sequence[Fit | Unfitted], level: float) -> dict[str, NDArray]:
     """Columns of ``models``, the models of a curve one below the other."""
     parts, size = [_one_model(group, fit, level) for fit in fits], len(group.curves)
     columns = {}
     for name in _OF_A_FIT:
         values = [part.get(name, np.nan) for part in parts]
         columns[name] = np.empty((size, len(parts)), np.result_type(*values))
-        for place, value in enumerate(values):
-            columns[name][:, place] = value
+        for index, value in enumerate(values):
+            columns[name][:, index] = value
         columns[name] = columns[name].ravel()
     errors = columns["held_out_percent"].astype(float).reshape(-1, len(parts)).round(6)
     errors[np.isnan(errors)] = np.inf
@@ -232,7 +232,7 @@ def _model_columns(group: Group, fits: Sequence[Fit | Unfitted], level: float) -
     return repeated | columns | {"best": (best & np.isfinite(errors)).ravel()}
 
 
-def _one_model(group: Group, fit: Fit | Unfitted, level: float) -> dict[str, NDArray]:
+def _one_model(group: FittedCurves, fit: Fit | Unfitted, level: float) -> dict[str, NDArray]:
     """Columns (curves,) of one model."""
     model = fit.model
     about = {"model": np.array(model.name, object), "formula": np.array(model.formula, object)}
@@ -272,7 +272,7 @@ def _within(fit: Fit, processes: Floats) -> Floats:
     return np.where(processes > fit.told_to, np.inf, processes)
 
 
-def _curve_columns(group: Group, fits: Sequence[Fit], level: float) -> dict[str, NDArray]:
+def _curve_columns(group: FittedCurves, fits: Sequence[Fit], level: float) -> dict[str, NDArray]:
     """Columns of ``model_curves``: a curve's models one below the other, the counts of each in order."""
     processes, last = group.processes, group.processes[-1]
     counts = np.geomspace(processes[0], fits[0].told_to, GRID).round().astype(int)
@@ -290,7 +290,9 @@ def _curve_columns(group: Group, fits: Sequence[Fit], level: float) -> dict[str,
     }
 
 
-def _told_speedups(group: Group, fit: Fit, counts: NDArray[np.int64], level: float) -> dict[str, Floats]:
+def _told_speedups(
+    group: FittedCurves, fit: Fit, counts: NDArray[np.int64], level: float
+) -> dict[str, Floats]:
     """Fitted times and speedups of a model, arrays (counts, curves); weak scaling: scaled speedups."""
     ratios = np.array([curve.table["cores"][-1] / curve.processes[-1] for curve in group.curves])
     grown = counts[:, None] * ratios / [curve.reference.cores for curve in group.curves]

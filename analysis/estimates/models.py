@@ -13,7 +13,7 @@ from analysis.estimates.bootstrap import Floats
 
 
 @dataclass(frozen=True)
-class Model:
+class ScalingModel:
     """A model whose time, or whose rate 1/T, is a sum of terms with coefficients of at least 0.
 
     Attributes
@@ -80,12 +80,12 @@ def leave_each_out(seconds: Floats) -> Floats:
     return np.where(np.eye(counts, dtype=bool)[:, :, None], np.nan, seconds[:, None]).reshape(counts, -1)
 
 
-def held_out_errors(model: Model, processes: ArrayLike, seconds: Floats, fitted: Floats) -> Floats:
+def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, fitted: Floats) -> Floats:
     """Relative error |predicted/T - 1| at each count, from a fit to all the others.
 
     Parameters
     ----------
-    model : Model
+    model : ScalingModel
     processes : array (counts,)
     seconds : array (counts, curves)
     fitted : array (coefficients, counts × curves)
@@ -230,11 +230,11 @@ def _weak_communication(p: Floats) -> Floats:
 
 
 MODELS = (
-    Model("amdahl", "T1 ((1 - f)/p + f)", "strong", _amdahl),
-    Model("usl", "T1 ((1 - f)/p + f + k (p - 1))", "strong", _scalability_law),
-    Model("communication", "a/p + b + c log2 p + d p", "strong", _communication),
-    Model("gustafson", "T1 p / (f + (1 - f) p)", "weak", _gustafson, of_rate=True),
-    Model("communication", "b + c log2 p + d p", "weak", _weak_communication),
+    ScalingModel("amdahl", "T1 ((1 - f)/p + f)", "strong", _amdahl),
+    ScalingModel("usl", "T1 ((1 - f)/p + f + k (p - 1))", "strong", _scalability_law),
+    ScalingModel("communication", "a/p + b + c log2 p + d p", "strong", _communication),
+    ScalingModel("gustafson", "T1 p / (f + (1 - f) p)", "weak", _gustafson, of_rate=True),
+    ScalingModel("communication", "b + c log2 p + d p", "weak", _weak_communication),
 )
 """Amdahl (AFIPS 30, 1967), Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 Gustafson (CACM 31, 1988), and work, constant, tree and linear communication costs."""
@@ -242,7 +242,7 @@ MODELS_OF = {kind: [one for one in MODELS if one.scaling == kind] for kind in ("
 """Models of each kind of scaling, those with the fewest coefficients first."""
 
 
-def fractions(model: Model, coefficients: Floats) -> tuple[Floats, Floats]:
+def fractions(model: ScalingModel, coefficients: Floats) -> tuple[Floats, Floats]:
     """Serial fraction f (contention, in the USL) and coherency k; NaN where a model has none.
 
     Parameters
@@ -261,7 +261,7 @@ def fractions(model: Model, coefficients: Floats) -> tuple[Floats, Floats]:
         return coefficients[1] / total, coefficients[2] / total if model.name == "usl" else none
 
 
-def cost_terms(model: Model, coefficients: Floats) -> Floats:
+def cost_terms(model: ScalingModel, coefficients: Floats) -> Floats:
     """Seconds of work, constant, log2 and linear terms, (4, draws): T = a/p + b + c log2 p + d p.
 
     NaN for a model that has no such form.

@@ -153,10 +153,10 @@ def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
 def _write_csv(table: pd.DataFrame, file: Path) -> None:
     """Write a table as `DataFrame.to_csv` does, which takes ten times as long where nothing needs a quote."""
     columns = pyarrow.Table.from_pandas(table, preserve_index=False)
-    for place, name in enumerate(columns.column_names):
+    for index, name in enumerate(columns.column_names):
         if pyarrow.types.is_boolean(columns[name].type):
             texts = pyarrow.compute.if_else(columns[name], "True", "False")
-            columns = columns.set_column(place, name, texts)
+            columns = columns.set_column(index, name, texts)
     # In one piece: after an empty one (of joined tables) the writer of pyarrow 26 puts bytes of its own.
     columns = columns.combine_chunks()
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none", batch_size=2**13)

@@ -127,9 +127,9 @@ def _draw_strip(
     )
     width = 1 / len(part)
     if _numbered(tree):
-        for place, share in enumerate(shares):
+        for index, share in enumerate(shares):
             axes.text(
-                (place + 0.5) * width,
+                (index + 0.5) * width,
                 (top + bottom) / 2,
                 f"{100 * share:.0f}",
                 rotation=0 if side == "switch" else 90,
@@ -148,9 +148,9 @@ def _outline(axes: Axes, drawing: Drawing, tree: Tree, part: pd.DataFrame, top: 
     above = 0 if level == tree.levels else STRIPS["above"]
     height = above + STRIPS["switch"] + STRIPS["below"]
     frames = part.to_dict("records") if _numbered(tree) else [None]
-    for place, switch in enumerate(frames):
+    for index, switch in enumerate(frames):
         frame = Rectangle(
-            (place / len(frames), top - above),
+            (index / len(frames), top - above),
             1 / len(frames),
             height,
             facecolor="none",

@@ -52,7 +52,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Curve:
+class DrawnCurve:
     """One curve: an interconnect, its kind, processes per node where placement varies, rows by processes."""
 
     interconnect: str
@@ -96,11 +96,11 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
     return [panel for panel in panels if panel.rows["processes"].nunique() > 1] or panels
 
 
-def curves_of(panel: Panel, labels: Labels) -> list[Curve]:
+def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
     """List the curves of a panel, in the study's order of interconnects."""
     order = labels.sorted_interconnects(panel.rows["interconnect"])
     curves = [
-        Curve(name, kind, None if math.isnan(placement) else placement, _records(group))
+        DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
         for (name, kind, placement), group in panel.rows.groupby(
             ["interconnect", "kind", "processes_per_node"], dropna=False
         )
@@ -117,7 +117,7 @@ def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
 def draw_panel(
     axes: Axes,
     panel: Panel,
-    curves: Sequence[Curve],
+    curves: Sequence[DrawnCurve],
     quantity: Quantity,
     drawing: Drawing,
     labels: Labels,
@@ -126,9 +126,9 @@ def draw_panel(
     """Draw the ideal, the `curves` and the serial run of a panel."""
     for x, y in ideal_of(panel.rows, quantity):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
-    for place, curve in enumerate(curves):
+    for index, curve in enumerate(curves):
         # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
-        shift = dodge(place, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
+        shift = dodge(index, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
         look = style.placed(looks[curve.interconnect], curve.placement)
         _draw_curve(axes, curve, quantity, shift, drawing, labels, look)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
@@ -137,7 +137,7 @@ def draw_panel(
 
 def _draw_curve(
     axes: Axes,
-    curve: Curve,
+    curve: DrawnCurve,
     quantity: Quantity,
     shift: float,
     drawing: Drawing,

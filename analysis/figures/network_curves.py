@@ -27,7 +27,7 @@ LEAST_PERCENT = 0.1
 """Spreads below it are drawn there."""
 
 
-class Panel(NamedTuple):
+class PanelCounts(NamedTuple):
     """Processes and oversubscription of what shares a panel; None where only imported curves are in it."""
 
     processes: int | None
@@ -43,7 +43,7 @@ class Panel(NamedTuple):
         return f"{count}, oversubscription {level}" if level and level > 1 else count
 
 
-def panels(rows: pd.DataFrame, any_count: bool) -> dict[Panel, pd.DataFrame]:
+def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFrame]:
     """Part the curves of a benchmark into panels.
 
     Curves that were measured here share a panel where processes and oversubscription are the same. Imported
@@ -59,17 +59,17 @@ def panels(rows: pd.DataFrame, any_count: bool) -> dict[Panel, pd.DataFrame]:
 
     Returns
     -------
-    dict of Panel to DataFrame
+    dict of PanelCounts to DataFrame
         Ascending.
     """
     imported = rows["imported_from"].notna()
     own = rows[~imported].groupby(["processes", "oversubscription"])
-    found = {Panel(int(count), int(level)): part for (count, level), part in own}
-    beside: dict[Panel, list[pd.DataFrame]] = {panel: [part] for panel, part in found.items()}
+    found = {PanelCounts(int(count), int(level)): part for (count, level), part in own}
+    beside: dict[PanelCounts, list[pd.DataFrame]] = {panel: [part] for panel, part in found.items()}
     for count, part in rows[imported].groupby("processes", dropna=False):
         known = None if pd.isna(count) else int(count)
         fitting = [panel for panel in found if any_count or known in (None, panel.processes)]
-        for panel in fitting or [Panel(known, None)]:
+        for panel in fitting or [PanelCounts(known, None)]:
             beside.setdefault(panel, []).append(part)
     order = sorted(beside, key=lambda panel: (panel.processes or 0, panel.oversubscription or 0))
     return {panel: pd.concat(beside[panel]) for panel in order}

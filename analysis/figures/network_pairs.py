@@ -54,8 +54,8 @@ def matrix_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Lo
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
     drawings = []
-    for place, (size, own) in enumerate(rows.groupby("bytes")):
-        quantity = "latency_us" if place == 0 else "bandwidth_MBps"
+    for index, (size, own) in enumerate(rows.groupby("bytes")):
+        quantity = "latency_us" if index == 0 else "bandwidth_MBps"
         drawings.append(_matrix_figure(int(size), own, quantity, labels))
     return drawings
 

@@ -65,7 +65,7 @@ def _draw(name: str, case: str, own: pd.DataFrame, labels: Labels, order: Sequen
         axes.set_ylim(len(bars) - 0.5, -0.5)
         axes.set_xlabel("Main loop (s)")
         axes.set_xlim(left=0)
-        handles = [mpl.patches.Patch(color=_colour(place), label=part) for place, part in enumerate(shown)]
+        handles = [mpl.patches.Patch(color=_colour(index), label=part) for index, part in enumerate(shown)]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), handlelength=1.2)
     return drawing
 
@@ -100,12 +100,12 @@ def _draw_bar(
     owner, left = bar["interconnect"].iloc[0], 0.0
     named = bar.assign(part=bar["part"].where(bar["part"].isin(shown), REMAINING))
     found = named.groupby("part")[["seconds", "share"]].sum()
-    for place, part in enumerate(shown):
+    for index, part in enumerate(shown):
         if part not in found.index:
             continue
         seconds, share = found.loc[part]
         (drawn,) = axes.barh(
-            height, seconds, left=left, height=0.7, color=_colour(place), edgecolor=style.PAPER, linewidth=0.4
+            height, seconds, left=left, height=0.7, color=_colour(index), edgecolor=style.PAPER, linewidth=0.4
         )
         left += seconds
         said = f"{part}: {formats.seconds(seconds)}, {formats.percent(100 * share)} of the main loop"

@@ -157,7 +157,7 @@ def _overview_page(
         drawing = Drawing(name, "overview", canvas(height), caption, alt)
         grid = drawing.figure.subplots(len(page), columns, sharex=True, sharey=True, squeeze=False)
         for axis_row, row in zip(grid, page, strict=True):
-            first = next(place for place, cell in enumerate(row.cells) if cell)
+            first = next(index for index, cell in enumerate(row.cells) if cell)
             axis_row[first].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
             for axis, cell, title in zip(axis_row, row.cells, row.titles, strict=True):
                 if cell is None:

@@ -77,9 +77,9 @@ def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
         alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
         drawing = Drawing(stem, "simulated_times", figure, caption, alt, case)
         grid = figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
-        for place, name in enumerate(order):
+        for index, name in enumerate(order):
             own = rows[rows["interconnect"] == name]
-            above, below = (grid[2 * (place // columns) + down][place % columns] for down in (0, 1))
+            above, below = (grid[2 * (index // columns) + down][index % columns] for down in (0, 1))
             _by_count(drawing, above, own, labels)
             _by_rank(below, own[own["processes"] == most])
             above.set_title(shortened(labels.interconnect(name, "simulated"), 24))

@@ -104,8 +104,8 @@ def looks(order: Sequence[str], present: Iterable[str]) -> dict[str, Look]:
     """
     names = list(order) + sorted(set(present) - set(order))
     return {
-        name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)])
-        for place, name in enumerate(names)
+        name: Look(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+        for index, name in enumerate(names)
     }
 
 

@@ -30,7 +30,7 @@ FAINT = 0.35
 
 
 @dataclass(frozen=True)
-class Side:
+class AxisColumn:
     """A column of a table as an axis shows it, with bars of its interval or without."""
 
     column: str
@@ -46,7 +46,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Panel:
+class CasePanel:
     """Points of a case that share axes, all of kinds that may be compared."""
 
     case: str
@@ -73,11 +73,13 @@ def pareto_figures(value: pd.DataFrame, labels: Labels, looks: Mapping[str, Look
     panels = []
     for case in labels.sorted_cases(priced["case"].unique()):
         of_case = priced[priced["case"] == case].groupby("compared_kinds", sort=False)
-        panels += [Panel(case, _title(case, kinds, of_case.ngroups, labels), rows) for kinds, rows in of_case]
+        panels += [
+            CasePanel(case, _title(case, kinds, of_case.ngroups, labels), rows) for kinds, rows in of_case
+        ]
     if not panels:
         return []
     currency = priced["currency"].iloc[0]
-    sides = Side("cluster_price", f"Price of the cluster ({currency})", currency), _speedup(labels)
+    sides = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency), _speedup(labels)
     caption = (
         f"Price of the cluster against {labels.speedup}, by case; all oversubscription levels together. The "
         "line joins the Pareto set: no other point of the panel is as cheap and as fast, and better in one."
@@ -107,7 +109,7 @@ def turnaround_figures(packing: pd.DataFrame, labels: Labels, looks: Mapping[str
         of_case = packing[packing["case"] == case]
         sets = comparable_sets(of_case["kind"], labels.declared)
         panels += [
-            Panel(
+            CasePanel(
                 case,
                 _title(case, "/".join(kinds), len(sets), labels),
                 of_case[of_case["kind"].isin(kinds)],
@@ -116,7 +118,10 @@ def turnaround_figures(packing: pd.DataFrame, labels: Labels, looks: Mapping[str
         ]
     if not panels:
         return []
-    sides = Side("seconds", "Time per job (s)", "s", bars=False), Side("jobs_per_day", "Jobs per day")
+    sides = (
+        AxisColumn("seconds", "Time per job (s)", "s", bars=False),
+        AxisColumn("jobs_per_day", "Jobs per day"),
+    )
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
@@ -126,8 +131,8 @@ def turnaround_figures(packing: pd.DataFrame, labels: Labels, looks: Mapping[str
     return _figures("turnaround", panels, sides, caption, ["interconnect", "kind"], labels, looks)
 
 
-def _speedup(labels: Labels) -> Side:
-    return Side("speedup", labels.speedup.capitalize())
+def _speedup(labels: Labels) -> AxisColumn:
+    return AxisColumn("speedup", labels.speedup.capitalize())
 
 
 def _title(case: str, kinds: str, sets: int, labels: Labels) -> str:
@@ -136,8 +141,8 @@ def _title(case: str, kinds: str, sets: int, labels: Labels) -> str:
 
 def _figures(
     topic: str,
-    panels: Sequence[Panel],
-    sides: tuple[Side, Side],
+    panels: Sequence[CasePanel],
+    sides: tuple[AxisColumn, AxisColumn],
     caption: str,
     fronts: Sequence[str],
     labels: Labels,
@@ -156,7 +161,7 @@ def _figures(
     return drawings
 
 
-def _reading(rows: pd.DataFrame, sides: tuple[Side, Side], labels: Labels) -> list[str]:
+def _reading(rows: pd.DataFrame, sides: tuple[AxisColumn, AxisColumn], labels: Labels) -> list[str]:
     said = ["Numbers are processes; what is in no set is faint."]
     known = rows[f"{sides[1].column}_low"].notna()
     if known.any():
@@ -170,8 +175,8 @@ def _reading(rows: pd.DataFrame, sides: tuple[Side, Side], labels: Labels) -> li
 def _figure(
     name: str,
     topic: str,
-    panels: Sequence[Panel],
-    sides: tuple[Side, Side],
+    panels: Sequence[CasePanel],
+    sides: tuple[AxisColumn, AxisColumn],
     caption: str,
     fronts: Sequence[str],
     labels: Labels,
@@ -204,8 +209,8 @@ def _figure(
 
 def _draw_panel(
     axes: Axes,
-    panel: Panel,
-    sides: tuple[Side, Side],
+    panel: CasePanel,
+    sides: tuple[AxisColumn, AxisColumn],
     fronts: Sequence[str],
     drawing: Drawing,
     labels: Labels,
@@ -246,7 +251,7 @@ def _draw_panel(
 def _draw_point(
     axes: Axes,
     row: Mapping[Hashable, Any],
-    sides: tuple[Side, Side],
+    sides: tuple[AxisColumn, AxisColumn],
     drawing: Drawing,
     labels: Labels,
     looks: Mapping[str, Look],

@@ -76,11 +76,11 @@ def _panels(
             axes.set_title(shortened(title, TITLE_LETTERS, lines=4))
         for axes in grid.flat[len(titles) :]:
             axes.set_axis_off()
-        for place, axes in enumerate(grid.flat[: len(titles)]):
-            if place + columns >= len(titles):
+        for index, axes in enumerate(grid.flat[: len(titles)]):
+            if index + columns >= len(titles):
                 axes.set_xlabel(axis_titles[0])
                 axes.tick_params(labelbottom=True)
-            if place % columns == 0:
+            if index % columns == 0:
                 axes.set_ylabel(axis_titles[1])
         legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
         figure.set_size_inches(width, height + legend)

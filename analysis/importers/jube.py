@@ -61,7 +61,7 @@ def read_table(text: str, source: str) -> tuple[list[Recorded], list[str]]:
 def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str]]]:
     """Line number and cells of each row of the first table, the heading first."""
     lines = list(whole_lines(text, source, unread))
-    begin = next((place for place, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
+    begin = next((index for index, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
     table = list(itertools.takewhile(lambda one: one[1].strip(), lines[begin:]))
     beyond = next((number for number, line in lines[begin + len(table) :] if line.strip()), None)
     if beyond is not None:

@@ -107,7 +107,7 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     """Cases in the order of the runs, then by point and choices, loads rising."""
-    places = {name: place for place, name in enumerate(dict.fromkeys(table["case"]))}
+    places = {name: index for index, name in enumerate(dict.fromkeys(table["case"]))}
     ordered = table.assign(place=table["case"].map(places))
     by = ["place", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
     return ordered.sort_values(by, kind="stable", ignore_index=True)

@@ -50,7 +50,7 @@ def models(content: Content) -> Section | None:
 
 def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
     several = best["oversubscription"].nunique() > 1
-    order = {name: place for place, name in enumerate(labels.sorted_interconnects(best["interconnect"]))}
+    order = {name: index for index, name in enumerate(labels.sorted_interconnects(best["interconnect"]))}
     groups: dict[str, list[Row]] = {labels.case(case): [] for case in labels.sorted_cases(best["case"])}
     for line in sorted(best.to_dict("records"), key=lambda one: order[one["interconnect"]]):
         name = labels.curve(line)

@@ -225,10 +225,10 @@ def _our_equivalents(content: Content, case: str) -> Lines:
     rows = lowest_level(content.rows("node_equivalent", case))
     for _, of_baseline in rows.groupby(["baseline_interconnect", "kind"], sort=False):
         highest = of_baseline[of_baseline["target_speedup"] == of_baseline["target_speedup"].max()]
-        for place, line in enumerate(highest.to_dict("records")):
+        for index, line in enumerate(highest.to_dict("records")):
             other, baseline = _sides(line, content)
             target, saved = formats.number(line["target_speedup"]), line["processes_saved"]
-            if not place:
+            if not index:
                 count = formats.plain(line["baseline_processes"])
                 yield row([baseline, target, count, "0"], case, line["baseline_interconnect"])
             fewer = formats.MISSING if is_missing(saved) else formats.fixed(saved, 1)

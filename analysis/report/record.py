@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.report.blocks import Block, bullets, column, paragraph, row, table
 from analysis.report.content import Content
-from analysis.runs.facts import AboutStudy, Until
+from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -106,7 +106,7 @@ def _blocks_run(own: pd.DataFrame, study: AboutStudy) -> str:
     return text
 
 
-def _stopping(until: Until, blocks: int) -> str:
+def _stopping(until: AboutTarget, blocks: int) -> str:
     """State the rule by which blocks were added, why none is added, and what that does to intervals."""
     width = until.half_width_percent
     widest = "one is still missing" if width is None else f"the widest is ±{formats.percent(width)}"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.runs.facts import AboutModel, Fit, Host
+from analysis.runs.facts import AboutFit, AboutModel, Host
 from analysis.text import formats
 from analysis.text.formats import MISSING, THIN, listed
 from analysis.text.labels import Labels
@@ -95,7 +95,7 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
     return table(caption, columns, {"": rows})
 
 
-def _figures(fit: Fit | None) -> list[str]:
+def _figures(fit: AboutFit | None) -> list[str]:
     if fit is None:
         return [MISSING] * 6
     left_out = fit.left_out_mean_percent, fit.left_out_largest_percent

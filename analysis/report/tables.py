@@ -331,14 +331,14 @@ def _serial(scaling: pd.DataFrame) -> list[Mapping[Hashable, Any]]:
 def _ordered(rows: pd.DataFrame, labels: Labels, keys: Sequence[str]) -> list[Mapping[Hashable, Any]]:
     """Rows by `keys`; cases and interconnects in the study's order."""
     places = {
-        "case": {name: place for place, name in enumerate(labels.sorted_cases(rows["case"]))},
+        "case": {name: index for index, name in enumerate(labels.sorted_cases(rows["case"]))},
         "interconnect": {
-            n: place for place, n in enumerate(labels.sorted_interconnects(rows["interconnect"]))
+            n: index for index, n in enumerate(labels.sorted_interconnects(rows["interconnect"]))
         },
     }
     if "baseline_interconnect" in rows:
         order = labels.sorted_interconnects(rows["baseline_interconnect"])
-        places["baseline_interconnect"] = {name: place for place, name in enumerate(order)}
+        places["baseline_interconnect"] = {name: index for index, name in enumerate(order)}
     return sorted(
         rows.to_dict("records"),
         key=lambda line: tuple(places[key][line[key]] if key in places else line[key] for key in keys),

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.runs.json_parts import JsonPart, each
-from analysis.runs.settings import Chosen, Mix, Node, Queue, Rule, Settings
+from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule, Settings
 
 Pairs = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Until(JsonPart):
+class AboutTarget(JsonPart):
     """``study.until``: how far a study goes on by itself, and how far it is."""
 
     interval_percent: float
@@ -31,7 +31,7 @@ class Until(JsonPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutStudy(JsonPart, made={"until": Until.of}):
+class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
     """``study``: what is asked, and how it was run."""
 
     name: str | None = None
@@ -44,7 +44,7 @@ class AboutStudy(JsonPart, made={"until": Until.of}):
     compare_kinds: Pairs = ()
     compare_sites: Pairs = ()
     file: str | None = None
-    until: Until | None = None
+    until: AboutTarget | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class AboutCase(JsonPart, made={"answer": Check.of}, optional={"other_size"}):
 
 
 @dataclass(frozen=True)
-class Fit(JsonPart):
+class AboutFit(JsonPart):
     """``fit`` of a model: how well it repeats what it was fitted to."""
 
     points: int
@@ -94,14 +94,14 @@ class Host(JsonPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutModel(JsonPart, made={"fit": Fit.of, "host": Host.of}):
+class AboutModel(JsonPart, made={"fit": AboutFit.of, "host": Host.of}):
     """``model`` of a simulated interconnect."""
 
     source: str
     half_duplex: bool = False
     predicts: str | None = None
     two_points: bool = False
-    fit: Fit | None = None
+    fit: AboutFit | None = None
     host: Host
 
 
@@ -128,10 +128,10 @@ class Offer(JsonPart):
 
 
 @dataclass(frozen=True)
-class Economics(JsonPart, made={"node": Node.of, "offers": each(Offer.of), "mix": Mix.of}):
+class Economics(JsonPart, made={"node": NodePrice.of, "offers": each(Offer.of), "mix": Mix.of}):
     """``economics``: what nodes and interconnects cost, and what is to be bought."""
 
-    node: Node
+    node: NodePrice
     offers: Mapping[str, Offer]
     mix: Mix | None = None
 

@@ -115,7 +115,7 @@ class Queue(JsonPart, optional={"cores"}):
 
 
 @dataclass(frozen=True)
-class Node(JsonPart, optional={"cores", "source"}):
+class NodePrice(JsonPart, optional={"cores", "source"}):
     """A node without its interconnect.
 
     Attributes

@@ -139,7 +139,7 @@ class Labels:
 
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
-    places = {name: place for place, name in enumerate(order)}
+    places = {name: index for index, name in enumerate(order)}
     return sorted(set(present), key=lambda name: (places.get(name, len(places)), name))
 
 

@@ -44,8 +44,8 @@ def _comparisons(links: pd.DataFrame) -> Iterator[str]:
     rows = links.to_dict("records")
     for column, choice in ALTERNATIVES:
         others = [key for key in ("rate", "medium", "path") if key != column]
-        for place, one in enumerate(rows):
-            for other in rows[place + 1 :]:
+        for index, one in enumerate(rows):
+            for other in rows[index + 1 :]:
                 same = all(_equal(one[key], other[key]) for key in others)
                 named = not (is_missing(one[column]) or is_missing(other[column]))
                 chosen = not choice or {one[column], other[column]} == set(choice)

@@ -350,5 +350,5 @@ def _with_baseline_kind(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
 
 def in_order(table: pd.DataFrame, labels: Labels) -> list[Row]:
     """Rows in the study's order of interconnects, otherwise as they were."""
-    order = {name: place for place, name in enumerate(labels.sorted_interconnects(table["interconnect"]))}
+    order = {name: index for index, name in enumerate(labels.sorted_interconnects(table["interconnect"]))}
     return sorted(table.to_dict("records"), key=lambda row: order[row["interconnect"]])

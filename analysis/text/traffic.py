@@ -10,7 +10,7 @@ from analysis.text.labels import Labels
 
 def in_order(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     """Rows of a table with its cases in the study's order."""
-    places = {name: place for place, name in enumerate(labels.sorted_cases(table["case"]))}
+    places = {name: index for index, name in enumerate(labels.sorted_cases(table["case"]))}
     return table.sort_values("case", key=lambda names: names.map(places), kind="stable", ignore_index=True)
 
 

@@ -22,7 +22,7 @@ from analysis.pipeline import make_all_tables
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report import read_tables
 from analysis.runs.runs import complete_runs
-from analysis.runs.settings import Limit, Mix, Node, Queue, Rule, Settings
+from analysis.runs.settings import Limit, Mix, NodePrice, Queue, Rule, Settings
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
 MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}
@@ -40,7 +40,7 @@ def market(tmp_path):
     lines = [f"{name},EUR,2026,2,64,node,{price},,,,a test," for name, price in prices.items()]
     book.write_text("\n".join([",".join(columns), *lines]) + "\n")
     offers = {name: (read_book(book), name) for name in prices}
-    return Market(Node(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)))
+    return Market(NodePrice(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)))
 
 
 def names(runs, request):

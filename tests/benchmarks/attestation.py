@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from workflows.applications import application
 from workflows.domain import Interconnect, Point
 from workflows.launch import attesters
-from workflows.launch.emulation import Node, emulated_nodes
+from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.execution import execute
 from workflows.launch.launchers import launch_ranks
 from workflows.measure.attestation import contradiction, probe
@@ -81,7 +81,7 @@ def cost(pairs: int) -> None:
         print(f"{name}: {interval(added)} ms of CPU are added; a probe beside it {beside:.0f} ms", flush=True)
 
 
-def cpu_ms(joins: Interconnect, nodes: Sequence[Node], attest: bool) -> float:
+def cpu_ms(joins: Interconnect, nodes: Sequence[EmulatedNode], attest: bool) -> float:
     """CPU time of a run that does nothing, and of this process for it, ms."""
     before, point = cpu_seconds(resource.RUSAGE_SELF), two_ranks(joins)
     program = attesters.build(joins.launch["mpi"]) / attesters.ALONE

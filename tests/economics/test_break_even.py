@@ -11,10 +11,10 @@ from analysis.decisions.break_even import break_even_price, break_even_rows, exc
 from analysis.decisions.economics import cluster_costs, tariffs
 from analysis.decisions.prices import read_book
 from analysis.estimates.curves import ranking
-from analysis.runs.settings import Node, Settings
+from analysis.runs.settings import NodePrice, Settings
 from analysis.tables.decision_schemas import conform
 
-NODE = Node(2000, "USD", 2004, cores=2)
+NODE = NodePrice(2000, "USD", 2004, cores=2)
 SETTINGS = Settings(draws=400, baselines=("gigabit",))
 
 
@@ -143,7 +143,7 @@ def test_noise_makes_it_undecided(tmp_path):
     )
     prices = book(tmp_path, gigabit=100, infiniband=1500)
     table = rows_of(
-        runs, {name: (prices, name) for name in ("gigabit", "infiniband")}, Node(1300, "USD", 2004)
+        runs, {name: (prices, name) for name in ("gigabit", "infiniband")}, NodePrice(1300, "USD", 2004)
     )
     row = table.set_index("baseline_nodes").loc[8]
     assert row["equivalent_nodes"] == 4

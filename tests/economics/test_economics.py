@@ -10,9 +10,9 @@ from analysis.decisions.money import Market, market_costs, measured_nodes
 from analysis.decisions.request import Request
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_runs
-from analysis.runs.settings import Node, Settings
+from analysis.runs.settings import NodePrice, Settings
 
-NODE = Node(2000, "USD", 2004, cores=2)
+NODE = NodePrice(2000, "USD", 2004, cores=2)
 
 
 @pytest.fixture
@@ -42,13 +42,13 @@ def test_a_cluster_costs_its_nodes_and_its_interconnect(offers, parts):
 
 
 def test_other_years_are_told_and_other_currencies_refused(offers, ames):
-    costs = cluster_costs(offers, Node(2000, "USD", 2006), [2])
+    costs = cluster_costs(offers, NodePrice(2000, "USD", 2006), [2])
     assert costs["note"].str.endswith("interconnect price of 2004, node price of 2006, not adjusted").all()
     assert (costs["cluster_price"] == cluster_costs(offers, NODE, [2])["cluster_price"]).all()
     with pytest.raises(
         TableError, match="'gigabit' is priced in USD, a node in EUR: no exchange rate is assumed"
     ):
-        cluster_costs(offers, Node(2000, "EUR", 2004), [2])
+        cluster_costs(offers, NodePrice(2000, "EUR", 2004), [2])
 
 
 def test_a_size_without_a_price_has_a_reason(ames):
@@ -60,7 +60,7 @@ def test_a_size_without_a_price_has_a_reason(ames):
 @pytest.mark.parametrize("wrong", [{"price": -1}, {"price": np.inf}, {"cores": 0}])
 def test_an_impossible_node(wrong):
     with pytest.raises(ValueError, match="of a node"):
-        Node(**({"price": 1, "currency": "USD", "year": 2004} | wrong))
+        NodePrice(**({"price": 1, "currency": "USD", "year": 2004} | wrong))
 
 
 def test_nodes_are_those_of_the_runs_or_counted_by_cores(fluent_curves, fluent_runs, steady_runs):
@@ -143,7 +143,7 @@ def test_the_published_gamess_table(ames):
     runs = read_runs(ROOT / "analysis/published/gamess.csv")
     items = {"gigabit_ethernet": "gigabit_ethernet", "myrinet_tcp": "myrinet_single_port"}
     items |= {"infiniband_mpi": "infiniband_4x", "quadrics_mpi": "quadrics_elan4"}
-    market = Market(Node(2500, "USD", 2004), {name: (ames, item) for name, item in items.items()})
+    market = Market(NodePrice(2500, "USD", 2004), {name: (ames, item) for name, item in items.items()})
     settings = Settings(draws=100, baselines=("gigabit_ethernet",))
     tables = make_all_tables(runs, Request(settings, market=market))
     assert {"cost", "value", "break_even"} < set(tables) and "purchase" not in tables
@@ -159,7 +159,7 @@ def test_the_published_gamess_table(ames):
 
 def test_what_is_missing_is_told(steady_runs, fluent_runs, offers):
     with pytest.raises(TableError, match="state the cores of a node"):
-        market_costs(fluent_runs, Market(Node(1, "USD", 2004), offers))
+        market_costs(fluent_runs, Market(NodePrice(1, "USD", 2004), offers))
     with pytest.raises(TableError, match="no interconnect has a price"):
         market_costs(steady_runs, Market(NODE, {}))
 

@@ -17,7 +17,7 @@ from analysis.report.content import Content
 from analysis.report.money import pays
 from analysis.report.turnaround import turnaround
 from analysis.runs.facts import Economics, Facts
-from analysis.runs.settings import Mix, Node, Queue, Settings
+from analysis.runs.settings import Mix, NodePrice, Queue, Settings
 from analysis.text.labels import Labels
 from analysis.text.money import at_highest_target, comparable_size
 
@@ -42,7 +42,7 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
         rows("duct", "infiniband", {2: 6.0, 4: 4.0, 8: 3.0}, EXACT, kind=kinds[1]),
         rows("duct", "elan", {2: 7.0}, EXACT, kind=kinds[1]),
     )
-    node = node or Node(1000.0, "USD", 2004)
+    node = node or NodePrice(1000.0, "USD", 2004)
     offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
     settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare)
     request = Request(settings, Queue(8), market=Market(node, offers, mix))
@@ -118,7 +118,7 @@ class TestMoney:
         assert table(section, "Whole nodes")[0][2:] == ["4", "2", "from 300", "1400", "pays"]
 
     def test_a_cheap_node_is_not_worth_saving(self, tmp_path):
-        found = pays(content(*study(tmp_path, node=Node(200.0, "USD", 2004))))
+        found = pays(content(*study(tmp_path, node=NodePrice(200.0, "USD", 2004))))
         assert "from 300 USD a node on, and at 200 USD it does not pay" in " ".join(said(found))
 
     def test_price_per_unit_of_speedup(self, section):
@@ -141,7 +141,7 @@ class TestMoney:
     def test_money_of_two_years_is_never_mixed_silently(self, tmp_path):
         same = said(pays(content(*study(tmp_path))))
         assert "All prices are of 2004." in same
-        other = said(pays(content(*study(tmp_path, node=Node(1000.0, "USD", 2006, source="an offer")))))
+        other = said(pays(content(*study(tmp_path, node=NodePrice(1000.0, "USD", 2006, source="an offer")))))
         assert (
             "Prices are of different years and not adjusted: the node's of 2006, that of Gigabit, Infiniband "
             "and Elan of 2004." in other

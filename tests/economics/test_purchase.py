@@ -11,9 +11,9 @@ from analysis.decisions.request import Request
 from analysis.estimates.curves import all_curves, ranking
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Mix, Node, Settings
+from analysis.runs.settings import Mix, NodePrice, Settings
 
-NODE = Node(2000, "USD", 2004)
+NODE = NodePrice(2000, "USD", 2004)
 SETTINGS = Settings(draws=300)
 
 

@@ -15,7 +15,7 @@ from needs import DEFAULT_SIGNALS, NAMESPACES
 
 from workflows.errors import EmulationError
 from workflows.launch import emulation
-from workflows.launch.emulation import Node, emulated_nodes
+from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.leftovers import MARK, owner, remove_stale
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(NAMESPACES)]
@@ -35,7 +35,7 @@ def output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
-def on(node: Node, *command: str) -> str:
+def on(node: EmulatedNode, *command: str) -> str:
     return output(*node.enter(command))
 
 
@@ -64,7 +64,7 @@ def wait_until(condition: Callable[[], object], limit_seconds: float = 30.0) -> 
     return True
 
 
-def inside(*nodes: Node) -> list[int]:
+def inside(*nodes: EmulatedNode) -> list[int]:
     return list(emulation.occupants([node.net for node in nodes]))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from needs import NAMESPACES
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.emulation import Node
+from workflows.launch.emulation import EmulatedNode
 from workflows.launch.launch import (
     PROGRAMS,
     check_placement,
@@ -35,8 +35,8 @@ GIGABIT = Interconnect(
     cores_per_node=1,
 )
 NODES = [
-    Node("emulated-node1", "10.0.0.1", (0,), "/proc/7/fd/3", "/proc/7/fd/4"),
-    Node("emulated-node2", "10.0.0.2", (1,), "/proc/7/fd/5", "/proc/7/fd/6"),
+    EmulatedNode("emulated-node1", "10.0.0.1", (0,), "/proc/7/fd/3", "/proc/7/fd/4"),
+    EmulatedNode("emulated-node2", "10.0.0.2", (1,), "/proc/7/fd/5", "/proc/7/fd/6"),
 ]
 
 
@@ -272,7 +272,7 @@ def test_a_rank_that_was_stopped_before_it_said_all_counts_as_not_started(tmp_pa
 
 
 def test_a_host_that_is_no_emulated_node_is_refused():
-    env = os.environ | {"NODEWORTH_NODES": " ".join(map(Node.entry, NODES))}
+    env = os.environ | {"NODEWORTH_NODES": " ".join(map(EmulatedNode.entry, NODES))}
     done = subprocess.run(
         [PROGRAMS / "enter-node", "emulated-node3", "orted"], env=env, capture_output=True, text=True
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.emulation import Node
+from workflows.launch.emulation import EmulatedNode
 from workflows.launch.launch import PROGRAMS
 from workflows.launch.mpi import other_library
 from workflows.launch.mpich import ABI_NAME, mpiexec
@@ -26,8 +26,8 @@ LINKS = replace(
     cores_per_node=1,
 )
 NODES = [
-    Node("emulated-node1", "10.0.0.1", (0,), "/proc/7/fd/3", "/proc/7/fd/4"),
-    Node("emulated-node2", "10.0.0.2", (1,), "/proc/7/fd/5", "/proc/7/fd/6"),
+    EmulatedNode("emulated-node1", "10.0.0.1", (0,), "/proc/7/fd/3", "/proc/7/fd/4"),
+    EmulatedNode("emulated-node2", "10.0.0.2", (1,), "/proc/7/fd/5", "/proc/7/fd/6"),
 ]
 WHO = """
 from mpi4py import MPI

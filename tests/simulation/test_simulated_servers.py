@@ -30,7 +30,7 @@ SIMULATE = {
 }
 """10 µs and 10 ns a byte between nodes, 1 µs and 1 ns a byte inside one."""
 
-EXACT = servers.Scheduler(change=0.0, look=0.0, nap=1e-4, spread=0.0)
+EXACT = servers.CoreSharing(change=0.0, look=0.0, nap=1e-4, spread=0.0)
 """Turns of 4 ms, naps of 0.1 ms, and nothing else takes time."""
 
 REQUEST, BLOCK = 24, 8000
@@ -111,7 +111,7 @@ def test_two_clients_meet_at_one_server(carry):
 
 def test_a_large_block_to_another_node_needs_its_senders_core_again(carry):
     """Its server wakes and asks whether it may send; when it may, the process on that core computes."""
-    real = servers.Scheduler()
+    real = servers.CoreSharing()
     eager, large = (
         carry("-sleeping", 2, 2, 2, tasks=40, task_seconds=3e-3, scheduler=real, eager_limit_bytes=limit)
         for limit in (65_536, 1000)

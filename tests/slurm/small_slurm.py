@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workflows.launch.emulation import Node, emulated_nodes, occupants, usable_cores
+from workflows.launch.emulation import EmulatedNode, emulated_nodes, occupants, usable_cores
 from workflows.launch.leftovers import end_all, remove_stale
 from workflows.measure.running import scratch_folder
 from workflows.study.interconnects import load_interconnect
@@ -82,16 +82,16 @@ class SmallSlurm:
 
     Attributes
     ----------
-    nodes : tuple of Node
+    nodes : tuple of EmulatedNode
         Those that run jobs.
-    head : Node
+    head : EmulatedNode
         Where the controller is, and where users type.
     folder : Path
         Configuration, state and logs.
     """
 
-    nodes: tuple[Node, ...]
-    head: Node
+    nodes: tuple[EmulatedNode, ...]
+    head: EmulatedNode
     folder: Path
     first_process: int
     _daemons: dict[str, subprocess.Popen] = field(default_factory=dict)
@@ -140,12 +140,12 @@ class SmallSlurm:
         """End slurmctld; what it knew is in its folder."""
         self._stop("slurmctld")
 
-    def start_node(self, node: Node) -> None:
+    def start_node(self, node: EmulatedNode) -> None:
         """Switch a node on and wait until it takes jobs."""
         self._daemons[node.name] = self._start(node, ["slurmd", "-D", "-f", self._conf, "-N", node.name])
         self._until(lambda: self._is_up(node), node.name)
 
-    def switch_off(self, node: Node) -> None:
+    def switch_off(self, node: EmulatedNode) -> None:
         """End everything that runs on a node at once, as without power; its temporary files are gone too."""
         end_all(lambda: occupants([node.net]))
         self._daemons.pop(node.name).wait(timeout=10)
@@ -153,7 +153,7 @@ class SmallSlurm:
             for left in (self.folder / f"{kind}-{node.name}").glob("*pmix*"):
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
 
-    def _is_up(self, node: Node) -> bool:
+    def _is_up(self, node: EmulatedNode) -> bool:
         shown = self.run("sinfo", "--noheader", "--nodes", node.name, "--format", "%T").stdout.split()
         return bool(shown) and set(shown) <= {"idle", "mixed", "allocated"}
 
@@ -178,7 +178,7 @@ class SmallSlurm:
     def _logs(self) -> list[Path]:
         return sorted(self.folder.glob("*.log"))
 
-    def _start(self, node: Node, command: Sequence[str]) -> subprocess.Popen:
+    def _start(self, node: EmulatedNode, command: Sequence[str]) -> subprocess.Popen:
         argv = ["setpriv", "--pdeathsig", "KILL", "--", *self._inside(node, command)]
         with (self.folder / f"{Path(command[0]).name}-{node.name}.out.log").open("a") as log:
             return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -190,7 +190,7 @@ class SmallSlurm:
             os.kill(int(pid), 15)
         daemon.wait(timeout=30)
 
-    def _inside(self, node: Node, command: Sequence[str]) -> list[str]:
+    def _inside(self, node: EmulatedNode, command: Sequence[str]) -> list[str]:
         return node.enter(
             ["nsenter", "--target", str(self.first_process), "--mount", "--pid", "--", *command]
         )

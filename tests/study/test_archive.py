@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from small_records import record
 
 from analysis.runs.facts import Economics, Facts, Offer
-from analysis.runs.settings import Node
+from analysis.runs.settings import NodePrice
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
@@ -119,7 +119,7 @@ def test_price_books_are_part_of_it(plan, tmp_path):
     (tmp_path / "mine.csv").write_text("item\n")
     files = ("config/prices/ames_2004.csv", str(tmp_path / "mine.csv"), str(tmp_path / "gone.csv"))
     offers = {name: Offer("book", file, "item", []) for name, file in zip("abc", files, strict=True)}
-    facts = Facts(economics=Economics(Node(1000, "USD", 2004), offers))
+    facts = Facts(economics=Economics(NodePrice(1000, "USD", 2004), offers))
     (plan.paths.results / "facts.json").write_text(json.dumps(facts.as_json()))
     archive_study(plan, anonymise=False)
     prices = {

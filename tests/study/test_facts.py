@@ -52,8 +52,8 @@ def sections(schema, part):
 
 
 PARTS = {
-    "study": told.AboutStudy, "until": told.Until, "cases": told.AboutCase, "answer": told.Check,
-    "interconnects": told.AboutInterconnect, "model": told.AboutModel, "fit": told.Fit, "host": told.Host,
+    "study": told.AboutStudy, "until": told.AboutTarget, "cases": told.AboutCase, "answer": told.Check,
+    "interconnects": told.AboutInterconnect, "model": told.AboutModel, "fit": told.AboutFit, "host": told.Host,
     "economics": told.Economics, "offers": told.Offer, "sites": told.Site, "left_out": told.LeftOut,
     "runs": told.Counts, "proposal": told.Rule,
 }  # fmt: skip

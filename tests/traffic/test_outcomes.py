@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from workflows.domain import InputError
 from workflows.traffic.options import numbers
 from workflows.traffic.outcomes import jain, outcome
-from workflows.traffic.patterns import Job
+from workflows.traffic.patterns import TrafficJob
 from workflows.traffic.schedule import MESSAGE
 
 MB = 1_000_000
-JOB = Job("io", np.array([1, 3]), np.array([0, 0]), fixed=True)
+JOB = TrafficJob("io", np.array([1, 3]), np.array([0, 0]), fixed=True)
 
 
 def messages(*rows):

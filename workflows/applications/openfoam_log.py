@@ -46,8 +46,8 @@ def read_output(
     answer : Answer
         What the run must print.
     """
-    begin = next((place for place, line in enumerate(lines) if _ITERATION_BEGIN.match(line.text)), None)
-    ends = [place for place, line in enumerate(lines) if _ITERATION_END.match(line.text)]
+    begin = next((index for index, line in enumerate(lines) if _ITERATION_BEGIN.match(line.text)), None)
+    ends = [index for index, line in enumerate(lines) if _ITERATION_END.match(line.text)]
     if begin is None or not ends or ends[0] < begin:
         startup = None if begin is None else lines[begin].seconds
         return Reading(
@@ -90,7 +90,7 @@ def read_output(
 def read_error(errors: str) -> str | None:
     """Find the first line of what OpenFOAM says on standard error when it gives up."""
     texts = [re.sub(r"^\[\d+\] *", "", text).strip() for text in errors.splitlines()]
-    heading = next((place for place, text in enumerate(texts) if text.startswith("--> FOAM FATAL")), None)
+    heading = next((index for index, text in enumerate(texts) if text.startswith("--> FOAM FATAL")), None)
     return None if heading is None else next(filter(None, texts[heading + 1 :]), texts[heading])
 
 

@@ -126,7 +126,7 @@ def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
 def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
     """Find the first line that a regular expression matches; returns its place."""
     compiled = re.compile(pattern)
-    return next((place for place, line in enumerate(lines) if compiled.search(line.text)), None)
+    return next((index for index, line in enumerate(lines) if compiled.search(line.text)), None)
 
 
 def number(text: str) -> float | None:

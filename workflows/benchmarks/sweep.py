@@ -76,7 +76,7 @@ class Task:
 
 
 @dataclass
-class Progress:
+class Measured:
     """Rows that were measured, and wrong bytes on all ranks."""
 
     rows: list[Row] = field(default_factory=list)
@@ -104,9 +104,9 @@ def main(program: Callable[..., Tasks]) -> None:
     start(sweep)
 
 
-def run(comm: MPI.Comm, tasks: Tasks) -> Progress:
+def run(comm: MPI.Comm, tasks: Tasks) -> Measured:
     """Measure one task after the other."""
-    progress = Progress()
+    progress = Measured()
     row = None
     gc.disable()
     while True:

@@ -36,7 +36,7 @@ read -r _ || :
 
 
 @dataclass(frozen=True)
-class Node:
+class EmulatedNode:
     """An emulated node.
 
     Attributes
@@ -70,7 +70,9 @@ class Node:
 
 
 @contextlib.contextmanager
-def emulated_nodes(emulate: dict[str, Any], cores: Sequence[int] | None = None) -> Iterator[tuple[Node, ...]]:
+def emulated_nodes(
+    emulate: dict[str, Any], cores: Sequence[int] | None = None
+) -> Iterator[tuple[EmulatedNode, ...]]:
     """Build the nodes of an emulated interconnect; end what runs in them and take them down at the end.
 
     Parameters
@@ -83,7 +85,7 @@ def emulated_nodes(emulate: dict[str, Any], cores: Sequence[int] | None = None) 
 
     Yields
     ------
-    tuple of Node
+    tuple of EmulatedNode
         With cores, a host name and a network of their own, joined by a switch that nothing else reaches.
 
     Raises
@@ -103,7 +105,7 @@ def emulated_nodes(emulate: dict[str, Any], cores: Sequence[int] | None = None) 
     with contextlib.ExitStack() as stack:
         switch, _ = _hold_namespaces("emulated-switch", stack)
         nodes = tuple(
-            Node(
+            EmulatedNode(
                 name := f"emulated-node{number + 1}",
                 f"10.0.0.{number + 1}",
                 tuple(usable[number * size : (number + 1) * size]),
@@ -144,7 +146,7 @@ def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, 
     return paths[0], paths[1]
 
 
-def _join(switch: str, nodes: Sequence[Node], emulate: dict[str, Any]) -> None:
+def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -> None:
     """Join the nodes by links to a bridge that is alone in its namespace."""
     link = f"mtu {emulate['mtu']} gso_max_size {emulate['gso_max_bytes']}"
     wires = ["link add bridge type bridge forward_delay 0 mcast_snooping 0"]

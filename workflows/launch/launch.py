@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.emulation import INTERFACE, Node
+from workflows.launch.emulation import INTERFACE, EmulatedNode
 
 PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
 SERIAL_MCA = {"btl": "self,vader"}
@@ -66,7 +66,7 @@ class Launch:
 def mpirun(
     point: Point,
     interconnect: Interconnect | None,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
     command: Sequence[str],
     environment: dict[str, str],
     scratch: Path,
@@ -78,7 +78,7 @@ def mpirun(
     point : Point
     interconnect : Interconnect or None
         None for a serial run.
-    nodes : sequence of Node
+    nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
     command : sequence of str
         Program and arguments of one rank.
@@ -162,12 +162,12 @@ def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
     return Launch(argv, {}, placement, messages)
 
 
-def on_first(nodes: Sequence[Node], launch: Launch) -> Launch:
+def on_first(nodes: Sequence[EmulatedNode], launch: Launch) -> Launch:
     """Make a launcher start on the first of the emulated nodes and find the others; unchanged without any."""
     if not nodes:
         return launch
     found = {
-        "NODEWORTH_NODES": " ".join(map(Node.entry, nodes)),
+        "NODEWORTH_NODES": " ".join(map(EmulatedNode.entry, nodes)),
         "PATH": f"{PROGRAMS}:{launch.env['PATH']}",  # mpirun splits an agent's path at blanks
     }
     return replace(launch, argv=nodes[0].enter(launch.argv), env=launch.env | found)
@@ -224,7 +224,7 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
 def check_placement(
     placement: Sequence[dict[str, Any]],
     point: Point,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
 ) -> str | None:
     """Compare where the ranks ran with where the point wants them.
 

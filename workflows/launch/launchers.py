@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.cluster_launch import JobNode, launch_in_job
-from workflows.launch.emulation import Node
+from workflows.launch.emulation import EmulatedNode
 from workflows.launch.launch import Launch, mpirun
 from workflows.launch.mpich import mpiexec
 
@@ -17,7 +17,7 @@ LAUNCHERS = {"openmpi": mpirun, "mpich": mpiexec}
 def launch_ranks(
     point: Point,
     interconnect: Interconnect | None,
-    nodes: Sequence[Node | JobNode],
+    nodes: Sequence[EmulatedNode | JobNode],
     command: Sequence[str],
     environment: dict[str, str],
     scratch: Path,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.emulation import INTERFACE, Node
+from workflows.launch.emulation import INTERFACE, EmulatedNode
 from workflows.launch.launch import Launch, mpi4py_of, on_first, ranks_of_nodes, start_rank
 from workflows.launch.provenance import mpi_library
 
@@ -22,7 +22,7 @@ EMULATED_ENV = {"UCX_NET_DEVICES": INTERFACE}
 def mpiexec(
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
     command: Sequence[str],
     environment: dict[str, str],
     scratch: Path,

@@ -15,7 +15,7 @@ from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import attesters
-from workflows.launch.emulation import Node
+from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launch import read_placement
@@ -57,7 +57,7 @@ def attest_once(
     case: Case,
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
     placement: Sequence[Mapping[str, Any]],
     block: Hashable,
 ) -> Probe | None:
@@ -95,7 +95,7 @@ _of_blocks: dict[Hashable, Probe] = {}
 def attest(
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
     placement: Sequence[Mapping[str, Any]],
 ) -> Probe | None:
     """Probe the interconnect of a repetition that has just ended; again where that finds a contradiction.
@@ -119,7 +119,7 @@ def attest(
 def probe(
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
     placement: Sequence[Mapping[str, Any]],
 ) -> Probe:
     """Measure what the interconnect carries between two ranks of a repetition that has just ended.
@@ -131,7 +131,7 @@ def probe(
     point : Point
         Of at least two processes.
     interconnect : Interconnect
-    nodes : sequence of Node
+    nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
     placement : sequence of mapping
         Where the ranks of the repetition ran.

@@ -14,7 +14,7 @@ from workflows.applications import application
 from workflows.domain import Point, Repetition
 from workflows.launch import provenance
 from workflows.launch.cluster_launch import JobNode
-from workflows.launch.emulation import Node, emulated_nodes
+from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.leftovers import remove_stale
 from workflows.measure import logs
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
@@ -28,7 +28,7 @@ from workflows.plan.design import expected_cost
 from workflows.plan.jobs import Part
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
-from workflows.plan.record import Exit, Noise, Record, Times
+from workflows.plan.record import Exit, Record, Times
 from workflows.plan.stopping import Stopping
 
 
@@ -144,7 +144,7 @@ def measure(
     plan: Plan,
     repetition: Repetition,
     attempt: int,
-    nodes: Sequence[Node | JobNode],
+    nodes: Sequence[EmulatedNode | JobNode],
     allocation: Allocation | None = None,
 ) -> Record:
     """Make one repetition and write its record and its log.
@@ -155,7 +155,7 @@ def measure(
     repetition : Repetition
     attempt : int
         Number of the attempt, from 1; there must be no record of it yet.
-    nodes : sequence of Node
+    nodes : sequence of EmulatedNode
         Emulated nodes of the interconnect, if it is an emulated one, or those of the job.
     allocation : Allocation, optional
         The job, on a cluster.
@@ -200,7 +200,7 @@ def measure(
                 reading.startup_seconds, reading.output_seconds, ended.wall_seconds, ended.cpu_seconds
             ),
             answer=answer,
-            noise=Noise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
+            noise=replace(noise, idle_wait_seconds=waited, busy_cores_before=busy),
             exit=Exit(
                 ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
             ),
@@ -251,7 +251,7 @@ EmulatedPlace = tuple[str | None, tuple[tuple[str, int], ...]]
 
 def _emulated_nodes(
     plan: Plan, missing: Sequence[Point], stack: contextlib.ExitStack
-) -> dict[EmulatedPlace, tuple[Node, ...]]:
+) -> dict[EmulatedPlace, tuple[EmulatedNode, ...]]:
     """Build the nodes of every emulated interconnect and placement still to be run; `stack` ends them."""
     nodes = {}
     for place in dict.fromkeys(map(_emulated_place, missing)):

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from workflows.plan.record import Noise
+
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,26 +48,6 @@ def read_counters() -> Counters:
         busy=(user + nice + system + irq + softirq) / _TICKS_PER_SECOND,
         steal=steal / _TICKS_PER_SECOND,
     )
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What else the machine did between two moments.
-
-    Attributes
-    ----------
-    pressure_share : float or None
-        Share of the time, 0-1, in which at least one runnable task waited for a CPU. A run with more
-        processes than cores causes it itself.
-    foreign_cores : float or None
-        CPUs that something else than the run kept busy, on average; None where that of the run is not known.
-    stolen_cores : float
-        CPUs that the hypervisor gave to others, on average.
-    """
-
-    pressure_share: float | None
-    foreign_cores: float | None
-    stolen_cores: float
 
 
 def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:

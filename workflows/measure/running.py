@@ -15,7 +15,7 @@ from workflows.applications import application
 from workflows.domain import Application, Case, Interconnect, Option, Point, Reading
 from workflows.jobs.slurm import complaint, without_chatter
 from workflows.launch import attesters
-from workflows.launch.emulation import Node
+from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launch import Launch, check_placement, read_placement
@@ -64,7 +64,7 @@ def run(
     point: Point,
     prepared: Path,
     interconnect: Interconnect | None,
-    nodes: Sequence[Node],
+    nodes: Sequence[EmulatedNode],
     time_limit_seconds: float,
     prefix: Sequence[str] = (),
     attest: bool = False,
@@ -79,7 +79,7 @@ def run(
         The case prepared for the point's processes; not changed.
     interconnect : Interconnect or None
         None for a serial run.
-    nodes : sequence of Node
+    nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
     time_limit_seconds : float
         A run that takes longer is stopped.

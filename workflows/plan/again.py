@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from workflows.domain import InputError
 from workflows.plan.plan import Plan
-from workflows.plan.records import Request
+from workflows.plan.records import Rerun
 
 WHAT = (
     "failed, or case[/interconnect[/processes[/oversubscription[/processes per node]]]] with serial for the "
@@ -23,7 +23,7 @@ def ask_again(plan: Plan, what: str) -> int:
     ----------
     plan : Plan
     what : str
-        See `workflows.plan.records.Request`.
+        See `workflows.plan.records.Rerun`.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def ask_again(plan: Plan, what: str) -> int:
         If no point of the study is meant.
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-    request = Request(what, now)
+    request = Rerun(what, now)
     covered = sum(request.covers(point) for point in plan.design.points)
     if not covered:
         raise InputError(f"--again {what}: no point of {plan.asked.study.file}; write {WHAT}")

@@ -157,7 +157,7 @@ def preparing_group(study: Study) -> str | None:
 
 
 @dataclass(frozen=True)
-class Request:
+class JobResources:
     """What a job asks for.
 
     Attributes
@@ -176,7 +176,7 @@ class Request:
     minutes: int
 
 
-def request_of(plan: Plan, part: Part) -> Request:
+def request_of(plan: Plan, part: Part) -> JobResources:
     """Choose what the job of a part asks for.
 
     The walltime is WALLTIME_FACTOR times what the runs are expected to
@@ -185,7 +185,7 @@ def request_of(plan: Plan, part: Part) -> Request:
     points, limits = part.points, plan.asked.study.limits
     expected = expected_cost((one.point for one in part.repetitions), 1, plan.asked.cases).seconds
     seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
-    return Request(
+    return JobResources(
         nodes=max(point.nodes for point in points),
         tasks_per_node=max(map(most_cores_of_a_node, points)),
         memory_MB=max(memory_of(plan.asked.cases[point.case], point) for point in points),
@@ -264,12 +264,12 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
     if cluster is None or plan.asked.study.allocation or not plan.design.simulated:
         return {}
     node = cluster.nodes_of(None)
-    asked = Request(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
+    asked = JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
     found = resources_of(cluster, asked, None)
     return site_resources(cluster) | {name: value for name, value in found.items() if value is not None}
 
 
-def resources_of(cluster: Cluster, asked: Request, partition: str | None) -> dict[str, int | str | None]:
+def resources_of(cluster: Cluster, asked: JobResources, partition: str | None) -> dict[str, int | str | None]:
     """Resources of a job, as Snakemake's executors take them.
 
     Returns

@@ -103,7 +103,7 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     that whatever was set up is taken down.
     """
     above = psutil.Process().parents()
-    snakemakes = [place for place, process in enumerate(above) if _is_snakemake(process)]
+    snakemakes = [index for index, process in enumerate(above) if _is_snakemake(process)]
     watched = above[: snakemakes[-1] + 1] if snakemakes else []
     done = threading.Event()
 

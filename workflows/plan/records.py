@@ -91,7 +91,7 @@ def read_simulated(paths: StudyPaths) -> Iterator[tuple[Path, SimulatedRecord]]:
 
 
 @dataclass(frozen=True)
-class Request:
+class Rerun:
     """A wish to run again what was recorded before `time`.
 
     Attributes
@@ -120,18 +120,18 @@ class Request:
         return self.what == "failed" or own[: len(wanted)] == wanted
 
 
-def read_requests(paths: StudyPaths) -> list[Request]:
+def read_requests(paths: StudyPaths) -> list[Rerun]:
     """Requests of a study in the order in which they were made."""
     if not paths.requests.exists():
         return []
-    return [Request(**json.loads(line)) for line in paths.requests.read_text().splitlines()]
+    return [Rerun(**json.loads(line)) for line in paths.requests.read_text().splitlines()]
 
 
 def wanted(
     repetition: Repetition,
     records: Sequence[Record],
     inputs: Mapping[str, str | None],
-    requests: Sequence[Request],
+    requests: Sequence[Rerun],
 ) -> bool:
     """Whether a repetition is still to be run.
 
@@ -142,7 +142,7 @@ def wanted(
         All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
     inputs : mapping
         Digests of its case and interconnect as they are now. Records of other inputs do not count.
-    requests : sequence of Request
+    requests : sequence of Rerun
     """
     counted = [record for record in records if record.inputs == inputs]
     if all(record.interrupted for record in counted):

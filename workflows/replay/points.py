@@ -20,7 +20,7 @@ from workflows.plan.record import SimulatedRecord
 from workflows.replay import servers
 from workflows.replay.traces import unpack
 from workflows.simulation import fit, programs, traffic
-from workflows.simulation.model import Model, make_model
+from workflows.simulation.model import InterconnectModel, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import Replay, build, replay
 from workflows.tracing.trace import Trace, read_trace
@@ -96,7 +96,7 @@ def _replay_trace(
     program: Path,
     trace: Trace,
     points: Sequence[Point],
-    models: Mapping[str, Model],
+    models: Mapping[str, InterconnectModel],
     host_speed: float,
     threads: int,
 ) -> list[Replays]:
@@ -151,7 +151,9 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
     }
 
 
-def _carried(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
+def _carried(
+    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], threads: int
+) -> dict[str, Any]:
     """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
     model = models[point.interconnect]
     network = traffic.make_network(
@@ -168,7 +170,9 @@ def _carried(plan: Plan, point: Point, models: Mapping[str, Model], threads: int
     return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
 
 
-def _served(plan: Plan, point: Point, models: Mapping[str, Model], threads: int) -> dict[str, Any]:
+def _served(
+    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], threads: int
+) -> dict[str, Any]:
     """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
     serial_seconds = servers.read_times(plan.paths.times(point.case))
     host_speed = plan.asked.study.simulation["host_speed"]

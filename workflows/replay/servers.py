@@ -29,7 +29,7 @@ from workflows.measure.prepare import reference_answer
 from workflows.measure.running import placed_ranks, run
 from workflows.paths import ROOT
 from workflows.simulation import programs
-from workflows.simulation.model import Model
+from workflows.simulation.model import InterconnectModel
 from workflows.simulation.platform import platform_xml
 
 SOURCE = ROOT / "workflows/simulation/servers.cpp"
@@ -42,7 +42,7 @@ _YIELDS = "OMPI_MCA_mpi_yield_when_idle"
 
 
 @dataclass(frozen=True)
-class Scheduler:
+class CoreSharing:
     """How ranks share a core, in seconds, and how tasks differ: measured on the machine of docs/figures.md.
 
     Attributes
@@ -134,11 +134,11 @@ def ranks_of(case: Case, point: Point) -> list[tuple[int, int, int]]:
 
 def carry_out(
     program: Path,
-    model: Model,
+    model: InterconnectModel,
     case: Case,
     point: Point,
     task_seconds: float,
-    scheduler: Scheduler = Scheduler(),
+    scheduler: CoreSharing = CoreSharing(),
     draw: int = 0,
 ) -> dict[str, Any]:
     """Carry out the tasks of a case at a point.
@@ -147,13 +147,13 @@ def carry_out(
     ----------
     program : Path
         `SOURCE`, built: see `workflows.simulation.programs.build`.
-    model : Model
+    model : InterconnectModel
     case : Case
         See `workflows.traffic.cases.has_array`.
     point : Point
     task_seconds : float
         What a task computes, on average.
-    scheduler : Scheduler, optional
+    scheduler : CoreSharing, optional
     draw : int, optional
         Which one of what each task computes (see `spread_out`), and of how long whoever has a core first
         keeps it: up to two turns, so that the turns of two cores have nothing to do with each other.
@@ -217,7 +217,7 @@ def serial_time(serial_seconds: Sequence[float], host_speed: float) -> dict[str,
 
 def simulate_tasks(
     program: Path,
-    model: Model,
+    model: InterconnectModel,
     case: Case,
     point: Point,
     serial_seconds: Sequence[float],

@@ -105,14 +105,14 @@ def _inputs(asked: Asked, paths: StudyPaths) -> Files:
     for case in asked.cases.values():
         where = f"study/cases/{case.application}/{case.folder.name}"
         found |= {f"{where}/{path}": data for path, data in _below(case.folder)}
-    for place, file in enumerate(asked.study.imports, 1):
-        where = f"study/imports/{place}-{file.name}"
+    for number, file in enumerate(asked.study.imports, 1):
+        where = f"study/imports/{number}-{file.name}"
         found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
         found |= {where: file.read_bytes()} if file.is_file() else {}
     economics = read_facts(paths.facts).economics
     offers = economics.offers.values() if economics else ()
-    for place, file in enumerate(sorted({ROOT / offer.file for offer in offers}), 1):
-        found |= {f"study/prices/{place}-{file.name}": file.read_bytes()} if file.is_file() else {}
+    for number, file in enumerate(sorted({ROOT / offer.file for offer in offers}), 1):
+        found |= {f"study/prices/{number}-{file.name}": file.read_bytes()} if file.is_file() else {}
     return found
 
 

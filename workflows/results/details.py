@@ -70,11 +70,11 @@ def told_by_runs(told: Iterable[tuple[Run, Told]]) -> dict[str, pd.DataFrame]:
     }
     for run, about in told:
         key = {name: run[name] for name in RUN}
-        for place, row in enumerate(about.get("rows", ())):
+        for index, row in enumerate(about.get("rows", ())):
             if "seconds_p50" in row:
                 rows["benchmarks"].append(key | row)
             if "offered_load" in row:
-                numbered = key | {"row": place}
+                numbered = key | {"row": index}
                 rows["traffic"].append(numbered | row)
                 rows["traffic_processes"] += [
                     numbered | {"process": process, "process_MBps": rate}

@@ -17,11 +17,11 @@ from analysis.runs.facts import (
     AboutInterconnect,
     AboutModel,
     AboutStudy,
+    AboutTarget,
     Check,
     Facts,
     Host,
     Site,
-    Until,
 )
 from analysis.runs.runs import complete_runs
 from workflows.domain import Interconnect, LeftOut
@@ -182,12 +182,12 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
     return judge(study, blocks, widths, core_hours(records))
 
 
-def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Until | None:
+def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> AboutTarget | None:
     """The target of a study, how far it is from it and why it stopped; None without one."""
     study = plan.asked.study
     if study.until is None:
         return None
-    return Until(
+    return AboutTarget(
         **asdict(study.until),
         least_blocks=study.blocks,
         limit_core_hours=study.limits.core_hours,
@@ -198,7 +198,7 @@ def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> U
 def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
     """Baselines of a study: those it names, and the first that ran of each kind that has none."""
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
-    order = {name: place for place, name in enumerate(study.interconnects)}
+    order = {name: index for index, name in enumerate(study.interconnects)}
     pairs = sorted(
         zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
     )

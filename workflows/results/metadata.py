@@ -118,8 +118,8 @@ def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
         Content by path in the archive.
     """
     people = [
-        {"@id": f"#creator-{place}", "@type": "Person", "name": name}
-        for place, name in enumerate(about.creators, 1)
+        {"@id": f"#creator-{number}", "@type": "Person", "name": name}
+        for number, name in enumerate(about.creators, 1)
     ]
     root = {
         "@id": "./",

@@ -19,7 +19,7 @@ NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")
 
 
 @dataclass(frozen=True)
-class Curve:
+class PingPongCurve:
     """One-way times of messages between two nodes.
 
     Attributes
@@ -59,10 +59,10 @@ class Curve:
         inner = [0, *(switch + 1 for switch in self.switches)]
         outer = [*self.switches, self.bytes[-1]]
         regions = {int(np.searchsorted(self.switches, known[0])): (known, at) for known, at in self.regions()}
-        for place, (first, last) in enumerate(zip(inner, outer, strict=True)):
-            if place not in regions:
+        for index, (first, last) in enumerate(zip(inner, outer, strict=True)):
+            if index not in regions:
                 continue
-            known, at = regions[place]
+            known, at = regions[index]
             ends = np.array([end for end in (first, last) if end not in known], int)
             all_sizes = np.concatenate([known, ends])
             order = np.argsort(all_sizes)
@@ -93,16 +93,16 @@ class Curve:
         """
         rows = []
         for sizes, times in self.regions():
-            for place, (size, time) in enumerate(zip(sizes, times, strict=True)):
+            for index, (size, time) in enumerate(zip(sizes, times, strict=True)):
                 error = None
-                if 0 < place < len(sizes) - 1:
-                    others = [place - 1, place + 1]
+                if 0 < index < len(sizes) - 1:
+                    others = [index - 1, index + 1]
                     error = 100 * (np.interp(size, sizes[others], times[others]) / time - 1)
                 rows.append({"bytes": int(size), "microseconds": time, "left_out_percent": error})
         return pd.DataFrame(rows).astype({"left_out_percent": float})
 
 
-def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> Curve:
+def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongCurve:
     """Read the curve that the section ``simulate`` of an interconnect's file names.
 
     Parameters
@@ -124,7 +124,7 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> Curve:
     if two := simulate.get("two_points"):
         latency, peak = two["latency_us"], two["peak_MBps"]
         far = max(switches[-1] + 1, 1 << 20)
-        return Curve((0, far), (latency, latency + far / peak), (), True, peak)
+        return PingPongCurve((0, far), (latency, latency + far / peak), (), True, peak)
     given = simulate["curve"]
     file = root / given["file"]
     rows = _rows(file, given, f"{where}: simulate.curve")
@@ -140,7 +140,7 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> Curve:
         raise InputError(
             f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
         )
-    return Curve(tuple(sizes), tuple(times), switches, False, peak)
+    return PingPongCurve(tuple(sizes), tuple(times), switches, False, peak)
 
 
 def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.runs.facts import Fit
-from workflows.simulation.model import Model
+from analysis.runs.facts import AboutFit
+from workflows.simulation.model import InterconnectModel
 from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import replay
 
@@ -49,7 +49,7 @@ def write_traces(ranks: Sequence[Sequence[str]], folder: Path) -> None:
 
 
 def simulated_times(
-    program: Path, model: Model, sizes: Sequence[int], pattern: Callable = pingpong
+    program: Path, model: InterconnectModel, sizes: Sequence[int], pattern: Callable = pingpong
 ) -> np.ndarray:
     """Time between the marks of a pattern of two ranks on two nodes, in microseconds, one a size."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -60,14 +60,14 @@ def simulated_times(
     return np.diff(done.marks) * 1e6
 
 
-def fit_table(program: Path, model: Model) -> pd.DataFrame:
+def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
     """Hold the model against each point of its curve.
 
     Parameters
     ----------
     program : Path
         See `workflows.simulation.replayer.build`.
-    model : Model
+    model : InterconnectModel
 
     Returns
     -------
@@ -83,14 +83,14 @@ def fit_table(program: Path, model: Model) -> pd.DataFrame:
     return table
 
 
-def fit_summary(table: pd.DataFrame) -> Fit:
+def fit_summary(table: pd.DataFrame) -> AboutFit:
     """Mean and largest error of a `fit_table`, in percent of the points' times, signs left aside.
 
     Points that can be left out are judged from `LEFT_OUT_FROM_BYTES` bytes on; there may be none.
     """
     errors = table["error_percent"].abs()
     left_out = table.loc[table["bytes"] >= LEFT_OUT_FROM_BYTES, "left_out_percent"].dropna().abs()
-    return Fit(
+    return AboutFit(
         points=len(table),
         mean_percent=float(errors.mean()),
         largest_percent=float(errors.max()),

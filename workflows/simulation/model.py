@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workflows.domain import InputError, Interconnect
-from workflows.simulation.curve import Curve, read_curve
+from workflows.simulation.curve import PingPongCurve, read_curve
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Knot:
 
 
 @dataclass(frozen=True)
-class Model:
+class InterconnectModel:
     """A simulated interconnect, ready to be written as a platform.
 
     Attributes
     ----------
-    curve : Curve
+    curve : PingPongCurve
         What it was fitted to.
     between, inside : tuple of Knot
         Messages between two nodes, and inside one.
@@ -53,7 +53,7 @@ class Model:
         Algorithm of a collective operation by its name.
     """
 
-    curve: Curve
+    curve: PingPongCurve
     between: tuple[Knot, ...]
     inside: tuple[Knot, ...]
     memory_bytes_per_us: float
@@ -94,7 +94,7 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
     return None
 
 
-def make_model(interconnect: Interconnect, root: Path) -> Model:
+def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     """Fit the model of a simulated interconnect.
 
     A message of s bytes takes T(s), linear between the points of the curve. The link needs s / bandwidth of
@@ -120,7 +120,7 @@ def make_model(interconnect: Interconnect, root: Path) -> Model:
     where = f"{interconnect.name}.yaml"
     curve = read_curve(simulate, root, where)
     node = simulate["node"]
-    return Model(
+    return InterconnectModel(
         curve=curve,
         between=_knots(curve, simulate["eager_limit_bytes"], simulate.get("host_overhead"), where),
         inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0),),
@@ -134,7 +134,7 @@ def make_model(interconnect: Interconnect, root: Path) -> Model:
     )
 
 
-def _both_ways(simulate: Mapping[str, Any], curve: Curve, where: str) -> float | None:
+def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) -> float | None:
     if "both_ways_MBps" not in simulate:
         return curve.bytes_per_us if simulate["half_duplex"] else None
     both = float(simulate["both_ways_MBps"])
@@ -147,7 +147,7 @@ def _both_ways(simulate: Mapping[str, Any], curve: Curve, where: str) -> float |
 
 
 def _knots(
-    curve: Curve, eager_limit: int, overhead: Mapping[str, Any] | None, where: str
+    curve: PingPongCurve, eager_limit: int, overhead: Mapping[str, Any] | None, where: str
 ) -> tuple[Knot, ...]:
     known, taken = curve.knots()
     sizes = np.union1d(known, [eager_limit, eager_limit + 1])

@@ -9,7 +9,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from workflows.domain import InputError
-from workflows.simulation.model import Knot, Model
+from workflows.simulation.model import InterconnectModel, Knot
 from workflows.simulation.tree import make_tree, tree_zone
 
 INFINITE = 1e12
@@ -28,12 +28,12 @@ _FIXED = {
 """Switches off what SimGrid adds by itself: TCP's window, reverse traffic, its own costs of messages."""
 
 
-def platform_xml(model: Model, nodes: int, host_speed: float) -> str:
+def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str:
     """Describe so many nodes, joined as the model says.
 
     Parameters
     ----------
-    model : Model
+    model : InterconnectModel
     nodes : int
     host_speed : float
         Speed of a core relative to the traced one.
@@ -65,7 +65,7 @@ def platform_xml(model: Model, nodes: int, host_speed: float) -> str:
     return _xml(settings, inner, properties)
 
 
-def ideal(model: Model) -> Model:
+def ideal(model: InterconnectModel) -> InterconnectModel:
     """Give a model of the same nodes, joined by an interconnect on which messages cost nothing."""
     return replace(
         model,
@@ -83,11 +83,11 @@ def _told(knots: Sequence[Knot]) -> str:
     return " ".join(f"{one.bytes}:{one.wait_us!r}:{one.send_us!r}:{one.receive_us!r}" for one in knots)
 
 
-def _host(model: Model, host_speed: float) -> dict[str, str]:
+def _host(model: InterconnectModel, host_speed: float) -> dict[str, str]:
     return {"speed": f"{host_speed!r}Gf", "core": str(model.cores_per_node)}
 
 
-def _tree_zone(model: Model, nodes: int, host_speed: float) -> list[str]:
+def _tree_zone(model: InterconnectModel, nodes: int, host_speed: float) -> list[str]:
     fat_tree = model.topology["fat_tree"]
     return tree_zone(
         make_tree(fat_tree, nodes),
@@ -100,7 +100,7 @@ def _tree_zone(model: Model, nodes: int, host_speed: float) -> list[str]:
     )
 
 
-def _cluster(model: Model, nodes: int, host_speed: float) -> str:
+def _cluster(model: InterconnectModel, nodes: int, host_speed: float) -> str:
     """SimGrid's cluster of so many nodes."""
     cluster = {
         "id": "nodes",

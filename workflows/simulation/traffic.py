@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workflows.domain import Case
 from workflows.simulation import programs
-from workflows.simulation.model import Model
+from workflows.simulation.model import InterconnectModel
 from workflows.simulation.platform import platform_xml
 from workflows.traffic.phases import (
     EXECUTION,
@@ -109,7 +109,7 @@ class Network:
 
 
 def make_network(
-    program: Path, model: Model, processes: int, nodes: int, processes_per_node: int, what: str
+    program: Path, model: InterconnectModel, processes: int, nodes: int, processes_per_node: int, what: str
 ) -> Network:
     """Put processes on the nodes of a model, the first ones on the first node.
 

@@ -108,8 +108,8 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     if traced := study.simulation.get("cases"):
         replayed = _named_cases(traced, folder, f"{file}: simulation.cases")
     joined = {
-        name: interconnects.load_interconnect(name, INTERCONNECTS, f"{file}: interconnects[{place}]")
-        for place, name in enumerate(study.interconnects)
+        name: interconnects.load_interconnect(name, INTERCONNECTS, f"{file}: interconnects[{index}]")
+        for index, name in enumerate(study.interconnects)
     }
     kinds = {name: one.kind for name, one in joined.items()}
     _check_files(study)
@@ -123,8 +123,8 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
 
 def _check_files(study: Study) -> None:
     """Refuse an import that is not there, and a folder without performance logs (see docs/import.md)."""
-    for place, path in enumerate(study.imports):
-        where = f"{study.file}: import[{place}]: {path}"
+    for index, path in enumerate(study.imports):
+        where = f"{study.file}: import[{index}]: {path}"
         if not path.exists():
             raise InputError(f"{where}: no such file")
         if path.is_dir() and next(path.rglob("*.log*"), None) is None:
@@ -134,8 +134,8 @@ def _check_files(study: Study) -> None:
 def _sizes_at_scale(study: Study, own_cases: Mapping[str, Case]) -> dict[str, dict[int, str]]:
     """Size of each case that the study's scale chooses, the same at all process counts."""
     chosen = {
-        name: cases.size_at_scale(own_cases[name], study.scale, f"{study.file}: cases[{place}]")
-        for place, name in enumerate(study.cases)
+        name: cases.size_at_scale(own_cases[name], study.scale, f"{study.file}: cases[{index}]")
+        for index, name in enumerate(study.cases)
     }
     return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
 
@@ -143,8 +143,8 @@ def _sizes_at_scale(study: Study, own_cases: Mapping[str, Case]) -> dict[str, di
 def _named_cases(names: Sequence[str], folder: Path, key: str) -> dict[str, Case]:
     """Cases by their names, which a study has at a key."""
     found = {}
-    for place, name in enumerate(names):
-        where = f"{key}[{place}]"
+    for index, name in enumerate(names):
+        where = f"{key}[{index}]"
         found[name] = cases.load_case(name, folder, where)
         if found[name].name != name:
             raise InputError(f"{where}: {name!r} is {found[name].name!r} at its own size; write that")

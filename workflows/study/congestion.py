@@ -83,18 +83,18 @@ def requested_flows(
     found: dict[str, dict[str, pd.DataFrame]] = {}
     for title, topology in topologies.items():
         found[title] = {}
-        for place, given in enumerate(requested["patterns"]):
+        for index, given in enumerate(requested["patterns"]):
             try:
                 name, pattern = pattern_of(given)
                 jobs = jobs_of(pattern, topology.nodes)
             except InputError as error:
-                raise InputError(f"{where}.patterns[{place}]: {title}: {error}") from None
+                raise InputError(f"{where}.patterns[{index}]: {title}: {error}") from None
             found[title][name] = mean_flows(jobs, {job.name: Demand(1.0, 1) for job in jobs})
-    for place, name in enumerate(requested.get("matrices", ())):
+    for index, name in enumerate(requested.get("matrices", ())):
         names = next(iter(found.values()), {})
         if name not in names:
             known = ", ".join(names)
-            raise InputError(f"{where}.matrices[{place}]: {name!r} is none of the patterns ({known})")
+            raise InputError(f"{where}.matrices[{index}]: {name!r} is none of the patterns ({known})")
     return found
 
 

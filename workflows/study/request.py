@@ -10,7 +10,7 @@ from typing import Any
 from analysis.decisions.rules import read_rule
 from analysis.runs.errors import TableError
 from analysis.runs.facts import Economics, Facts, Offer
-from analysis.runs.settings import Chosen, Mix, Node, Queue, Rule
+from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule
 from workflows.domain import InputError, Interconnect
 from workflows.inputs import choose
 from workflows.study.study import Study
@@ -134,12 +134,12 @@ def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: 
     }
     if not prices:
         raise InputError(f"{study.file}: economics.interconnects: missing; no interconnect has a price")
-    node, mix = Node.of(study.economics["node"]), study.economics.get("mix")
+    node, mix = NodePrice.of(study.economics["node"]), study.economics.get("mix")
     offers = {name: _offer(price, node, study.file, config / "prices") for name, price in prices.items()}
     return Economics(node, offers, Mix.of(mix) if mix else None)
 
 
-def _offer(price: _Price, node: Node, study_file: Path, folder: Path) -> Offer:
+def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Offer:
     """An item with its rows of a price book or part list."""
     from analysis.decisions.parts import read_parts  # a second of imports that only studies of prices need
     from analysis.decisions.prices import read_book

@@ -161,10 +161,10 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Imported files, and the sites and mappings of those that are given one."""
     given = [{"file": one} if isinstance(one, str) else one for one in data.get("import", ())]
     paths = [file.parent / one["file"] for one in given]
-    for place, path in enumerate(paths):
-        if path in paths[:place]:
-            where = f"{file}: import[{place}]"
-            raise InputError(f"{where}: {given[place]['file']!r} is there twice; each only once")
+    for index, path in enumerate(paths):
+        if path in paths[:index]:
+            where = f"{file}: import[{index}]"
+            raise InputError(f"{where}: {given[index]['file']!r} is there twice; each only once")
     sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
     mappings = {path: one["mapping"] for path, one in zip(paths, given, strict=True) if "mapping" in one}
     return {"imports": tuple(paths), "import_sites": sites, "import_mappings": mappings}
@@ -215,9 +215,9 @@ def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
     if data["oversubscription"] != [1]:
         raise InputError(f"{file}: oversubscription: must be [1], since scaling is weak (work per core)")
     names, counts = data.get("cases", []), data.get("processes", [])
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if "-" in name:
-            raise InputError(f"{file}: cases[{place}]: {name!r}: without a size, since scaling is weak")
+            raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scaling is weak")
         if name not in sizes:
             raise InputError(f"{file}: sizes.{name}: missing, since scaling is weak")
     for name, given in sizes.items():
@@ -236,9 +236,9 @@ def _scale(data: Mapping[str, Any], file: Path) -> float | None:
         return None
     if data["scaling"] == "weak":
         raise InputError(f"{file}: scale: does not belong here, since scaling is weak; sizes says the sizes")
-    for place, name in enumerate(data.get("cases", ())):
+    for index, name in enumerate(data.get("cases", ())):
         if "-" in name:
-            raise InputError(f"{file}: cases[{place}]: {name!r}: without a size, since scale chooses it")
+            raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scale chooses it")
     return data["scale"]
 
 
@@ -295,8 +295,8 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     """
     if study.imports:
         return
-    for place, baseline in enumerate(study.baselines):
-        where = f"{study.file}: baselines[{place}]"
+    for index, baseline in enumerate(study.baselines):
+        where = f"{study.file}: baselines[{index}]"
         if baseline not in kinds:
             allowed = ", ".join(kinds)
             raise InputError(f"{where}: {baseline!r} is not among the study's interconnects ({allowed})")
@@ -326,10 +326,10 @@ def check_kinds(study: Study, kinds: Collection[str]) -> None:
     InputError
         For a kind that none is of.
     """
-    for place, pair in enumerate(study.compare_kinds):
+    for index, pair in enumerate(study.compare_kinds):
         if missing := [kind for kind in pair if kind not in kinds]:
             raise InputError(
-                f"{study.file}: compare_kinds[{place}]: no interconnect of the study is {missing[0]}"
+                f"{study.file}: compare_kinds[{index}]: no interconnect of the study is {missing[0]}"
             )
 
 
@@ -365,10 +365,10 @@ def check_exclude(study: Study) -> None:
         "oversubscription": study.oversubscription,
         "processes_per_node": study.processes_per_node,
     }
-    for place, entry in enumerate(study.exclude):
+    for index, entry in enumerate(study.exclude):
         for key, value in entry.items():
             if value not in known[key]:
                 allowed = ", ".join(map(str, known[key]))
                 raise InputError(
-                    f"{study.file}: exclude[{place}].{key}: {value!r} is not of this study ({allowed})"
+                    f"{study.file}: exclude[{index}].{key}: {value!r} is not of this study ({allowed})"
                 )

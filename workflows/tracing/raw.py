@@ -76,9 +76,9 @@ def _read_rank(path: Path, rank: int, processes: int) -> Raw:
     if (int(header[1]), int(header[2])) != (rank, processes):
         raise InputError(f"{path}: is of rank {header[1]} of {header[2]}, not {rank} of {processes}")
     packed = pack(rank, lines[1:-1])
-    for place, line in enumerate(packed.distinct):
+    for index, line in enumerate(packed.distinct):
         if not _NOTE.fullmatch(line) and (wrong := what_is_wrong(line, rank)):
-            number = int(np.argmax(packed.which == place)) + 2
+            number = int(np.argmax(packed.which == index)) + 2
             raise InputError(f"{path}, line {number}: {wrong}")
     clock, cost, library = header[3], int(header[4]), header[5]
     return Raw(rank, processes, clock, cost, library, int(ended[1]), int(ended[2]), packed)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from workflows.traffic.patterns import Job
+from workflows.traffic.patterns import TrafficJob
 from workflows.traffic.schedule import Demand
 
 
-def mean_flows(jobs: Sequence[Job], demands: Mapping[str, Demand]) -> pd.DataFrame:
+def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.DataFrame:
     """Traffic that the jobs offer on average, between which no message and no time is told apart.
 
     Parameters

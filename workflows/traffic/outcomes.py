@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workflows.traffic.patterns import Job
+from workflows.traffic.patterns import TrafficJob
 
 WARM_UP_SHARE = 0.2
 """Share of the time at whose end measuring begins: until then the network fills."""
@@ -16,7 +16,7 @@ DELAY_PERCENTILES = (5, 50, 95)
 
 
 def outcome(
-    job: Job,
+    job: TrafficJob,
     messages: NDArray[np.void],
     arrived: NDArray[np.float64],
     link_bytes_per_second: float,
@@ -29,7 +29,7 @@ def outcome(
 
     Parameters
     ----------
-    job : Job
+    job : TrafficJob
     messages : structured array (messages,) of `workflows.traffic.schedule.MESSAGE`
         All messages of the job.
     arrived : array (messages,)

@@ -20,7 +20,7 @@ Processes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Job:
+class TrafficJob:
     """Processes that send messages, and those they send to.
 
     Attributes
@@ -78,7 +78,7 @@ class Pattern:
             one_of(f"io_mapping of {self.name}", self.io_mapping, allowed)
 
 
-def jobs_of(pattern: Pattern, processes: int) -> tuple[Job, ...]:
+def jobs_of(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
     """Jobs of a pattern: one, or for ``combined`` the compute job and the I/O job.
 
     Parameters
@@ -88,7 +88,7 @@ def jobs_of(pattern: Pattern, processes: int) -> tuple[Job, ...]:
 
     Returns
     -------
-    tuple of Job
+    tuple of TrafficJob
         A process whose only target would be itself is no client.
 
     Raises
@@ -104,13 +104,15 @@ def jobs_of(pattern: Pattern, processes: int) -> tuple[Job, ...]:
     return jobs
 
 
-def _jobs(pattern: Pattern, processes: int) -> tuple[Job, ...]:
+def _jobs(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
     everyone = np.arange(processes)
     match pattern.name:
         case "uniform":
-            return (Job("compute", everyone, everyone, fixed=False),)
+            return (TrafficJob("compute", everyone, everyone, fixed=False),)
         case "hot_spot":
-            return (_without_idle(Job("io", everyone[1:], np.zeros(processes - 1, np.int64), fixed=True)),)
+            return (
+                _without_idle(TrafficJob("io", everyone[1:], np.zeros(processes - 1, np.int64), fixed=True)),
+            )
         case "multiple_hot_spots":
             hot = io_nodes(pattern, processes)
             clients = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
@@ -118,13 +120,13 @@ def _jobs(pattern: Pattern, processes: int) -> tuple[Job, ...]:
         case "combined":
             return _combined(pattern, processes)
         case name:
-            return (_without_idle(Job("compute", everyone, permutation(name, processes), fixed=True)),)
+            return (_without_idle(TrafficJob("compute", everyone, permutation(name, processes), fixed=True)),)
 
 
-def only(job: Job, process: int) -> Job:
+def only(job: TrafficJob, process: int) -> TrafficJob:
     """Give a job that has one of its clients, or none where the process is no client of it."""
     own = job.clients == process
-    return Job(job.name, job.clients[own], job.targets[own] if job.fixed else job.targets, job.fixed)
+    return TrafficJob(job.name, job.clients[own], job.targets[own] if job.fixed else job.targets, job.fixed)
 
 
 def io_nodes(pattern: Pattern, processes: int) -> Processes:
@@ -218,7 +220,7 @@ WITH_IO_NODES = ("multiple_hot_spots", "combined")
 PATTERNS = ("uniform", *PERMUTATIONS, "hot_spot", *WITH_IO_NODES)
 
 
-def _combined(pattern: Pattern, processes: int) -> tuple[Job, Job]:
+def _combined(pattern: Pattern, processes: int) -> tuple[TrafficJob, TrafficJob]:
     """Two jobs of equal size side by side, on all processes or on those that are no I/O nodes."""
     hot = io_nodes(pattern, processes)
     everyone = np.arange(processes)
@@ -228,22 +230,22 @@ def _combined(pattern: Pattern, processes: int) -> tuple[Job, Job]:
         raise InputError(f"processes: {processes}: combined leaves {half} to a job, which needs 2 or more")
     lower, upper = taken[:half], taken[half : 2 * half]
     compute, io = (upper, lower) if pattern.io_mapping == "clustered_compute" else (lower, upper)
-    return Job("compute", compute, compute, fixed=False), _io_job(pattern, io, hot)
+    return TrafficJob("compute", compute, compute, fixed=False), _io_job(pattern, io, hot)
 
 
-def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> Job:
+def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
     """Clients of I/O nodes; a deterministic client that would be its own server takes the next one."""
     if pattern.destinations == "random":
-        return _without_idle(Job("io", clients, hot, fixed=False))
+        return _without_idle(TrafficJob("io", clients, hot, fixed=False))
     place = np.arange(len(clients)) % len(hot)
     place = np.where(hot[place] == clients, (place + 1) % len(hot), place)
-    return _without_idle(Job("io", clients, hot[place], fixed=True))
+    return _without_idle(TrafficJob("io", clients, hot[place], fixed=True))
 
 
-def _without_idle(job: Job) -> Job:
+def _without_idle(job: TrafficJob) -> TrafficJob:
     """Leave out the clients that have nobody but themselves to send to."""
     if job.fixed:
         sends = job.clients != job.targets
-        return Job(job.name, job.clients[sends], job.targets[sends], fixed=True)
+        return TrafficJob(job.name, job.clients[sends], job.targets[sends], fixed=True)
     sends = (job.clients != job.targets[0]) if len(job.targets) == 1 else np.full(len(job.clients), True)
-    return Job(job.name, job.clients[sends], job.targets, fixed=False)
+    return TrafficJob(job.name, job.clients[sends], job.targets, fixed=False)

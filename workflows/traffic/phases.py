@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from workflows.errors import InputError
 from workflows.traffic.options import numbers
 from workflows.traffic.outcomes import outcome
-from workflows.traffic.patterns import PERMUTATIONS, Job, Pattern, jobs_of
+from workflows.traffic.patterns import PERMUTATIONS, Pattern, TrafficJob, jobs_of
 from workflows.traffic.schedule import MESSAGE, Demand
 
 Row = dict[str, Any]
@@ -40,12 +40,12 @@ class Phase:
     ----------
     labels : dict
         What tells its rows from others.
-    jobs : tuple of Job
+    jobs : tuple of TrafficJob
     demands : dict of str to Demand
     """
 
     labels: Row
-    jobs: tuple[Job, ...]
+    jobs: tuple[TrafficJob, ...]
     demands: dict[str, Demand]
 
 
@@ -134,7 +134,7 @@ def _labels(pattern: Pattern) -> Row:
     }
 
 
-def _same(jobs: Iterable[Job], demand: Demand) -> dict[str, Demand]:
+def _same(jobs: Iterable[TrafficJob], demand: Demand) -> dict[str, Demand]:
     return {job.name: demand for job in jobs}
 
 
@@ -195,8 +195,8 @@ def phase_rows(
         it is alone), and what `outcome` gives.
     """
     rows = []
-    for place, job in enumerate(phase.jobs):
-        its = messages["job"] == place
+    for index, job in enumerate(phase.jobs):
+        its = messages["job"] == index
         others = [demand.offered_load for name, demand in phase.demands.items() if name != job.name]
         labels: Row = {
             **phase.labels,

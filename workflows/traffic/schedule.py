@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workflows.errors import InputError
 from workflows.traffic.options import Distribution, one_of
-from workflows.traffic.patterns import Job, Processes, only
+from workflows.traffic.patterns import Processes, TrafficJob, only
 
 MESSAGE = np.dtype(
     [
@@ -72,7 +72,7 @@ class Demand:
 
 
 def make_schedule(
-    jobs: Sequence[Job],
+    jobs: Sequence[TrafficJob],
     demands: Mapping[str, Demand],
     link_bytes_per_second: float,
     seconds: float,
@@ -86,7 +86,7 @@ def make_schedule(
 
     Parameters
     ----------
-    jobs : sequence of Job
+    jobs : sequence of TrafficJob
         As `workflows.traffic.patterns.jobs_of` gives it.
     demands : mapping of str to Demand
         By the job's name.
@@ -124,13 +124,13 @@ def make_schedule(
             f"more than {SCHEDULE_LIMIT}: give fewer seconds or larger messages"
         )
     parts = [np.empty(0, MESSAGE)]
-    for place, job in enumerate(jobs):
+    for index, job in enumerate(jobs):
         demand = demands[job.name]
         mean_interval = _mean_interval(demand, link_bytes_per_second)
         for rank, client in enumerate(job.clients):
             targets = job.targets[rank : rank + 1] if job.fixed else job.targets[job.targets != client]
             part = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
-            part["job"] = place
+            part["job"] = index
             parts.append(part)
     schedule = np.concatenate(parts)
     return schedule[np.lexsort((schedule["process"], schedule["seconds"]))]
@@ -138,7 +138,7 @@ def make_schedule(
 
 def messages_of(
     process: int,
-    jobs: Sequence[Job],
+    jobs: Sequence[TrafficJob],
     demands: Mapping[str, Demand],
     link_bytes_per_second: float,
     seconds: float,
