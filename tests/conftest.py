@@ -4,12 +4,16 @@ A test is skipped, with the reason, where the machine has not what it needs. The
 their fixtures.
 """
 
+import functools
 import os
 
 import hypothesis
 import pytest
 from needs import need
 from xdist.scheduler import LoadFileScheduling
+
+from workflows.paths import CASES
+from workflows.study.cases import load_case
 
 hypothesis.settings.register_profile("steady", deadline=None)  # no time of a busy machine fails a test
 hypothesis.settings.load_profile("steady")
@@ -40,3 +44,9 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
         need(*mark.args)
+
+
+@pytest.fixture(scope="session")
+def case():
+    """Load one of the project's cases."""
+    return functools.cache(lambda name: load_case(name, CASES))

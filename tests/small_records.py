@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from workflows.domain import Noise
 from workflows.launch.probes import Probe
-from workflows.plan.record import ClusterJob, Exit, GivenAnswer, Noise, Record, Times
+from workflows.plan.record import ClusterJob, Exit, GivenAnswer, Record, Times
 
 RECORD = Record(
     study="small",

@@ -1,4 +1,4 @@
-"""Cases of the project and real logs."""
+"""Real logs."""
 
 import functools
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from workflows.measure import logs
-from workflows.study.cases import load_case
 
 TESTS = Path(__file__).parents[1]
 
@@ -20,9 +19,3 @@ def real_log():
         return tuple(logs.read_log(TESTS / "logs" / application / f"{name}.log.gz"))
 
     return read
-
-
-@pytest.fixture(scope="session")
-def case():
-    """Load one of the project's cases."""
-    return functools.cache(lambda name: load_case(name, TESTS.parent / "cases"))

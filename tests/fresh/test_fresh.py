@@ -24,7 +24,7 @@ pytestmark = [
 CLONE = "git clone --quiet /source nodeworth"
 STUDY = "cd nodeworth && ./run-study smoke"
 QUICK = "cd nodeworth && trap '' INT HUP && ./run-tests quick"
-WHAT_DEPENDS_ON_IT = f"{QUICK} tests/study tests/interconnects tests/tracing tests/simulation tests/cluster"
+WHAT_DEPENDS_ON_IT = f"{QUICK} tests/commands tests/study tests/plan tests/launch tests/jobs tests/measure tests/tracing tests/simulation tests/replay"
 PARTS = "Installing as root: apt-get install --no-install-recommends "
 
 

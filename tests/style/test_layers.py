@@ -73,6 +73,13 @@ def test_the_analysis_reads_tables_alone():
         )
 
 
+def test_tests_lie_in_folders_named_after_the_layers():
+    layers = {layer for package in LAYERS.values() for layer in package.split()}
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert len(folders) > 20
+    assert folders - layers == {"commands", "end_to_end", "fresh", "slurm", "style"}
+
+
 def test_the_page_about_the_architecture_names_what_is_there():
     """Every path on it exists, and every layer is on it."""
     page = (ROOT / "docs/architecture.md").read_text()

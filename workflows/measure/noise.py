@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflows.plan.record import Noise
+from workflows.domain import Noise
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Self
 
 from workflows import inputs
-from workflows.domain import Point
+from workflows.domain import Noise, Point
 from workflows.launch.probes import Probe
 
 
@@ -23,30 +23,6 @@ class Times:
     output_seconds: float | None = None
     wall_seconds: float | None = None
     cpu_seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class Noise:
-    """``noise`` of a record: what else the machine did during a run; None where it is not known.
-
-    Attributes
-    ----------
-    pressure_share : float or None
-        Share of the time, 0-1, in which at least one runnable task waited for a CPU. A run with more
-        processes than cores causes it itself.
-    foreign_cores : float or None
-        CPUs that something else than the run kept busy, on average.
-    stolen_cores : float or None
-        CPUs that the hypervisor gave to others, on average.
-    idle_wait_seconds, busy_cores_before : float or None
-        How long the run waited for an idle machine, and CPUs that were busy when it began.
-    """
-
-    pressure_share: float | None = None
-    foreign_cores: float | None = None
-    stolen_cores: float | None = None
-    idle_wait_seconds: float | None = None
-    busy_cores_before: float | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +108,7 @@ class Record:
     interrupted: bool = False
     times: Times = Times()
     answer: GivenAnswer | None = None
-    noise: Noise = Noise()
+    noise: Noise = field(default_factory=Noise)
     exit: Exit | None = None
     placement: Sequence[Mapping[str, Any]] = ()
     command: Sequence[str] = ()

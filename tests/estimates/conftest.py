@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.estimates.curves import all_curves, ranking
 from analysis.estimates.extrap import extrap_texts, write_extrap

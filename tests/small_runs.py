@@ -7,23 +7,33 @@ import pandas as pd
 from analysis.estimates.curves import all_curves, ranking
 from analysis.runs.runs import complete_runs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 FACTORS = (0.9, 0.95, 1.0, 1.0, 1.05, 1.1)  # of the six blocks; the median is 1
 
 
-def rows(case, interconnect, times, blocks=FACTORS, kind="measured", **more):
+def rows(case, interconnect, times, blocks=FACTORS, kind="measured", oversubscription=1, **more):
     """One row a block; `times` maps process counts to median seconds."""
     return [
-        {"case": case, "interconnect": interconnect, "kind": kind, "processes": processes, "block": block}
-        | {"seconds": seconds * factor, "nodes": more.get("nodes", processes)}
-        | {key: value for key, value in more.items() if key != "nodes"}
+        {
+            "case": case,
+            "interconnect": interconnect,
+            "kind": kind,
+            "processes": processes,
+            "oversubscription": oversubscription,
+            "block": block,
+            "seconds": seconds * factor,
+            **more,
+        }
         for processes, seconds in times.items()
         for block, factor in enumerate(blocks)
     ]
 
 
 def runs_table(*groups):
-    return complete_runs(pd.DataFrame([row for group in groups for row in group]))
+    """Complete runs; on as many nodes as processes where a row does not say."""
+    return complete_runs(
+        pd.DataFrame([{"nodes": row["processes"], **row} for group in groups for row in group])
+    )
 
 
 def curves(runs, settings):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.estimates.changes import make_changes
 from analysis.figures import style

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.estimates.rates import add_rates
 from analysis.estimates.scaling import make_tables

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from synthetic_runs import FACTORS, rows
+from small_runs import FACTORS, rows
 
 from analysis.estimates.scaling import make_tables, write_tables
 from analysis.runs.runs import TableError, complete_runs, read_runs

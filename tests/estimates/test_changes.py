@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.estimates.changes import make_changes
 from analysis.estimates.scaling import make_tables

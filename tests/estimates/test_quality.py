@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import kendalltau, theilslopes
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.estimates.curves import ranking
 from analysis.estimates.precision import make_precision

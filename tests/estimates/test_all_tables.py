@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from synthetic_runs import rows
+from small_runs import rows
 
 from analysis.decisions.money import MONEY, Market
 from analysis.decisions.prices import read_book
