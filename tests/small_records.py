@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from workflows.domain import Noise
 from workflows.launch.probes import Probe
-from workflows.plan.record import ClusterJob, Exit, GivenAnswer, Record, Times
+from workflows.plan.record import ClusterJob, Exit, GivenAnswer, Record, RunNoise, Times
 
 RECORD = Record(
     study="small",
@@ -33,7 +32,7 @@ RECORD = Record(
     valid=True,
     times=Times(0.5, 0.25, 2.5, 9.5),
     answer=GivenAnswer("pressure_drop", "Pa", 3.0, 3.0, "golden", 1e-6, 0.0),
-    noise=Noise(0.125, None, 0.0, 0.25, 0.0),
+    noise=RunNoise(0.125, None, 0.0, 0.25, 0.0),
     exit=Exit(0, None, False, 60, ""),
     placement=[{"rank": 0, "host": "n1", "process": 11, "local_rank": 0, "cores": "0-1"}],
     command=["mpirun", "-n", "4", "solve"],

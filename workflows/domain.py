@@ -330,7 +330,7 @@ class Application(Protocol):
 
 @dataclass(frozen=True)
 class Noise:
-    """``noise`` of a record: what else the machine did during a run; None where it is not known.
+    """What else the machine did between two moments; None where it is not known.
 
     Attributes
     ----------
@@ -338,15 +338,11 @@ class Noise:
         Share of the time, 0-1, in which at least one runnable task waited for a CPU. A run with more
         processes than cores causes it itself.
     foreign_cores : float or None
-        CPUs that something else than the run kept busy, on average.
+        CPUs that something else than what is measured kept busy, on average.
     stolen_cores : float or None
         CPUs that the hypervisor gave to others, on average.
-    idle_wait_seconds, busy_cores_before : float or None
-        How long the run waited for an idle machine, and CPUs that were busy when it began.
     """
 
     pressure_share: float | None = None
     foreign_cores: float | None = None
     stolen_cores: float | None = None
-    idle_wait_seconds: float | None = None
-    busy_cores_before: float | None = None

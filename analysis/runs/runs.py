@@ -166,15 +166,13 @@ _SERIAL_RUNS = pa.DataFrameSchema(
 )
 
 
-def read_runs(path: str | Path, may_be_empty: bool = False) -> pd.DataFrame:
+def read_runs(path: str | Path) -> pd.DataFrame:
     """Read a runs table from a CSV or Parquet file and complete it.
 
     Parameters
     ----------
     path : path of a ``.csv`` or ``.parquet`` file
         With the columns ``case, interconnect, processes, seconds`` at least.
-    may_be_empty : bool
-        Whether a table without rows is one, as that of a study of published figures alone.
 
     Returns
     -------
@@ -202,12 +200,17 @@ def read_runs(path: str | Path, may_be_empty: bool = False) -> pd.DataFrame:
     if twice:
         raise TableError("is there twice", str(path), column=twice[0])
     try:
-        return complete_runs(table.to_pandas(), str(path), may_be_empty)
+        return complete_runs(table.to_pandas(), str(path))
     except TableError as error:
         if error.row is None or path.suffix == ".parquet":
             raise
         place = f"line {line_of(path, error.row)}"
         raise TableError(error.message, str(path), place, error.column, error.row) from None
+
+
+def read_complete(path: str | Path) -> pd.DataFrame:
+    """Read a runs table that was completed before it was written as Parquet; it is not checked again."""
+    return pd.read_parquet(path)
 
 
 def _read_csv(path: Path) -> pyarrow.Table:
@@ -247,7 +250,7 @@ def complete_runs(
     source : str
         What a message calls the table.
     may_be_empty : bool
-        Whether a table without rows is one.
+        Whether a table without rows is one, as that of a study of published figures alone.
 
     Returns
     -------

@@ -9,10 +9,10 @@ import pytest
 from small_records import KNOWN_BEFORE, RECORD, record
 
 from workflows import inputs
-from workflows.domain import InputError, Noise, Point, Repetition
+from workflows.domain import InputError, Point, Repetition
 from workflows.launch.probes import Probe
 from workflows.paths import ROOT, StudyPaths
-from workflows.plan.record import Record, SimulatedRecord, Times
+from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times
 from workflows.plan.records import (
     Rerun,
     attempts,
@@ -90,7 +90,7 @@ INTERRUPTED = record(
     problem="job 7 ended",
     interrupted=True,
     times=Times(),
-    noise=Noise(),
+    noise=RunNoise(),
     answer=None,
     exit=None,
     placement=[],

@@ -21,14 +21,14 @@ def script(name):
 def print_study(folder, runs, tables, facts, published=None):
     """Write the inputs of a report and run its four scripts."""
     folder.mkdir(parents=True, exist_ok=True)
-    runs.to_csv(folder / "runs.csv", index=False)
+    runs.to_parquet(folder / "runs.parquet", index=False)
     write_tables(tables, folder / "tables")
     (folder / "facts.json").write_text(json.dumps(facts.as_json()), encoding="utf-8")
     write_derived(published or {}, folder / "published")
-    names = ("runs.csv", "tables", "facts.json", "figures", "report.json", "report.pdf", "report.html")
-    runs_csv, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)
-    script("figures")(runs_csv, table_folder, facts_json, figures)
-    script("report_data")(runs_csv, table_folder, facts_json, figures, str(folder / "published"), report)
+    names = ("runs.parquet", "tables", "facts.json", "figures", "report.json", "report.pdf", "report.html")
+    runs_table, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)
+    script("figures")(runs_table, table_folder, facts_json, figures)
+    script("report_data")(runs_table, table_folder, facts_json, figures, str(folder / "published"), report)
     script("print_report")(report, figures, pdf)
     script("print_report")(report, figures, html)
     return folder

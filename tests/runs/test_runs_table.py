@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_runs
+from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_complete, read_runs
 
 HEADER = "case,interconnect,processes,seconds"
 NAME_RULE = "it may hold letters, digits and _ . + - only, and starts with a letter or a digit"
@@ -55,6 +55,14 @@ def test_invalid_rows_may_lack_a_time_and_extra_columns_stay(tmp_path):
     runs = read_runs(written(tmp_path, text))
     assert runs["valid"].tolist() == [False, True]
     assert runs["reason"].tolist()[0] == "crashed" and "residual" in runs
+
+
+@pytest.mark.parametrize("rows", ["duct,a,2,1,0\nduct,,1,2,0\n", ""])
+def test_a_complete_table_is_read_as_it_was_written(tmp_path, rows):
+    cells = pd.read_csv(written(tmp_path, f"{HEADER},block\n{rows}"), dtype=str)
+    runs = complete_runs(cells, may_be_empty=True)
+    runs.to_parquet(tmp_path / "runs.parquet", index=False)
+    pd.testing.assert_frame_equal(read_complete(tmp_path / "runs.parquet"), runs)
 
 
 def test_parquet_is_the_same_table(tmp_path):

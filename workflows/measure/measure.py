@@ -28,7 +28,7 @@ from workflows.plan.design import expected_cost
 from workflows.plan.jobs import Part
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
-from workflows.plan.record import Exit, Record, Times
+from workflows.plan.record import Exit, Record, RunNoise, Times
 from workflows.plan.stopping import Stopping
 
 
@@ -200,7 +200,7 @@ def measure(
                 reading.startup_seconds, reading.output_seconds, ended.wall_seconds, ended.cpu_seconds
             ),
             answer=answer,
-            noise=replace(noise, idle_wait_seconds=waited, busy_cores_before=busy),
+            noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
             exit=Exit(
                 ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
             ),

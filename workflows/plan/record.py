@@ -26,6 +26,14 @@ class Times:
 
 
 @dataclass(frozen=True)
+class RunNoise(Noise):
+    """``noise`` of a record; also the wait for an idle machine, and CPUs that were busy when it ended."""
+
+    idle_wait_seconds: float | None = None
+    busy_cores_before: float | None = None
+
+
+@dataclass(frozen=True)
 class GivenAnswer:
     """``answer`` of a record: what the run printed beside what it was to print."""
 
@@ -64,7 +72,7 @@ class ClusterJob:
 
 _PARTS = {
     "times": Times,
-    "noise": Noise,
+    "noise": RunNoise,
     "answer": GivenAnswer,
     "exit": Exit,
     "cluster": ClusterJob,
@@ -108,7 +116,7 @@ class Record:
     interrupted: bool = False
     times: Times = Times()
     answer: GivenAnswer | None = None
-    noise: Noise = field(default_factory=Noise)
+    noise: RunNoise = RunNoise()
     exit: Exit | None = None
     placement: Sequence[Mapping[str, Any]] = ()
     command: Sequence[str] = ()

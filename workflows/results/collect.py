@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.runs.facts import Facts
-from analysis.runs.runs import PREPARE_SECONDS, RECORDED
+from analysis.runs.runs import PREPARE_SECONDS, RECORDED, TableError, complete_runs
 from workflows.applications import application
 from workflows.domain import InputError
 from workflows.measure.answers import Reference, compare_answer, read_reference
@@ -53,6 +53,8 @@ class Collected(NamedTuple):
         The runs table: see `runs_table`. ``origin`` tells rows of runs (``run``), of simulated points
         (``replay``) and imported ones (``import``); the record of the latter is the line that they were read
         from, where their format tells it.
+    complete : DataFrame
+        The same as the analysis takes it: see `analysis.runs.runs.complete_runs`.
     details : dict of str to DataFrame
         Side tables: see `analysis.tables.details.DETAILS`.
     facts : Facts
@@ -61,6 +63,7 @@ class Collected(NamedTuple):
     """
 
     runs: pd.DataFrame
+    complete: pd.DataFrame
     details: dict[str, pd.DataFrame]
     facts: Facts
     published: dict[str, pd.DataFrame]
@@ -92,8 +95,12 @@ def collect(plan: Plan) -> Collected:
         check_references(runs, places)
         check_pairs(runs, study.compare_sites, str(study.file))
         check_imported_names(study, foreign)
+    try:
+        complete = complete_runs(runs, str(plan.paths.results / "runs.csv"), may_be_empty=True)
+    except TableError as error:
+        raise InputError(str(error)) from None
     details = make_details(study, plan.paths, runs, [*records, *replayed])
-    return Collected(runs, details, facts(plan, runs, records, foreign.unread), foreign.published)
+    return Collected(runs, complete, details, facts(plan, runs, records, foreign.unread), foreign.published)
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:

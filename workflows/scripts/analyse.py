@@ -19,7 +19,7 @@ from analysis.networks.replays import make_simulated_tables
 from analysis.networks.tables import link_rates, make_network_tables
 from analysis.networks.traffic import make_traffic_tables
 from analysis.pipeline import make_all_tables
-from analysis.runs.runs import TableError, read_runs
+from analysis.runs.runs import TableError, read_complete
 from analysis.tables.details import read_details
 from workflows.domain import InputError
 from workflows.study.congestion import requested_flows, requested_topologies
@@ -28,7 +28,7 @@ from workflows.study.sites import read_facts
 folder = Path(snakemake.output.tables)
 try:
     facts = read_facts(Path(snakemake.input.facts))
-    runs = read_runs(snakemake.input.runs, may_be_empty=True)
+    runs = read_complete(snakemake.input.runs)
     details = read_details(snakemake.input.details)
     tables = make_all_tables(runs, request_of(facts))
     write_tables(tables | make_validation(runs, tables["scaling"], facts), folder)

@@ -13,7 +13,7 @@ with one_line_errors():
     collected = collect(make_plan(Path(snakemake.params.study), snakemake.config))
 outputs = snakemake.output
 collected.runs.to_csv(outputs.runs, index=False)
-collected.runs.to_parquet(outputs.parquet, index=False)
+collected.complete.to_parquet(outputs.parquet, index=False)
 write_details(collected.details, outputs.details)
 Path(outputs.facts).write_text(json.dumps(collected.facts.as_json(), indent=1) + "\n")
 write_derived(collected.published, Path(outputs.published))

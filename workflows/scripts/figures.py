@@ -8,7 +8,7 @@ from pathlib import Path
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import save
 from analysis.report import read_tables
-from analysis.runs.runs import TableError, read_runs
+from analysis.runs.runs import TableError, read_complete
 from workflows.domain import InputError
 from workflows.study.sites import read_facts
 
@@ -19,7 +19,7 @@ def main(runs: str, tables: str, facts: str, folder: str) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     known = read_facts(Path(facts))
-    drawings = draw_figures(read_runs(runs, may_be_empty=True), read_tables(Path(tables)), known)
+    drawings = draw_figures(read_complete(runs), read_tables(Path(tables)), known)
     for drawing in drawings:
         save(drawing, target)
     index = [drawing.entry() for drawing in drawings]

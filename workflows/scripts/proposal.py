@@ -10,7 +10,7 @@ from analysis.estimates.sites import told_apart
 from analysis.networks.curves import without_benchmarks
 from analysis.report import read_tables
 from analysis.report.proposal import choose, page
-from analysis.runs.runs import TableError, read_runs
+from analysis.runs.runs import TableError, read_complete
 from analysis.tables.decision_schemas import conform
 from analysis.text.labels import Labels
 from analysis.text.proposal_sheets import sheets, to_latex, write_word
@@ -24,7 +24,7 @@ def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> N
     known = read_facts(Path(facts))
     request = request_of(known)
     applications = without_benchmarks(read_tables(Path(tables)))
-    _, found, titled = told_apart(read_runs(runs, may_be_empty=True), applications, known)
+    _, found, titled = told_apart(read_complete(runs), applications, known)
     labels, level = Labels(titled), request.settings.level
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
     choice = choose(table, request.rule, labels, known.proposal_interconnect, level)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.importers import read_published
 from analysis.report import make_report, read_tables
-from analysis.runs.runs import TableError, read_runs
+from analysis.runs.runs import TableError, read_complete
 from workflows.domain import InputError
 from workflows.study.sites import read_facts
 
@@ -15,7 +15,7 @@ def main(runs: str, tables: str, facts: str, figures: str, published: str, outpu
     """Write the report as plain data: sections with ready texts, tables and names of figures."""
     index = json.loads((Path(figures) / "index.json").read_text(encoding="utf-8"))
     report = make_report(
-        read_runs(runs, may_be_empty=True),
+        read_complete(runs),
         read_tables(Path(tables)),
         read_facts(Path(facts)),
         index,
