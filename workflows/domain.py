@@ -133,10 +133,10 @@ class Interconnect:
     emulate : dict or None
         ``nodes``, ``cores_per_node``, ``rate_mbps``, ``mtu`` of emulated nodes.
     nodes, cores_per_node : int
-        What can be used of the place where this interconnect is.
+        What can be used where this interconnect is.
     place : str
-        ``machine`` for one inside any machine, ``cluster`` for one between the nodes of whatever cluster is
-        used, ``own`` where `nodes` and `cores_per_node` are its own.
+        ``machine`` inside any machine, ``cluster`` between the nodes of whatever cluster is used, ``own``
+        where `nodes` and `cores_per_node` are its own.
     description : str
         What it is, in a sentence or two.
     price : dict or None
@@ -144,12 +144,12 @@ class Interconnect:
     simulate : dict or None
         What messages cost on a simulated one, as the schema describes it.
     link_mbps : float or None
-        Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not told.
+        Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not known.
     attest : dict or None
         Lowest and highest ``latency_us`` and ``bandwidth_MBps`` that a probe may measure, either of them
         optional; None where nothing is probed.
     factors : dict
-        ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are told.
+        ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are known.
     """
 
     name: str
@@ -261,7 +261,7 @@ class Reading:
         compared with its reference by the caller, not here.
     details : dict
         Whatever else is worth keeping (iterations, residuals, application's own times). Two keys mean the
-        same for every application that can tell: ``loop_seconds``, the time of each part of the main loop by
+        same for every application that has them: ``loop_seconds``, the time of each part of the main loop by
         name, and ``solver_iterations``, the iterations of the linear solver in a time step by field.
     one_sided : bool
         Whether its ranks reached into each other's memory by MPI's one-sided calls.

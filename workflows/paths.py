@@ -42,7 +42,7 @@ class StudyPaths:
         self.measured = results / "measured"
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"
-        """Lines that jobs have to tell for the Snakemake that submitted them."""
+        """Lines that the Snakemake that submitted the jobs is to print for them."""
         self.facts = results / FACTS
         self.runs = results / "runs.csv"
 

@@ -95,8 +95,8 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     if started is None or finished is None:
         missing = "ready" if started is None else "finished"
         return Reading(None, started and started[0], None, None, f"incomplete: never {missing}")
-    (startup_seconds, about), (end, told) = started, finished
-    seconds, answer = told.pop("seconds", None), told.pop("answer", None)
+    (startup_seconds, about), (end, rest) = started, finished
+    seconds, answer = rest.pop("seconds", None), rest.pop("answer", None)
     problem = None
     if not isinstance(seconds, int | float):
         problem = f"incomplete: no seconds, but {seconds!r}"
@@ -110,7 +110,7 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
         output_seconds=lines[-1].seconds - end,
         answer=answer if isinstance(answer, int | float) else None,
         problem=problem,
-        details={"about": about, **told},
+        details={"about": about, **rest},
     )
 
 
@@ -159,7 +159,7 @@ def _imported(source: bytes) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     ours = [name.split(".") for name in names if name.split(".")[0] == _OURS]
-    return {".".join(parts[:length]) for parts in ours for length in range(1, len(parts) + 1)}
+    return {".".join(words[:length]) for words in ours for length in range(1, len(words) + 1)}
 
 
 def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
@@ -168,9 +168,9 @@ def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
     for line in reversed(lines):
         if line.text.startswith(start):
             try:
-                told = json.loads(line.text)[what]
+                content = json.loads(line.text)[what]
             except ValueError:
                 continue
-            if isinstance(told, dict):
-                return line.seconds, told
+            if isinstance(content, dict):
+                return line.seconds, content
     return None

@@ -146,8 +146,8 @@ def untimed(prepared: Path) -> dict[str, float]:
     if not file.exists():
         return {}
     facts = json.loads(file.read_text())
-    part = "decomposition" if "processor_faces" in facts else "mesh"
-    return {part: sum(facts["program_seconds"].values())}
+    step = "decomposition" if "processor_faces" in facts else "mesh"
+    return {step: sum(facts["program_seconds"].values())}
 
 
 def explain(errors: str) -> str | None:

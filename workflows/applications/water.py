@@ -35,8 +35,8 @@ def water_cluster(waters: int) -> list[Atom]:
         Element and position in ångström of each atom, O, H, H a molecule, nearest molecule first. A
         cluster is the beginning of every larger one.
     """
-    volume_of_one = math.prod(_CELL) / 8
-    radius = (3 * waters * volume_of_one / (4 * math.pi)) ** (1 / 3) + max(_CELL)
+    volume_of_molecule = math.prod(_CELL) / 8
+    radius = (3 * waters * volume_of_molecule / (4 * math.pi)) ** (1 / 3) + max(_CELL)
     reach = [range(-math.ceil(radius / edge), math.ceil(radius / edge) + 1) for edge in _CELL]
     centre = _absolute(_MOLECULES[0][0])
     molecules = [

@@ -24,7 +24,7 @@ Told = dict[str, Any]
 
 
 def start(program: Callable[..., Told]) -> None:
-    """Run a benchmark with the parameters of the case's size, and print what it told.
+    """Run a benchmark with the parameters of the case's size, and print its result.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def start(program: Callable[..., Told]) -> None:
     if comm.rank == 0:
         print(json.dumps({"started": about()}), flush=True)
     before = os.times()
-    told = program(comm, **parameters)
+    result = program(comm, **parameters)
     after = os.times()
     cpu = {"user_seconds": after.user - before.user, "system_seconds": after.system - before.system}
     ranks = {"cpu": comm.gather(cpu), "memory": comm.gather(memory())}
     if comm.rank == 0:
-        print(json.dumps({"finished": told | ranks}), flush=True)
+        print(json.dumps({"finished": result | ranks}), flush=True)
 
 
 def about() -> Told:

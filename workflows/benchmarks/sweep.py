@@ -143,7 +143,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     comm.Barrier()
     times, busy = _batches(comm, task, iterations, most)
     wrong += task.check(1)
-    of_ranks = [one for one in comm.allgather(times if task.times_it else None) if one]
+    of_ranks = [of_rank for of_rank in comm.allgather(times if task.times_it else None) if of_rank]
     factor = 1 / (iterations * task.messages)
     batches = [factor * statistics.fmean(batch) for batch in zip(*of_ranks, strict=True)]
     medians = [factor * statistics.median(times) for times in of_ranks]
@@ -211,4 +211,4 @@ def summary(seconds: list[float]) -> float:
     The ratio of two such means is the geometric mean of the ratios, so that each message size counts alike
     in a comparison; in a sum, the largest message would be all that counts.
     """
-    return math.exp(statistics.fmean(math.log(one) for one in seconds))
+    return math.exp(statistics.fmean(math.log(value) for value in seconds))

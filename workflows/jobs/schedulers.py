@@ -28,7 +28,7 @@ class Scheduler:
     hosts_variable : str or None
         Names a file whose lines begin with a host, one or more for each; a job without it is on one host.
     question : tuple of str
-        A command that tells of a job whose number is added.
+        A command that shows the state of a job whose number is added.
     gone : str
         Regular expression of what it prints of a job that is over, upper and lower case alike.
     """
@@ -48,7 +48,7 @@ class Scheduler:
         return slurm.Job(number, "RUNNING", ",".join(hosts)) if number else None
 
     def job(self, number: str) -> slurm.Job:
-        """Tell whether a job still waits or runs; how it ended is not known.
+        """Find whether a job still waits or runs; how it ended is not known.
 
         Raises
         ------
@@ -80,4 +80,4 @@ _OTHERS = (
     ),
     Scheduler("flux", "FLUX_JOB_ID", None, ("flux", "jobs", "-no", "{state}"), "INACTIVE|unknown"),
 )
-SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{one.name: one for one in _OTHERS}}
+SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{sort.name: sort for sort in _OTHERS}}

@@ -122,8 +122,8 @@ def usable_cores() -> list[int]:
     """Cores of this machine that this process may use, each by the first of its hardware threads."""
     cores: dict[tuple[str, ...], int] = {}
     for thread in sorted(os.sched_getaffinity(0)):
-        told = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
-        core = [told / "physical_package_id", told / "core_id"]
+        topology = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
+        core = [topology / "physical_package_id", topology / "core_id"]
         known = all(file.exists() for file in core)
         cores.setdefault(tuple(file.read_text() for file in core) if known else (str(thread),), thread)
     return list(cores.values())

@@ -259,10 +259,10 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
     """Send a signal to processes and then to their descendants, as one that ends may take others along."""
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):
-            process = psutil.Process(pid)
-            for one in (process, *process.children(recursive=True)):
+            parent = psutil.Process(pid)
+            for process in (parent, *parent.children(recursive=True)):
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    one.send_signal(number)
+                    process.send_signal(number)
 
 
 @contextlib.contextmanager

@@ -177,7 +177,7 @@ def cores_of_nodes(point: Point) -> list[int]:
     """Cores used on each node: as even as can be, the first nodes with those of one process more."""
     each = point.cores_per_process
     even, more = divmod(point.cores // each, point.nodes)
-    return [(even + (place < more)) * each for place in range(point.nodes)]
+    return [(even + (node < more)) * each for node in range(point.nodes)]
 
 
 def most_cores_of_a_node(point: Point) -> int:

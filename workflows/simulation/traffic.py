@@ -103,8 +103,8 @@ class Network:
             protocol = (WINDOW, BUFFERS, HEAD_BYTES)
             done = programs.run(self.program, (*arguments, *protocol), f"{self.what}: cannot be carried out")
         arrived = np.full(len(messages), np.nan)
-        for place, time in done.of("arrived"):
-            arrived[int(place)] = float(time)
+        for index, time in done.of("arrived"):
+            arrived[int(index)] = float(time)
         return Carried(arrived, done.cpu_seconds, done.memory_bytes)
 
 
@@ -165,8 +165,8 @@ def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, 
     schedules = [make_schedule(phase.jobs, phase.demands, link, seconds, seed) for phase in phases]
     carried = list(pool.map(lambda messages: network.carry(messages, seconds), schedules))
     rows: list[Row] = []
-    for phase, messages, one in zip(phases, schedules, carried, strict=True):
-        rows += phase_rows(phase, messages, one.arrived, link, seconds)
+    for phase, messages, outcome in zip(phases, schedules, carried, strict=True):
+        rows += phase_rows(phase, messages, outcome.arrived, link, seconds)
     add_slowdown(rows)
     return {"seconds": seconds_of_a_megabyte(rows), "rows": rows, **_effort([*done, *carried])}
 
@@ -183,6 +183,6 @@ def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[f
 def _effort(done: Iterable[Carried]) -> dict[str, float]:
     listed = list(done)
     return {
-        "simulation_cpu_seconds": sum(one.cpu_seconds for one in listed),
-        "simulation_memory_bytes": max(one.memory_bytes for one in listed),
+        "simulation_cpu_seconds": sum(outcome.cpu_seconds for outcome in listed),
+        "simulation_memory_bytes": max(outcome.memory_bytes for outcome in listed),
     }

@@ -237,9 +237,9 @@ def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
     """Clients of I/O nodes; a deterministic client that would be its own server takes the next one."""
     if pattern.destinations == "random":
         return _without_idle(TrafficJob("io", clients, hot, fixed=False))
-    place = np.arange(len(clients)) % len(hot)
-    place = np.where(hot[place] == clients, (place + 1) % len(hot), place)
-    return _without_idle(TrafficJob("io", clients, hot[place], fixed=True))
+    index = np.arange(len(clients)) % len(hot)
+    index = np.where(hot[index] == clients, (index + 1) % len(hot), index)
+    return _without_idle(TrafficJob("io", clients, hot[index], fixed=True))
 
 
 def _without_idle(job: TrafficJob) -> TrafficJob:

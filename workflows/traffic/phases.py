@@ -39,7 +39,7 @@ class Phase:
     Attributes
     ----------
     labels : dict
-        What tells its rows from others.
+        Columns by which its rows differ from those of other phases.
     jobs : tuple of TrafficJob
     demands : dict of str to Demand
     """

@@ -26,7 +26,7 @@ MESSAGE = np.dtype(
 )
 """One message. `seconds` since the start, when `process` issues it; `destination` is the process it
 addresses. A write carries `bytes` to the destination, a read has the destination send them back. `job` is
-the place of its job in the list the schedule was made of."""
+the index of its job in the list the schedule was made of."""
 
 SCHEDULE_LIMIT = 10_000_000
 """Messages of a schedule at most: 10^7 take about half a gigabyte."""
@@ -123,16 +123,16 @@ def make_schedule(
             f"seconds: {seconds}: would make about {expected:.0f} messages, "
             f"more than {SCHEDULE_LIMIT}: give fewer seconds or larger messages"
         )
-    parts = [np.empty(0, MESSAGE)]
+    messages = [np.empty(0, MESSAGE)]
     for index, job in enumerate(jobs):
         demand = demands[job.name]
         mean_interval = _mean_interval(demand, link_bytes_per_second)
         for rank, client in enumerate(job.clients):
             targets = job.targets[rank : rank + 1] if job.fixed else job.targets[job.targets != client]
-            part = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
-            part["job"] = index
-            parts.append(part)
-    schedule = np.concatenate(parts)
+            own = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
+            own["job"] = index
+            messages.append(own)
+    schedule = np.concatenate(messages)
     return schedule[np.lexsort((schedule["process"], schedule["seconds"]))]
 
 
