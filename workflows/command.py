@@ -68,7 +68,7 @@ def _archive(rest: list[str], here: Path) -> None:
 
 
 def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
-    """The study file, the default one if none is named, and what else was typed."""
+    """The study file, by default laptop.yaml, and what else was typed."""
     if "--anonymise" in rest:
         raise InputError("--anonymise: belongs to --archive, which comes first: --archive --anonymise")
     if rest and not rest[0].startswith("-"):

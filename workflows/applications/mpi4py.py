@@ -77,7 +77,7 @@ def command(case: Case, processes: int) -> list[str]:
 
 
 def environment(case: Case) -> dict[str, str]:
-    """Environment of every rank; a program with data servers is told how many there are a process."""
+    """Environment of every rank: for a program with data servers, how many there are a process."""
     servers = {SERVERS: str(case.option.servers_per_process)} if case.option else {}
     return RANKS | servers | case.settings["environment"]
 

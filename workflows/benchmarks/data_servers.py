@@ -207,7 +207,7 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
     -------
     dict
         ``seconds``: from the first task to the end of the last. ``answer``: sum of the second array;
-        `expected_sum` tells what is right. ``rows``: for each operation, ``calls`` that left their process,
+        `expected_sum` is right. ``rows``: for each operation, ``calls`` that left their process,
         ``block_bytes``, and percentiles of the time of one, ``operation_seconds_p50`` and so on.
         ``busy_share``: of a core, mean over the processes that compute while they did tasks, and over the
         servers while they served. ``servers``, and how they were ``waiting``.

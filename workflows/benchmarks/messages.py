@@ -5,9 +5,6 @@ from __future__ import annotations
 import mmap
 from itertools import takewhile
 
-PERTURBATION = 3
-"""Bytes by which NetPIPE goes below and above each power of two, to show effects of alignment."""
-
 PERIOD = 251
 """Length after which the content repeats: a prime, so that a shifted message is a wrong one."""
 

@@ -1,7 +1,7 @@
 """What every benchmark program does: read its parameters and print what it found.
 
 Rank 0 prints two lines of JSON: ``started`` when all ranks are up, and ``finished`` with the seconds, the
-answer and whatever else the benchmark tells. Nothing is printed between, as whoever passes it on takes CPU
+answer and whatever else the benchmark gives. Nothing is printed between, as whoever passes it on takes CPU
 time.
 """
 

@@ -42,7 +42,7 @@ class Task:
     Attributes
     ----------
     labels : dict
-        What the row is of: ``bytes`` (None where there is no message), and what else tells it from others.
+        What the row is of: ``bytes`` (None where there is no message), and how else it differs from others.
     iterate : callable
         Does so many iterations.
     fill : callable

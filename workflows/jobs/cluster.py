@@ -64,9 +64,9 @@ class Cluster:
     @cached_property
     def digest(self) -> str:
         """Digest of what changes a run: how it is started, where, and with whose software."""
-        determining = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
-        determining += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
-        return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()[:16]
+        content = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
+        content += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_cluster(file: Path) -> Cluster:

@@ -37,7 +37,7 @@ def other_library(program: str, interconnect: Interconnect) -> str | None:
     Returns
     -------
     str or None
-        One line where they differ; None too where the program does not tell (a script).
+        One line where they differ; None too where that cannot be seen (a script).
     """
     file = mpi_library(program)
     if file is None:

@@ -101,7 +101,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     it. Where the interconnect's file says what sending and receiving cost the processors, they are busy for
     so long with an eager message; those of a larger one wait anyway. Where it does not, what an eager message
     takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The rest passes without keeping
-    anything busy. A ping-pong cannot tell these apart.
+    anything busy. A ping-pong does not show the difference.
 
     Parameters
     ----------

@@ -8,7 +8,6 @@ interconnect has wrong. So the processes follow the schedule itself, by the rule
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,7 +167,13 @@ def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, 
     for phase, messages, outcome in zip(phases, schedules, carried, strict=True):
         rows += phase_rows(phase, messages, outcome.arrived, link, seconds)
     add_slowdown(rows)
-    return {"seconds": seconds_of_a_megabyte(rows), "rows": rows, **_effort([*done, *carried])}
+    done += carried
+    return {
+        "seconds": seconds_of_a_megabyte(rows),
+        "rows": rows,
+        "simulation_cpu_seconds": sum(outcome.cpu_seconds for outcome in done),
+        "simulation_memory_bytes": max(outcome.memory_bytes for outcome in done),
+    }
 
 
 def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[float, Carried]:
@@ -178,11 +183,3 @@ def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[f
     done = network.carry(messages, seconds)
     rates = [link_rate(mean_bytes, done.arrived[messages["process"] == rank]) for rank in range(len(own))]
     return float(np.median([rate for rate in rates if rate is not None])), done
-
-
-def _effort(done: Iterable[Carried]) -> dict[str, float]:
-    listed = list(done)
-    return {
-        "simulation_cpu_seconds": sum(outcome.cpu_seconds for outcome in listed),
-        "simulation_memory_bytes": max(outcome.memory_bytes for outcome in listed),
-    }
