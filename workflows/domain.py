@@ -198,7 +198,7 @@ class Point:
 
     @property
     def cores_per_process(self) -> int:
-        """Cores that a process has for itself and its servers; 1 where it shares one with others."""
+        """Cores that a process has for itself and its servers; 1 where it shares a core with others."""
         return max(1, (1 + self.servers_per_process) // self.oversubscription)
 
     @property

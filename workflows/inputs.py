@@ -163,7 +163,7 @@ _INSIDE = {"items", "required", "properties", "additionalProperties"}
 def _surely(schema_name: str) -> Callable[[Any], bool]:
     """Give a test that only what fits a schema passes; of what does not pass, jsonschema knows.
 
-    A study may have 100,000 records: this takes 30 µs for one, jsonschema 1 ms.
+    A study may have 100,000 records: this takes 30 µs for a record, jsonschema 1 ms.
     """
     types, deeper = _quick(_validator(schema_name).schema)
     return lambda value: type(value) in types and (deeper is None or deeper(value))
@@ -200,7 +200,7 @@ def _quick(schema: dict[str, Any] | bool) -> _Quick:
 
 
 def _in_range(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value is one of those listed and not beyond the ends of a range."""
+    """Whether a value is among those listed, or not beyond the ends of a range."""
     if "enum" in schema:
         return value in schema["enum"]
     if not isinstance(value, int | float):
@@ -219,7 +219,7 @@ def _schema(name: str) -> Resource[Any]:
 
 
 def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
-    """Unknown keys first: a misspelt key also shows as a missing one."""
+    """Unknown keys first: a misspelt key also shows as a missing key."""
     return error.validator != "additionalProperties", [str(key) for key in error.absolute_path]
 
 

@@ -18,7 +18,7 @@ Corner = tuple[int, int, int]
 
 _POINTS_OF_AN_EDGE = 15
 _DIGITS = 9
-"""Decimals of a coordinate: corners that agree in all of them are one."""
+"""Decimals of a coordinate: corners that agree in all of them are the same corner."""
 
 # Corners of a block as blockMesh counts them, and its faces with their normals outward.
 _CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
@@ -46,7 +46,8 @@ class Lattice:
     removed : callable
         Whether the block whose lowest corner is (i, j, k) is left out.
     growth : three sequences of float
-        Last cell's length over the first one's, of each block along u, v and w; 1 where a sequence is empty.
+        Length of the last cell over that of the first, of each block along u, v and w; 1 where a sequence is
+        empty.
     zone : str
         Cell zone of all blocks; none where empty.
     """

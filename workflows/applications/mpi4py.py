@@ -1,7 +1,7 @@
 """Benchmarks of the network in mpi4py: staging and starting a case's program, and reading what it prints.
 
 A case's folder holds its program; the parameters of the size are in ``parameters.json``. The modules of ours
-that it imports are copied beside it, so that they, and no others, are part of the case's digest. A program
+that it imports are copied beside it, so that they, and no others, are in the case's digest. A program
 prints JSON, an object a line: ``{"started": {...}}`` when all ranks are up, and at the end
 ``{"finished": {...}}`` with ``seconds`` and ``answer``. What else there is in the two is kept in the record.
 """
@@ -40,7 +40,7 @@ def inputs(case: Case) -> dict[str, bytes]:
     Raises
     ------
     InputError
-        The case has no such program, one that is no Python, or a file that is written here.
+        The case has no such program, its program is no Python, or it has a file that is written here.
     """
     own, program = tools.case_files(case), case.settings["program"]
     where = case.folder / "case.yaml"

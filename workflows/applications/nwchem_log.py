@@ -35,7 +35,7 @@ def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answ
     The main loop is the task: from the heading of its module to its ``Task times`` line, as they arrived.
     NWChem prints that time too, in steps of 0.1 s: where the two differ by more than 0.3 s and 5 %, the
     stamps are wrong and the run does not count. The energy is read only where NWChem ended in order: a run
-    that fails can print a plausible one before.
+    that fails can print a plausible answer before.
 
     Parameters
     ----------

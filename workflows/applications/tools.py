@@ -100,7 +100,7 @@ def link_contents(source: Path, folder: Path) -> None:
 
 
 def require_empty(folder: Path) -> None:
-    """Make sure that a run starts without files of another one.
+    """Make sure that a run starts without files of another run.
 
     Raises
     ------

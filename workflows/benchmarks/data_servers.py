@@ -2,8 +2,8 @@
 
 In GAMESS's distributed data interface, as in the runs that the source measured, a second process beside each
 that computes acts as data server: it does nothing but wait for requests and answer them (Fletcher, Schmidt,
-Bode, Gordon, The distributed data interface in GAMESS, 2000). Without servers, each process holds a
-part of the array itself, and answers while it waits for an answer.
+Bode, Gordon, The distributed data interface in GAMESS, 2000). Without servers, each process holds
+blocks of the array itself, and answers while it waits for an answer.
 
 The work is that of a direct self-consistent field: a task gets two blocks of an array that was put before
 (the density), computes, and accumulates what they give to a block of another (the Fock matrix).
@@ -208,7 +208,7 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
     dict
         ``seconds``: from the first task to the end of the last. ``answer``: sum of the second array;
         `expected_sum` is right. ``rows``: for each operation, ``calls`` that left their process,
-        ``block_bytes``, and percentiles of the time of one, ``operation_seconds_p50`` and so on.
+        ``block_bytes``, and percentiles of the time of a call, ``operation_seconds_p50`` and so on.
         ``busy_share``: of a core, mean over the processes that compute while they did tasks, and over the
         servers while they served. ``servers``, and how they were ``waiting``.
     """

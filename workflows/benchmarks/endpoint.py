@@ -95,7 +95,7 @@ class Endpoint:
         Returns
         -------
         array (messages,)
-            When each was known here to have arrived, in seconds since the start; NaN for one that was never
+            When each was known here to have arrived, in seconds since the start; NaN if it was never
             issued, since the network, or its target, did not take those before it in time.
 
         Raises

@@ -6,7 +6,7 @@ import mmap
 from itertools import takewhile
 
 PERIOD = 251
-"""Length after which the content repeats: a prime, so that a shifted message is a wrong one."""
+"""Length after which the content repeats: a prime, so that a shifted message is wrong."""
 
 
 def powers(largest: int, smallest: int = 1) -> list[int]:

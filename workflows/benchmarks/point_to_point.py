@@ -20,7 +20,7 @@ _LOOPS_PER_SECOND = 5e7
 
 
 class Partner:
-    """One side of a pair: a message to the partner and one from it, in memory that is used again."""
+    """A side of a pair: a message to the partner and a message from it, in memory that is used again."""
 
     def __init__(self, comm: MPI.Comm, largest: int) -> None:
         self.comm = comm

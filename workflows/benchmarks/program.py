@@ -35,7 +35,7 @@ def start(program: Callable[..., Told]) -> None:
     Raises
     ------
     ValueError
-        The size has a parameter that the benchmark does not take, or lacks one.
+        The size has a parameter that the benchmark does not take, or lacks a parameter.
     """
     comm = MPI.COMM_WORLD
     parameters = json.loads(Path("parameters.json").read_text())

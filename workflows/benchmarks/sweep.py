@@ -2,8 +2,8 @@
 
 A program is a generator of tasks that all ranks run alike. What it is sent for a task is the task's row, the
 same on every rank. Whatever is decided while measuring is decided from times that all ranks know, so no rank
-can wait for one that does something else. Every count is bounded by the seconds of its task; a network that
-hangs is ended by the time limit of the run, and an exception on one rank by ``python -m mpi4py``.
+can wait for a rank that does something else. Every count is bounded by the seconds of its task; a network
+that hangs is ended by the time limit of the run, and an exception on one rank by ``python -m mpi4py``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Tasks = Generator["Task", Row, None]
 
 @dataclass(frozen=True)
 class Task:
-    """One message size of a benchmark, as one rank takes part in it.
+    """A message size of a benchmark, on one rank.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     dict
         The labels, ``n`` batches of ``iterations`` each, percentiles over the batches of the time of one
         message (mean over the ranks that time it), the lowest and highest rank's median, the
-        share of a core that the ranks were busy for, and whether the row is part of the summary time.
+        share of a core that the ranks were busy for, and whether the row counts for the summary time.
     int
         Wrong bytes on all ranks.
     """

@@ -26,7 +26,8 @@ class Scheduler:
     job_variable : str
         Holds the job's number.
     hosts_variable : str or None
-        Names a file whose lines begin with a host, one or more for each; a job without it is on one host.
+        Names a file whose lines begin with a host, which may have several lines; a job without it is on one
+        host.
     question : tuple of str
         A command that shows the state of a job whose number is added.
     gone : str
@@ -40,7 +41,7 @@ class Scheduler:
     gone: str
 
     def this_job(self) -> slurm.Job | None:
-        """Give the job that this process is in, without end and restarts; None outside of one."""
+        """Give the job that this process is in, without end and restarts; None outside of a job."""
         number = os.environ.get(self.job_variable)
         file = os.environ.get(self.hosts_variable) if self.hosts_variable else None
         lines = Path(file).read_text().splitlines() if file else [platform.node()]

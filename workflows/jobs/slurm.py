@@ -163,7 +163,7 @@ def _given(text: str | None) -> str | None:
 
 
 def this_job() -> Job | None:
-    """Give the job that this process is in; None outside of one.
+    """Give the job that this process is in; None outside of a job.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def _build(compiler: str, command: str, made: Path) -> None:
         begun.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"{begun}: {error.strerror}") from None
-    # Bound to no library: it takes the functions of the one that the program uses.
+    # Bound to no library: it takes the functions of the library that the program uses.
     unbound = [word for word in shlex.split(command) if not word.startswith(("-l", "-L", "-Wl,"))]
     library = [*unbound, *_OPTIONS, "-fPIC", "-shared"]
     try:

@@ -98,7 +98,7 @@ def mpirun(
     mca = {
         "pml": "ob1",
         "mpi_yield_when_idle": int(point.running > point.cores),
-        "odls_base_num_threads": 0,  # a rank dies with the thread that started it: not a passing one
+        "odls_base_num_threads": 0,  # a rank dies with the thread that started it
         **dict.fromkeys(_FOLDER_PARAMETERS, scratch),
         **ATTEST_MCA,
         **(EMULATED_MCA if here else {}),
@@ -132,7 +132,7 @@ def mpirun(
 
 
 def mpi4py_of(library: str) -> dict[str, str]:
-    """Make mpi4py take an MPI library; by itself it takes the one that the linker finds first."""
+    """Make mpi4py take an MPI library; by itself it takes the library that the linker finds first."""
     return {"MPI4PY_MPIABI": library}
 
 

@@ -32,7 +32,7 @@ def missing_programs(library: str) -> str | None:
 
 
 def other_library(program: str, interconnect: Interconnect) -> str | None:
-    """Compare the MPI library that a program is bound to with the one that an interconnect names.
+    """Compare the MPI library that a program is bound to with the library that an interconnect names.
 
     Returns
     -------

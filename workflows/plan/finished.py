@@ -1,7 +1,7 @@
 """What a finished study depends on, so that asking for it again is answered before Snakemake is started.
 
 A study that ended well leaves a stamp: what was said at its end, and digests of all that Snakemake or the
-plan would look at. Where one of them differs there is no answer, and all is looked at as ever. This module
+plan would look at. Where a digest differs there is no answer, and all is looked at as ever. This module
 is imported for every command: it needs the standard library's quick parts alone.
 """
 
@@ -90,9 +90,8 @@ def given(files: Iterable[str], programs: Iterable[str]) -> str:
         Their names.
     """
     environment = _environment()
-    folders = list(
-        dict.fromkeys(environment.pop("PATH", os.defpath).split(os.pathsep))
-    )  # a second one is idle
+    path = environment.pop("PATH", os.defpath)
+    folders = list(dict.fromkeys(path.split(os.pathsep)))  # a folder's second entry has no effect
     content = [
         sys.version,
         Path.cwd(),

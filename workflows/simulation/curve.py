@@ -25,11 +25,11 @@ class PingPongCurve:
     Attributes
     ----------
     bytes : tuple of int
-        Message sizes, rising, the first one 0.
+        Message sizes, rising from 0.
     microseconds : tuple of float
         Half a round trip of each.
     switches : tuple of int
-        Largest size before each change of protocol, rising; nothing is interpolated across one.
+        Largest size before each change of protocol, rising; nothing is interpolated across a change.
     two_points : bool
         Made of a latency and a peak bandwidth alone; then a time is latency + bytes / bandwidth.
     bytes_per_us : float

@@ -36,7 +36,7 @@ class InterconnectModel:
     curve : PingPongCurve
         What it was fitted to.
     between, inside : tuple of Knot
-        Messages between two nodes, and inside one.
+        Messages between two nodes, and inside a node.
     memory_bytes_per_us : float
         Bandwidth of messages inside a node, in 10^6 bytes/s.
     eager_limit_bytes : int
@@ -114,7 +114,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     ------
     InputError
         See `workflows.simulation.curve.read_curve`; or processors busy for longer than a message takes, both
-        directions slower than one.
+        directions slower than one direction alone.
     """
     simulate = interconnect.simulate
     where = f"{interconnect.name}.yaml"

@@ -36,7 +36,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str
     model : InterconnectModel
     nodes : int
     host_speed : float
-        Speed of a core relative to the traced one.
+        Speed of a core relative to a core of the traced machine.
 
     Returns
     -------

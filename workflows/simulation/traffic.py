@@ -40,12 +40,12 @@ SOURCE = Path(__file__).with_name("traffic.cpp")
 
 @dataclass(frozen=True)
 class Carried:
-    """What one schedule came to.
+    """What became of the messages of a schedule.
 
     Attributes
     ----------
     arrived : array (messages,)
-        When each message had arrived, in simulated seconds; NaN for one that was never issued.
+        When each message had arrived, in simulated seconds; NaN if it was never issued.
     cpu_seconds : float
         Processor time that the simulation took.
     memory_bytes : int

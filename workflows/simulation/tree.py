@@ -43,7 +43,7 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
     source, destination : int
         Two numbers of nodes.
     spread : bool
-        Whether what enters or leaves a subtree is divided evenly over all of its links, which then are one.
+        Whether traffic of a subtree is divided evenly over all of its links, which then are a single link.
         Otherwise the way is chosen by the destination (see `analysis.networks.congestion.routing`).
 
     Returns

@@ -126,7 +126,7 @@ def find(name: str, cases: Path, where: str | None = None) -> Path:
     Raises
     ------
     InputError
-        None or more than one of the applications has a case of that name.
+        No application, or several, have a case of that name.
     """
     known = case_files(cases)
     inputs.choose(name, known, "case", where or f"{cases}")

@@ -81,7 +81,7 @@ def make_schedule(
     """All messages that the clients of some jobs issue within a time.
 
     Every client draws its intervals, sizes, destinations and kinds from streams of its own, which depend on
-    the seed, the job's name and the process alone. So a longer schedule begins with the shorter one, and
+    the seed, the job's name and the process alone. So a longer schedule begins with a shorter schedule, and
     the same messages come faster at a higher load: schedules of different loads can be compared in pairs.
 
     Parameters
