@@ -24,7 +24,9 @@ with one_line_errors():
 
 def prepared_for_batch(wildcards):
     points = known[wildcards.part].points
-    return ancient(files.prepared(plan.paths, points) + files.expected(plan.paths, points))
+    return ancient(
+        files.prepared(plan.paths, points) + files.expected(plan.paths, points)
+    )
 
 
 def due_in_batch(wildcards):
