@@ -1,6 +1,6 @@
 """Runs with the side tables that collecting them gives."""
 
-from workflows.results.details import told_by_runs
+from workflows.results.details import tables_of_runs
 
 
 def named(runs):
@@ -11,7 +11,7 @@ def named(runs):
 
 def details_of(runs, details):
     """Side tables of named runs, by what their programs told."""
-    return told_by_runs(zip(runs.to_dict("records"), details, strict=True))
+    return tables_of_runs(zip(runs.to_dict("records"), details, strict=True))
 
 
 def network_of(runs, details):

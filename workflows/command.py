@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> None:
             raise InputError(f"--again: say what: {WHAT}")
         again, rest = rest[1], rest[2:]
     file, rest = _chosen(rest, here)
-    if not (again or rest) and (told := answer(file)):
-        print("\n".join(told), file=sys.stderr)
+    if not (again or rest) and (lines := answer(file)):
+        print("\n".join(lines), file=sys.stderr)
         return
     if again:
         ask_again(make_plan(file), again)
@@ -60,7 +60,7 @@ def _archive(rest: list[str], here: Path) -> None:
     from workflows.results.archive import archive_study
 
     anonymise = "--anonymise" in rest
-    file, rest = _chosen([one for one in rest if one != "--anonymise"], here)
+    file, rest = _chosen([option for option in rest if option != "--anonymise"], here)
     if rest:
         raise InputError(f"--archive: what is {rest[0]!r}? It takes --anonymise and a study file")
     for line in archive_study(make_plan(file), anonymise):
@@ -68,7 +68,7 @@ def _archive(rest: list[str], here: Path) -> None:
 
 
 def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
-    """The study file, the default one if none is named, and what else was typed."""
+    """The study file, by default laptop.yaml, and what else was typed."""
     if "--anonymise" in rest:
         raise InputError("--anonymise: belongs to --archive, which comes first: --archive --anonymise")
     if rest and not rest[0].startswith("-"):

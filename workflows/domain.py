@@ -25,10 +25,10 @@ class Answer:
         Name of the integral quantity (``pressure_drop``, ``energy``).
     unit : str
     tolerance : float
-        Largest relative difference from the reference answer.
+        Largest relative difference from the expected answer.
     golden : float or None
-        The answer of a run made once with care; without one, the reference is the serial answer
-        that preparing the case produces.
+        The answer of a run made once with care; without it, the answer of a serial run of the prepared case
+        is expected.
     possible : tuple of float
         Lowest and highest value that is physically possible; a run outside has diverged.
     """
@@ -125,7 +125,7 @@ class Interconnect:
     ----------
     name : str
     kind : str
-        ``measured``, ``emulated`` or ``simulated``; the last one is not launched.
+        ``measured``, ``emulated`` or ``simulated``; a simulated interconnect is not launched.
     title : str
         A few words for legends.
     launch : dict
@@ -133,23 +133,23 @@ class Interconnect:
     emulate : dict or None
         ``nodes``, ``cores_per_node``, ``rate_mbps``, ``mtu`` of emulated nodes.
     nodes, cores_per_node : int
-        What can be used of the place where this interconnect is.
+        What can be used where this interconnect is.
     place : str
-        ``machine`` for one inside any machine, ``cluster`` for one between the nodes of whatever cluster is
-        used, ``own`` where `nodes` and `cores_per_node` are its own.
+        ``machine`` inside any machine, ``cluster`` between the nodes of whatever cluster is used, ``own``
+        where `nodes` and `cores_per_node` are its own.
     description : str
         What it is, in a sentence or two.
     price : dict or None
         Where its price is found: ``book`` or ``parts``, and ``item``.
     simulate : dict or None
-        What messages cost on a simulated one, as the schema describes it.
+        What messages cost on a simulated interconnect, as the schema describes it.
     link_mbps : float or None
-        Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not told.
+        Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not known.
     attest : dict or None
         Lowest and highest ``latency_us`` and ``bandwidth_MBps`` that a probe may measure, either of them
         optional; None where nothing is probed.
     factors : dict
-        ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are told.
+        ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are known.
     """
 
     name: str
@@ -169,7 +169,7 @@ class Interconnect:
 
     @property
     def joins_nodes(self) -> bool:
-        """Whether it is between nodes, so that messages inside one of them are not its own."""
+        """Whether it is between nodes, so that messages inside a node are not its own."""
         return self.place == "cluster" or self.nodes > 1
 
 
@@ -198,7 +198,7 @@ class Point:
 
     @property
     def cores_per_process(self) -> int:
-        """Cores that a process has for itself and its servers; 1 where it shares one with others."""
+        """Cores that a process has for itself and its servers; 1 where it shares a core with others."""
         return max(1, (1 + self.servers_per_process) // self.oversubscription)
 
     @property
@@ -261,7 +261,7 @@ class Reading:
         compared with its reference by the caller, not here.
     details : dict
         Whatever else is worth keeping (iterations, residuals, application's own times). Two keys mean the
-        same for every application that can tell: ``loop_seconds``, the time of each part of the main loop by
+        same for every application that has them: ``loop_seconds``, the time of each part of the main loop by
         name, and ``solver_iterations``, the iterations of the linear solver in a time step by field.
     one_sided : bool
         Whether its ranks reached into each other's memory by MPI's one-sided calls.
@@ -313,13 +313,13 @@ class Application(Protocol):
         """Read the output of one run, however cut off it is. Never raises on bad output."""
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
-        """Work done in the timed part of a run; None where it is not known or has no unit of its own.
+        """Work done while a run is timed; None where it is not known or has no unit of its own.
 
         `prepared` is the folder the run was started from, `details` what `read` kept of it.
         """
 
     def untimed(self, prepared: Path) -> dict[str, float]:
-        """Seconds that making the folder `prepared` took, by part (``mesh``); empty where nothing did."""
+        """Seconds that making the folder `prepared` took, by step (``mesh``); empty where nothing did."""
 
     def explain(self, errors: str) -> str | None:
         """Why the program gave up, in one line of its standard error; None where it does not say."""

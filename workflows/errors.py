@@ -1,4 +1,4 @@
-"""Errors that are told in one line, apart from all else.
+"""Errors that are shown in one line, apart from all else.
 
 Benchmarks that are copied beside their runs raise them too.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 
 class InputError(Exception):
-    """Bad input, told in one line: the file, the key, the value, what is allowed."""
+    """Bad input, in one line: the file, the key, the value, what is allowed."""
 
 
 class EmulationError(RuntimeError):

@@ -33,7 +33,7 @@ _TYPE_NAMES = {
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML 1.2 file whose top level is a section of keys.
+    """Read a YAML 1.2 file that is a section of keys.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     ------
     InputError
         Missing or unreadable file, bad syntax, a key given twice, a key that is no text, a number
-        that is not finite, or a top level that is no section of keys.
+        that is not finite, or something else than a section of keys.
     """
     try:
         data = load_yaml(path.read_text(encoding="utf-8"))
@@ -88,7 +88,7 @@ def check(data: dict[str, Any], schema_name: str, path: Path) -> None:
 
 
 def defaults(schema_name: str, *section: str) -> dict[str, Any]:
-    """Give the default values that a schema states for the keys of one section, the top level's if none."""
+    """Give the default values that a schema states for the keys of a section, or outside of all."""
     schema = _validator(schema_name).schema
     for key in section:
         schema = schema["properties"][key]
@@ -96,7 +96,7 @@ def defaults(schema_name: str, *section: str) -> dict[str, Any]:
 
 
 def keys(schema_name: str) -> list[str]:
-    """Keys of the top level of a schema, in its order."""
+    """Keys of a schema outside of its sections, in its order."""
     return list(_validator(schema_name).schema["properties"])
 
 
@@ -163,7 +163,7 @@ _INSIDE = {"items", "required", "properties", "additionalProperties"}
 def _surely(schema_name: str) -> Callable[[Any], bool]:
     """Give a test that only what fits a schema passes; of what does not pass, jsonschema knows.
 
-    A study may have 100,000 records: this takes 30 µs for one, jsonschema 1 ms.
+    A study may have 100,000 records: this takes 30 µs for a record, jsonschema 1 ms.
     """
     types, deeper = _quick(_validator(schema_name).schema)
     return lambda value: type(value) in types and (deeper is None or deeper(value))
@@ -181,7 +181,7 @@ def _quick(schema: dict[str, Any] | bool) -> _Quick:
     if said & _OF_A_NUMBER:
         return types, functools.partial(_in_range, schema)
     needed, of_list = frozenset(schema.get("required", ())), _quick(schema.get("items", True))
-    inside = {name: _quick(one) for name, one in schema.get("properties", {}).items()}
+    inside = {name: _quick(inner) for name, inner in schema.get("properties", {}).items()}
     other = _quick(schema.get("additionalProperties", True))
 
     def fits(value: Any) -> bool:
@@ -190,9 +190,9 @@ def _quick(schema: dict[str, Any] | bool) -> _Quick:
             return types.issuperset(map(type, value)) and (deeper is None or all(map(deeper, value)))
         if not isinstance(value, dict):
             return True
-        for name, one in value.items():
+        for name, inner in value.items():
             types, deeper = inside.get(name, other)
-            if type(one) not in types or (deeper and not deeper(one)):
+            if type(inner) not in types or (deeper and not deeper(inner)):
                 return False
         return needed <= value.keys()
 
@@ -200,7 +200,7 @@ def _quick(schema: dict[str, Any] | bool) -> _Quick:
 
 
 def _in_range(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value is one of those listed and not beyond the ends of a range."""
+    """Whether a value is among those listed, or not beyond the ends of a range."""
     if "enum" in schema:
         return value in schema["enum"]
     if not isinstance(value, int | float):
@@ -219,14 +219,14 @@ def _schema(name: str) -> Resource[Any]:
 
 
 def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
-    """Unknown keys first: a misspelt key also shows as a missing one."""
+    """Unknown keys first: a misspelt key also shows as a missing key."""
     return error.validator != "additionalProperties", [str(key) for key in error.absolute_path]
 
 
 def _explain(error: jsonschema.ValidationError) -> str:
     """Say in one line which key holds which value and what is allowed there."""
     while error.context and error.validator in ("anyOf", "oneOf"):
-        # Of several alternatives, the one whose mistake lies deepest is the one that was meant.
+        # Of several alternatives, the user meant the one whose mistake lies deepest.
         deepest = max(error.context, key=lambda inner: (len(inner.absolute_path), -_rank(inner)))
         if len(deepest.absolute_path) == len(error.absolute_path):
             break

@@ -42,7 +42,7 @@ class StudyPaths:
         self.measured = results / "measured"
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"
-        """Lines that jobs have to tell for the Snakemake that submitted them."""
+        """Lines that the Snakemake that submitted the jobs is to print for them."""
         self.facts = results / FACTS
         self.runs = results / "runs.csv"
 
@@ -50,7 +50,7 @@ class StudyPaths:
         """Folder of a case prepared for a process count."""
         return self.results / "prepared" / case / f"processes-{processes}"
 
-    def reference(self, case: str) -> Path:
+    def expected(self, case: str) -> Path:
         """File of the answer that runs of a case must give."""
         return self.results / "prepared" / case / "reference.json"
 
@@ -71,13 +71,13 @@ class StudyPaths:
         name = f"block-{repetition.block}-attempt-{attempt}.json"
         return self._of_point(repetition.point) / name
 
-    def part(self, name: str) -> Path:
-        """File that lists the records of a part, which one job measures."""
+    def batch(self, name: str) -> Path:
+        """File that lists the records of a batch, which one job measures."""
         return self.measured / f"{name}.txt"
 
-    def notes(self, part: str | None) -> Path:
-        """File of what is under way in the job of a part, or of the whole study."""
-        return self.measured / f"{part or 'allocation'}.running.json"
+    def notes(self, batch: str | None) -> Path:
+        """File of what is under way in the job of a batch, or of the whole study."""
+        return self.measured / f"{batch or 'allocation'}.running.json"
 
     def _of_point(self, point: Point) -> Path:
         over, processes = point.interconnect or "serial", f"processes-{point.processes}"

@@ -33,7 +33,7 @@ from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from workflows.measure.measure import measure_study  # noqa: E402
 from workflows.measure.prepare import prepare  # noqa: E402
 from workflows.plan import files  # noqa: E402
-from workflows.plan.jobs import parts  # noqa: E402
+from workflows.plan.jobs import batches  # noqa: E402
 from workflows.plan.plan import Plan, make_plan  # noqa: E402
 from workflows.results.target import stopping_by_records  # noqa: E402
 
@@ -100,7 +100,7 @@ def dry_run(folder: Path, points: str = "10000") -> None:
         begun = time.process_time()
         plan = write_study(folder, many(int(points), interconnects), SITE)
         planned = time.process_time()
-        jobs = len(parts(plan))
+        jobs = len(batches(plan))
         cut = time.process_time()
         counts = sorted({point.processes for point in plan.design.points})
         write_bare(folder, plan.asked.study.cases, counts, LEVELS)
@@ -134,10 +134,10 @@ def make_finished(folder: Path, points: int) -> int:
     plan = write_study(folder, many(points), SITE)
     for one in files.prepared(plan.paths, plan.design.points):
         Path(one).mkdir(parents=True)
-    for one in files.references(plan.paths, plan.design.points):
+    for one in files.expected(plan.paths, plan.design.points):
         Path(one).write_text("{}")
     records = [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
-    listed = {plan.paths.part(name): part for name, part in parts(plan).items()}
+    listed = {plan.paths.batch(name): batch for name, batch in batches(plan).items()}
     for file, part in listed.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{plan.paths.record(one, 1)}\n" for one in part.repetitions))
@@ -156,7 +156,7 @@ def measure(points: int = 10_000, finished_points: int = 1_000) -> list[Figure]:
     """Give what a dry run of many jobs and a finished study cost, beside bare Snakemake with as many."""
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         plan = write_study(Path(ours), many(points, INTERCONNECTS[:1]), SITE)
-        jobs = len(parts(plan))
+        jobs = len(batches(plan))
         write_bare(
             Path(theirs),
             plan.asked.study.cases,
@@ -220,7 +220,7 @@ def in_job(folder: Path) -> None:
     plan = make_plan(folder / "scale.yaml", {"cluster": str(folder / "site.yaml"), "allocation": True})
     for processes in (1, 2):
         prepare(plan.asked.cases["faulty"], processes, plan.paths.prepared("faulty", processes))
-    plan.paths.reference("faulty").write_text(json.dumps({"value": 42.0, "source": "serial"}))
+    plan.paths.expected("faulty").write_text(json.dumps({"value": 42.0, "source": "serial"}))
     sys.stderr = io.StringIO()
     before, begun = time.process_time(), time.monotonic()
     made = measure_study(plan, io.StringIO(), stopping_by_records)

@@ -90,7 +90,7 @@ def write_made_up(folder: Path) -> Plan:
         *(plan.paths.results / name for name in ("published", "tables", "figures")),
     ]:
         (ROOT / one).mkdir(parents=True)
-    for one in [*records, *(ROOT / one for one in files.references(plan.paths, plan.design.points)), *made]:
+    for one in [*records, *(ROOT / one for one in files.expected(plan.paths, plan.design.points)), *made]:
         one.parent.mkdir(parents=True, exist_ok=True)
         one.write_text("{}")
     (ROOT / plan.paths.results / "records.txt").write_text(

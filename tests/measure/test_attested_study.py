@@ -51,7 +51,7 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
     [repetition] = wrong.design.repetitions
     prepare(wrong.asked.cases["barrier-smoke"], 2, wrong.paths.prepared("barrier-smoke", 2))
     reference = reference_answer(plan.asked.cases["barrier-smoke"], tmp_path, 60)
-    wrong.paths.reference("barrier-smoke").write_text(json.dumps(reference))
+    wrong.paths.expected("barrier-smoke").write_text(json.dumps(reference))
     with emulated_nodes(wrong.asked.interconnects[NAME].emulate) as nodes:
         record = measure(wrong, repetition, 1, nodes)
     assert (record.valid, record.problem) == (False, None)

@@ -184,7 +184,7 @@ def test_each_count_of_a_weak_study_has_its_own_size():
         (2, "duct-8k"),
         (4, "duct-16k"),
     }
-    assert {study(**WEAK).series(point.case) for point in found} == {"duct"}
+    assert {study(**WEAK).case_of(point.case) for point in found} == {"duct"}
 
 
 def test_a_weak_case_is_excluded_by_the_name_that_its_results_have():

@@ -11,7 +11,7 @@ from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
 from workflows.domain import InputError
 from workflows.paths import ROOT
-from workflows.plan.jobs import GROUPED, parts, preparing_group, request_of, whole_node
+from workflows.plan.jobs import GROUPED, batches, preparing_group, request_of, whole_node
 from workflows.plan.plan import make_plan
 
 STUDY = f"""
@@ -38,7 +38,7 @@ def plan_of(tmp_path):
 
 
 def test_a_job_is_a_block_of_what_is_compared(plan_of):
-    cut = parts(plan_of())
+    cut = batches(plan_of())
     assert len(cut) == 3 * 4  # 1, 2 and 4 processes
     part = cut["faulty/processes-2/oversubscription-1/blocks-3-3"]
     assert {one.point.interconnect for one in part.repetitions} == {"shared_memory"}  # 2 fit on a node
@@ -48,7 +48,7 @@ def test_a_job_is_a_block_of_what_is_compared(plan_of):
 
 
 def test_several_blocks_in_a_job(plan_of):
-    cut = parts(plan_of("blocks_per_job: 3\n"))
+    cut = batches(plan_of("blocks_per_job: 3\n"))
     assert len(cut) == 3 * 2
     assert [one.block for one in cut["faulty/processes-1/oversubscription-1/blocks-1-3"].repetitions] == [
         1,
@@ -60,7 +60,7 @@ def test_several_blocks_in_a_job(plan_of):
 
 def test_every_repetition_is_in_one_job(plan_of):
     plan = plan_of("blocks_per_job: 3\npartitions: {shared_memory: fat}\n")
-    cut = [one for part in parts(plan).values() for one in part.repetitions]
+    cut = [one for part in batches(plan).values() for one in part.repetitions]
     assert sorted(map(repr, cut)) == sorted(map(repr, plan.design.repetitions))
 
 
@@ -77,26 +77,26 @@ def test_two_partitions_share_no_block(plan_of):
 def test_a_request_by_hand(plan_of):
     """4 processes on 2 nodes of 2: 1.5 x 10 MB / 2 + 2 x 60 + 600 = 727.5 MB; (100 + 20) s + 2 min = 4 min."""
     plan = plan_of()
-    part = parts(plan)["faulty/processes-4/oversubscription-1/blocks-1-1"]
+    part = batches(plan)["faulty/processes-4/oversubscription-1/blocks-1-1"]
     asked = request_of(plan, part)
     assert (asked.nodes, asked.tasks_per_node, asked.memory_MB, asked.minutes) == (2, 2, 728, 4)
 
 
 def test_a_walltime_has_a_limit(plan_of):
     plan = plan_of("minutes: 3\n")
-    assert request_of(plan, parts(plan)["faulty/processes-1/oversubscription-1/blocks-1-1"]).minutes == 3
+    assert request_of(plan, batches(plan)["faulty/processes-1/oversubscription-1/blocks-1-1"]).minutes == 3
 
 
 def test_memory_that_no_node_has_is_one_line(plan_of):
     plan = plan_of()
     small = replace(plan, here=replace(plan.here, cluster=replace(plan.here.cluster, memory_per_node_MB=100)))
     with pytest.raises(InputError, match=r"faulty on 1 processes needs 675 MB a node; .* have 100"):
-        parts(small)
+        batches(small)
 
 
 def test_a_study_that_adds_blocks_needs_an_allocation(plan_of):
     with pytest.raises(InputError, match=r"until: jobs of single blocks cannot add blocks"):
-        parts(plan_of(study=f"{STUDY}until: {{interval_percent: 5, max_blocks: 9}}\n"))
+        batches(plan_of(study=f"{STUDY}until: {{interval_percent: 5, max_blocks: 9}}\n"))
 
 
 def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):

@@ -82,7 +82,7 @@ def ended(tmp_path_factory):
         for processes in (1, 2):
             prepare(case, processes, plan.paths.prepared(case.name, processes))
         answer = reference_answer(case, plan.paths.prepared(case.name, 1), 60)
-        plan.paths.reference(case.name).write_text(json.dumps(answer))
+        plan.paths.expected(case.name).write_text(json.dumps(answer))
         measure_study(plan, StringIO(), stopping_by_records)
     return folder
 

@@ -9,7 +9,7 @@ import pytest
 from analysis.runs.facts import Facts
 from workflows.paths import StudyPaths
 from workflows.plan.announce import tell_done
-from workflows.results.outcome import outcome
+from workflows.results.facts import outcome
 
 NO_LIBRARY = "exit status 1: ImportError: libmpi.so.12"
 

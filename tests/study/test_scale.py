@@ -78,7 +78,7 @@ def test_the_plan_runs_the_chosen_sizes_and_says_so(plan_of):
     plan = plan_of(f"{STUDY}scale: 0.1\n")
     assert {point.case for point in plan.design.points} == {"elbow_segregated-4k", "sedan-366k"}
     assert "sizes at scale 0.1: elbow_segregated-4k of 32k, sedan-366k of 3600k" in announcement(plan)
-    assert plan.asked.study.series("sedan-366k") == "sedan"
+    assert plan.asked.study.case_of("sedan-366k") == "sedan"
 
 
 def test_results_of_another_scale_are_other_records(plan_of):

@@ -97,7 +97,7 @@ WEAK = GOOD + "scaling: weak\nsizes: {cavity: [4k, 33k]}\n"
 def test_a_weak_study_names_a_size_for_each_count(tmp_path):
     study = read_study(write(tmp_path, WEAK.replace("[1, 2]", "[2, 1]").replace("[4k, 33k]", "[33k, 4k]")))
     assert [study.case_at("cavity", count) for count in study.processes] == ["cavity-4k", "cavity-33k"]
-    assert study.series("cavity-33k") == "cavity"
+    assert study.case_of("cavity-33k") == "cavity"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from workflows.launch.last_words import telling_line
 
 
 def programs(case: Case) -> list[str]:
-    """Programs that must be on the machine; one with a folder in its name may be part of the case."""
+    """Programs that must be on the machine; a program with a folder in its name may belong to the case."""
     program = case.settings["program"][0]
     return [] if "/" in program or "$" in program else [program]
 
@@ -68,7 +68,7 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     """Read the output of one run.
 
     Without a pattern for the seconds, the time from the launch to the last line counts, start-up and all:
-    a program that prints its own time gives a better one.
+    a program that prints its own time gives a better time.
     """
     patterns = case.settings["read"]
     last = lines[-1].seconds if lines else None

@@ -2,7 +2,7 @@
 
 The faces of an icosahedron are divided into n^2 triangles each, and the corners of all triangles are cut
 off at a third of their edges. That leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms with three
-bonds each, twelve pentagons, and hexagons for the rest. The faces stay flat, so all bonds have one length.
+bonds each, twelve pentagons, and hexagons for the rest. The faces stay flat, so all bonds are equally long.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ BOND = 1.44
 _GOLDEN = (1 + math.sqrt(5)) / 2
 _ICOSAHEDRON: tuple[Position, ...] = tuple(
     corner
-    for one in (-1.0, 1.0)
+    for short in (-1.0, 1.0)
     for long in (-_GOLDEN, _GOLDEN)
-    for corner in ((0.0, one, long), (one, long, 0.0), (long, 0.0, one))
+    for corner in ((0.0, short, long), (short, long, 0.0), (long, 0.0, short))
 )
 """Corners of an icosahedron with edges of length 2."""
 _EDGE = 2.0
@@ -69,8 +69,8 @@ def _cut(face: tuple[Position, ...], divisions: int) -> list[Position]:
         for b in range(divisions - a):
             c = divisions - 1 - a - b
             corners = ((a + 1, b, c), (a, b + 1, c), (a, b, c + 1))
-            for one, other in combinations(corners, 2):
-                for near, far in ((one, other), (other, one)):
+            for first, second in combinations(corners, 2):
+                for near, far in ((first, second), (second, first)):
                     weights = tuple(2 * p + q for p, q in zip(near, far, strict=True))
                     found.append(_between(face, weights))
     return found

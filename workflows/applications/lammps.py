@@ -138,7 +138,7 @@ def _thermodynamics(lines: Sequence[Line]) -> list[tuple[float, Row]]:
 
 
 def _parts(lines: Sequence[Line]) -> dict[str, float]:
-    """Time of each part of the main loop, the mean of all ranks, in seconds."""
+    """Mean over the ranks of the time of each part of the main loop, in seconds."""
     matches = (re.match(_PART, line.text) for line in lines)
     found = {match[1]: tools.number(match[2]) for match in matches if match}
     return {name: seconds for name, seconds in found.items() if seconds is not None}

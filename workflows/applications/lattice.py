@@ -18,7 +18,7 @@ Corner = tuple[int, int, int]
 
 _POINTS_OF_AN_EDGE = 15
 _DIGITS = 9
-"""Decimals of a coordinate: corners that agree in all of them are one."""
+"""Decimals of a coordinate: corners that agree in all of them are the same corner."""
 
 # Corners of a block as blockMesh counts them, and its faces with their normals outward.
 _CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
@@ -46,7 +46,8 @@ class Lattice:
     removed : callable
         Whether the block whose lowest corner is (i, j, k) is left out.
     growth : three sequences of float
-        Last cell's length over the first one's, of each block along u, v and w; 1 where a sequence is empty.
+        Length of the last cell over that of the first, of each block along u, v and w; 1 where a sequence is
+        empty.
     zone : str
         Cell zone of all blocks; none where empty.
     """
@@ -73,7 +74,7 @@ class Mesh:
 
 
 @dataclass
-class _Parts:
+class _Written:
     vertices: dict[Point, int] = field(default_factory=dict)
     edges: dict[tuple[int, int], tuple[Point, ...]] = field(default_factory=dict)
     blocks: list[str] = field(default_factory=list)
@@ -89,20 +90,20 @@ def block_mesh_dict(mesh: Mesh) -> str:
         A face has a patch that `mesh.patches` does not know, a patch has no face, more than two blocks share
         a face, or two lattices bend one edge in two ways.
     """
-    parts = _Parts()
+    written = _Written()
     for lattice in mesh.lattices:
         for corner in lattice.blocks():
-            _add_block(parts, lattice, corner)
+            _add_block(written, lattice, corner)
     edges = [
         f"    polyLine {start} {end} ({' '.join(map(_vector, points))})"
-        for (start, end), points in parts.edges.items()
+        for (start, end), points in written.edges.items()
         if points
     ]
     sections = [
-        ("vertices", [f"    {_vector(point)}" for point in parts.vertices]),
+        ("vertices", [f"    {_vector(point)}" for point in written.vertices]),
         ("edges", edges),
-        ("blocks", parts.blocks),
-        ("boundary", _boundary(parts, mesh.patches)),
+        ("blocks", written.blocks),
+        ("boundary", _boundary(written, mesh.patches)),
     ]
     return "\n".join("\n".join([name, "(", *lines, ");", ""]) for name, lines in sections)
 
@@ -112,33 +113,33 @@ def spread(count: int, weights: Sequence[float]) -> list[int]:
     return [max(1, round(count * weight / sum(weights))) for weight in weights]
 
 
-def between(stations: Sequence[float], place: float) -> float:
-    """Value at a place among stations, 0 being the first one: linear in between, and beyond the ends."""
-    low = min(int(place), len(stations) - 2)
-    return stations[low] + (place - low) * (stations[low + 1] - stations[low])
+def between(stations: Sequence[float], position: float) -> float:
+    """Value at a position among stations, 0 being the first one: linear in between, and beyond the ends."""
+    low = min(int(position), len(stations) - 2)
+    return stations[low] + (position - low) * (stations[low + 1] - stations[low])
 
 
-def _add_block(parts: _Parts, lattice: Lattice, corner: Corner) -> None:
+def _add_block(written: _Written, lattice: Lattice, corner: Corner) -> None:
     at = [tuple(float(c + d) for c, d in zip(corner, offset, strict=True)) for offset in _CORNERS]
-    numbers = [parts.vertices.setdefault(_position(lattice, uvw), len(parts.vertices)) for uvw in at]
+    numbers = [written.vertices.setdefault(_position(lattice, uvw), len(written.vertices)) for uvw in at]
     for a, b in _EDGES:
         if numbers[a] != numbers[b]:
-            _add_edge(parts, lattice, (numbers[a], at[a]), (numbers[b], at[b]))
-    cells = [along[place] for along, place in zip(lattice.cells, corner, strict=True)]
-    growth = [along[place] if along else 1 for along, place in zip(lattice.growth, corner, strict=True)]
-    parts.blocks.append(
+            _add_edge(written, lattice, (numbers[a], at[a]), (numbers[b], at[b]))
+    cells = [along[index] for along, index in zip(lattice.cells, corner, strict=True)]
+    growth = [along[index] if along else 1 for along, index in zip(lattice.growth, corner, strict=True)]
+    written.blocks.append(
         f"    hex ({_join(numbers)}) {lattice.zone} ({_join(cells)}) simpleGrading ({_join(growth)})"
     )
     for face in _FACES:
-        loop = tuple(dict.fromkeys(numbers[place] for place in face))
+        loop = tuple(dict.fromkeys(numbers[index] for index in face))
         if len(loop) > 2:
-            centre = [sum(at[place][axis] for place in face) / 4 for axis in range(3)]
-            whole = tuple(numbers[place] for place in face)
-            parts.faces.setdefault(frozenset(loop), []).append((whole, lattice.patch(*centre)))
+            centre = [sum(at[index][axis] for index in face) / 4 for axis in range(3)]
+            whole = tuple(numbers[index] for index in face)
+            written.faces.setdefault(frozenset(loop), []).append((whole, lattice.patch(*centre)))
 
 
-def _add_edge(parts: _Parts, lattice: Lattice, one: tuple[int, Point], other: tuple[int, Point]) -> None:
-    (start, first), (end, last) = sorted([one, other])
+def _add_edge(written: _Written, lattice: Lattice, *ends: tuple[int, Point]) -> None:
+    (start, first), (end, last) = sorted(ends)
     steps = [step / (_POINTS_OF_AN_EDGE + 1) for step in range(_POINTS_OF_AN_EDGE + 2)]
     points = [
         _position(lattice, tuple(a + (b - a) * step for a, b in zip(first, last, strict=True)))
@@ -149,16 +150,16 @@ def _add_edge(parts: _Parts, lattice: Lattice, one: tuple[int, Point], other: tu
         math.dist(points[0], point) + math.dist(point, points[-1]) > chord * (1 + 1e-9) for point in points
     )
     inner = tuple(points[1:-1]) if bent else ()
-    known = parts.edges.setdefault((start, end), inner)
+    known = written.edges.setdefault((start, end), inner)
     if len(known) != len(inner) or any(
         math.dist(a, b) > 1e-6 * chord for a, b in zip(known, inner, strict=True)
     ):
         raise ValueError(f"the edge from {_vector(points[0])} to {_vector(points[-1])} is bent in two ways")
 
 
-def _boundary(parts: _Parts, types: Mapping[str, str]) -> list[str]:
+def _boundary(written: _Written, types: Mapping[str, str]) -> list[str]:
     outer: dict[str, list[tuple[int, ...]]] = {name: [] for name in types}
-    for shared in parts.faces.values():
+    for shared in written.faces.values():
         if len(shared) > 2:
             raise ValueError(f"{len(shared)} blocks share the face {shared[0][0]}")
         if len(shared) == 1:

@@ -1,7 +1,7 @@
 """Benchmarks of the network in mpi4py: staging and starting a case's program, and reading what it prints.
 
 A case's folder holds its program; the parameters of the size are in ``parameters.json``. The modules of ours
-that it imports are copied beside it, so that they, and no others, are part of the case's digest. A program
+that it imports are copied beside it, so that they, and no others, are in the case's digest. A program
 prints JSON, an object a line: ``{"started": {...}}`` when all ranks are up, and at the end
 ``{"finished": {...}}`` with ``seconds`` and ``answer``. What else there is in the two is kept in the record.
 """
@@ -40,7 +40,7 @@ def inputs(case: Case) -> dict[str, bytes]:
     Raises
     ------
     InputError
-        The case has no such program, one that is no Python, or a file that is written here.
+        The case has no such program, its program is no Python, or it has a file that is written here.
     """
     own, program = tools.case_files(case), case.settings["program"]
     where = case.folder / "case.yaml"
@@ -77,7 +77,7 @@ def command(case: Case, processes: int) -> list[str]:
 
 
 def environment(case: Case) -> dict[str, str]:
-    """Environment of every rank; a program with data servers is told how many there are a process."""
+    """Environment of every rank: for a program with data servers, how many there are a process."""
     servers = {SERVERS: str(case.option.servers_per_process)} if case.option else {}
     return RANKS | servers | case.settings["environment"]
 
@@ -95,8 +95,8 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     if started is None or finished is None:
         missing = "ready" if started is None else "finished"
         return Reading(None, started and started[0], None, None, f"incomplete: never {missing}")
-    (startup_seconds, about), (end, told) = started, finished
-    seconds, answer = told.pop("seconds", None), told.pop("answer", None)
+    (startup_seconds, about), (end, rest) = started, finished
+    seconds, answer = rest.pop("seconds", None), rest.pop("answer", None)
     problem = None
     if not isinstance(seconds, int | float):
         problem = f"incomplete: no seconds, but {seconds!r}"
@@ -110,7 +110,7 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
         output_seconds=lines[-1].seconds - end,
         answer=answer if isinstance(answer, int | float) else None,
         problem=problem,
-        details={"about": about, **told},
+        details={"about": about, **rest},
     )
 
 
@@ -159,7 +159,7 @@ def _imported(source: bytes) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     ours = [name.split(".") for name in names if name.split(".")[0] == _OURS]
-    return {".".join(parts[:length]) for parts in ours for length in range(1, len(parts) + 1)}
+    return {".".join(words[:length]) for words in ours for length in range(1, len(words) + 1)}
 
 
 def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
@@ -168,9 +168,9 @@ def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
     for line in reversed(lines):
         if line.text.startswith(start):
             try:
-                told = json.loads(line.text)[what]
+                content = json.loads(line.text)[what]
             except ValueError:
                 continue
-            if isinstance(told, dict):
-                return line.seconds, told
+            if isinstance(content, dict):
+                return line.seconds, content
     return None

@@ -35,7 +35,7 @@ def read_output(lines: Sequence[Line], processes: int, theory: str, answer: Answ
     The main loop is the task: from the heading of its module to its ``Task times`` line, as they arrived.
     NWChem prints that time too, in steps of 0.1 s: where the two differ by more than 0.3 s and 5 %, the
     stamps are wrong and the run does not count. The energy is read only where NWChem ended in order: a run
-    that fails can print a plausible one before.
+    that fails can print a plausible answer before.
 
     Parameters
     ----------
@@ -91,26 +91,26 @@ def read_version(lines: Sequence[Line]) -> str | None:
             found[match[1]] = match[2]
     if "nwchem branch" not in found:
         return None
-    told = [f"Global Arrays {found.get('ga revision', 'unknown')}"]
+    details = [f"Global Arrays {found.get('ga revision', 'unknown')}"]
     if {"source", "compiled"} <= found.keys():
-        told.append(f"{PurePath(found['source']).name} of {found['compiled'].replace('_', ' ')}")
-    return f"{found['nwchem branch']} ({', '.join(told)})"
+        details.append(f"{PurePath(found['source']).name} of {found['compiled'].replace('_', ' ')}")
+    return f"{found['nwchem branch']} ({', '.join(details)})"
 
 
 def _error(lines: Sequence[Line]) -> str | None:
     """What NWChem says between two rules when it gives up, before the input line that it was at."""
-    place = first_match(r"^ *current input line :", lines)
-    if place is None:
+    index = first_match(r"^ *current input line :", lines)
+    if index is None:
         return None
-    said = [text for line in lines[max(place - 4, 0) : place] if (text := line.text.strip(" -"))]
+    said = [text for line in lines[max(index - 4, 0) : index] if (text := line.text.strip(" -"))]
     return f"NWChem stopped: {re.sub(r' {2,}-?[0-9]+$', '', said[-1]) if said else 'no reason printed'}"
 
 
 def _start(lines: Sequence[Line], processes: int) -> str | None:
     """Say whether the run started from anything but its input, or on another number of processes."""
     for name, wanted in (("status", "startup"), ("nproc", str(processes))):
-        place = first_match(rf"^ +{name} += ", lines)
-        value = None if place is None else lines[place].text.split("=")[1].strip()
+        index = first_match(rf"^ +{name} += ", lines)
+        value = None if index is None else lines[index].text.split("=")[1].strip()
         if value is not None and value != wanted:
             return f"not a fresh start: {name} is {value}, not {wanted}"
     reused = first_match(_REUSED, lines)

@@ -3,8 +3,8 @@
 A case's folder holds ``0``, ``constant`` and ``system`` as OpenFOAM has them, without controlDict and
 decomposeParDict: those are written here, so that no case can write fields, adapt its time step or re-read
 its dictionaries while it is timed. ``system/parameters`` holds the values of the case's size, for
-``#include``; ``system/functions`` is the case's own part of controlDict's functions. A case whose
-``settings.like`` names another one starts from the files of that one. ``lattice.py`` in a case's folder
+``#include``; ``system/functions`` has the case's own functions for controlDict. A case whose
+``settings.like`` names another case starts from that case's files. ``lattice.py`` in a case's folder
 makes its blockMeshDict: see `workflows.applications.lattice`.
 """
 
@@ -65,7 +65,7 @@ def inputs(case: Case) -> dict[str, bytes]:
     Raises
     ------
     InputError
-        The case has a file that is written here, or is like one that is not there.
+        The case has a file that is written here, or is like a case that is not there.
     """
     own = _own_files(case)
     for name in ("system/controlDict", "system/decomposeParDict", "system/parameters"):
@@ -146,8 +146,8 @@ def untimed(prepared: Path) -> dict[str, float]:
     if not file.exists():
         return {}
     facts = json.loads(file.read_text())
-    part = "decomposition" if "processor_faces" in facts else "mesh"
-    return {part: sum(facts["program_seconds"].values())}
+    step = "decomposition" if "processor_faces" in facts else "mesh"
+    return {step: sum(facts["program_seconds"].values())}
 
 
 def explain(errors: str) -> str | None:
@@ -181,7 +181,7 @@ def factors_by_area(processes: int, extent: Sequence[float]) -> list[tuple[int, 
 
 
 def _own_files(case: Case) -> dict[str, bytes]:
-    """Files of the case and of the one it is like; a lattice.py as the blockMeshDict that it makes."""
+    """Files of the case and of the case it is like; a lattice.py as the blockMeshDict that it makes."""
     folders = [case.folder.parent / other for other in [case.settings.get("like")] if other] + [case.folder]
     if not folders[0].is_dir():
         raise InputError(f"{case.folder / 'case.yaml'}: settings.like: there is no {folders[0]}")

@@ -125,7 +125,7 @@ def _convergence(lines: Sequence[Line], begin: int, ends: Sequence[int]) -> dict
 
 
 def _equation_seconds(loop: Sequence[Line]) -> dict[str, float]:
-    """Time of each equation in the main loop: up to the arrival of its line from that of the line before.
+    """Time of each equation in the main loop: from the arrival of the line before to that of its own.
 
     That is assembling and solving it. The components of a vector are one equation. What follows the last one
     of an iteration, and whatever else prints a line, is ``other``.
@@ -156,7 +156,7 @@ def _incomplete(after: Sequence[Line], done: int, iterations: int, processes: in
 def _clock(seconds: float | None, first: Line, last: Line) -> str | None:
     """Compare the main loop by the stamps with OpenFOAM's clock, and with the CPU time of rank 0 meanwhile.
 
-    The clock is cut to whole seconds. CPU time beyond it is that of further threads, and then says nothing.
+    The clock is cut to whole seconds. CPU time beyond it is from further threads, and then says nothing.
     """
     passed, cpu = (_passed(pattern, first, last) for pattern in (_CLOCK, _ITERATION_END.pattern))
     if passed is None or cpu is None:

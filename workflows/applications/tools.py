@@ -25,7 +25,7 @@ def case_files(case: Case) -> dict[str, bytes]:
     return {
         name.as_posix(): path.read_bytes()
         for path, name in relative
-        if name.as_posix() != "case.yaml" and not any(_is_clutter(part) for part in name.parts)
+        if name.as_posix() != "case.yaml" and not any(map(_is_clutter, name.parts))
     }
 
 
@@ -100,7 +100,7 @@ def link_contents(source: Path, folder: Path) -> None:
 
 
 def require_empty(folder: Path) -> None:
-    """Make sure that a run starts without files of another one.
+    """Make sure that a run starts without files of another run.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
 
 
 def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
-    """Find the first line that a regular expression matches; returns its place."""
+    """Find the first line that a regular expression matches; returns its index."""
     compiled = re.compile(pattern)
     return next((index for index, line in enumerate(lines) if compiled.search(line.text)), None)
 

@@ -22,7 +22,7 @@ _MOLECULES: tuple[tuple[Position, Position, Position], ...] = (
 
 
 def water_cluster(waters: int) -> list[Atom]:
-    """Cut a cluster from ice XI: the molecules nearest to the first one, that one included.
+    """Cut a cluster from ice XI: the first molecule and the molecules nearest to it.
 
     Parameters
     ----------
@@ -33,10 +33,10 @@ def water_cluster(waters: int) -> list[Atom]:
     -------
     list of (str, float, float, float)
         Element and position in ångström of each atom, O, H, H a molecule, nearest molecule first. A
-        cluster is the beginning of every larger one.
+        cluster is the beginning of every larger cluster.
     """
-    volume_of_one = math.prod(_CELL) / 8
-    radius = (3 * waters * volume_of_one / (4 * math.pi)) ** (1 / 3) + max(_CELL)
+    volume_of_molecule = math.prod(_CELL) / 8
+    radius = (3 * waters * volume_of_molecule / (4 * math.pi)) ** (1 / 3) + max(_CELL)
     reach = [range(-math.ceil(radius / edge), math.ceil(radius / edge) + 1) for edge in _CELL]
     centre = _absolute(_MOLECULES[0][0])
     molecules = [

@@ -7,13 +7,13 @@ SERVERS = "NODEWORTH_SERVERS"
 """Environment variable with the data servers a process; none where it is not set."""
 
 PERCENTILES = (5, 25, 50, 75, 95)
-"""Those of a column of times that a run tells."""
+"""Those of a column of times that a run prints."""
 
 
 def percentile(values: Sequence[float], share: float) -> float:
     """Percentile by linear interpolation between the sorted values (NumPy's default)."""
     ordered = sorted(values)
-    place = share / 100 * (len(ordered) - 1)
-    low = math.floor(place)
+    position = share / 100 * (len(ordered) - 1)
+    low = math.floor(position)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+    return ordered[low] + (position - low) * (ordered[high] - ordered[low])

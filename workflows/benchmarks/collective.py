@@ -47,15 +47,15 @@ def collective_sweep(
     the Intel MPI Benchmarks: with a fixed root, messages of several operations would overlap.
     """
     for size in sizes:
-        one = operation(comm, size)
+        collective = operation(comm, size)
 
-        def iterate(count: int, call: Callable[[], object] = one.call) -> None:
+        def iterate(count: int, call: Callable[[], object] = collective.call) -> None:
             for _ in repeat(None, count):
                 call()
 
         labels = {"bytes": size}
         share = seconds / len(sizes)
-        yield Task(labels, iterate, one.fill, one.check, share, multiple=one.multiple)
+        yield Task(labels, iterate, collective.fill, collective.check, share, multiple=collective.multiple)
 
 
 def allreduce(comm: MPI.Comm, size: int) -> Operation:
@@ -65,7 +65,7 @@ def allreduce(comm: MPI.Comm, size: int) -> Operation:
     spec, result = [sent, count, MPI.DOUBLE], [received, count, MPI.DOUBLE]
 
     def doubles(factor: int) -> bytes:
-        period = array("d", (factor * (1 + place) for place in range(_PERIOD)))
+        period = array("d", (factor * (1 + index) for index in range(_PERIOD)))
         return (period * (count // _PERIOD + 1))[:count].tobytes()
 
     def fill(number: int) -> None:

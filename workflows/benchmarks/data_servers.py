@@ -2,8 +2,8 @@
 
 In GAMESS's distributed data interface, as in the runs that the source measured, a second process beside each
 that computes acts as data server: it does nothing but wait for requests and answer them (Fletcher, Schmidt,
-Bode, Gordon, The distributed data interface in GAMESS, 2000). Without servers, each process holds a
-part of the array itself, and answers while it waits for an answer.
+Bode, Gordon, The distributed data interface in GAMESS, 2000). Without servers, each process holds
+blocks of the array itself, and answers while it waits for an answer.
 
 The work is that of a direct self-consistent field: a task gets two blocks of an array that was put before
 (the density), computes, and accumulates what they give to a block of another (the Fock matrix).
@@ -85,8 +85,8 @@ class DistributedArrays:
         computes = node.rank < node.size // (1 + servers_per_process)
         node.Free()
         everyone = comm.allgather(computes)
-        self.computing = [rank for rank, one in enumerate(everyone) if one]
-        self.holding = [rank for rank, one in enumerate(everyone) if not one] or self.computing
+        self.computing = [rank for rank in range(comm.size) if everyone[rank]]
+        self.holding = [rank for rank in range(comm.size) if not everyone[rank]] or self.computing
         self.serves_itself = self.holding == self.computing
         own = [block for block in range(blocks) if self.holder(block) == comm.rank]
         self.held = {(which, block): np.zeros(block_doubles) for which in (DENSITY, FOCK) for block in own}
@@ -207,8 +207,8 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
     -------
     dict
         ``seconds``: from the first task to the end of the last. ``answer``: sum of the second array;
-        `expected_sum` tells what is right. ``rows``: for each operation, ``calls`` that left their process,
-        ``block_bytes``, and percentiles of the time of one, ``operation_seconds_p50`` and so on.
+        `expected_sum` is right. ``rows``: for each operation, ``calls`` that left their process,
+        ``block_bytes``, and percentiles of the time of a call, ``operation_seconds_p50`` and so on.
         ``busy_share``: of a core, mean over the processes that compute while they did tasks, and over the
         servers while they served. ``servers``, and how they were ``waiting``.
     """
@@ -263,16 +263,16 @@ def _tasks(
     for block in mine:
         arrays.put(DENSITY, block, density(block, block_doubles))
     _together(arrays, colleagues)
-    one, other = np.empty(block_doubles), np.empty(block_doubles)
+    first_values, second_values = np.empty(block_doubles), np.empty(block_doubles)
     work = _work()
     start, busy = MPI.Wtime(), time.process_time()
     for task in range(colleagues.rank, tasks, colleagues.size):
         first, second = blocks_of_task(task, blocks)
-        arrays.get(DENSITY, first, one)
-        arrays.get(DENSITY, second, other)
+        arrays.get(DENSITY, first, first_values)
+        arrays.get(DENSITY, second, second_values)
         work(products)
-        one += other
-        arrays.accumulate(FOCK, first, one)
+        first_values += second_values
+        arrays.accumulate(FOCK, first, first_values)
     _together(arrays, colleagues)
     seconds = MPI.Wtime() - start
     return seconds, (time.process_time() - busy) / seconds
@@ -304,10 +304,10 @@ def _sum(arrays: DistributedArrays, colleagues: MPI.Comm, blocks: int, block_dou
     return colleagues.allreduce(total)
 
 
-def _rows(parts: list[dict[str, list[float]]] | None, block_bytes: int) -> list[dict[str, str | float]]:
+def _rows(of_ranks: list[dict[str, list[float]]] | None, block_bytes: int) -> list[dict[str, str | float]]:
     """Sum up the times of operations over the processes; none on ranks that have none of the others."""
     seconds: defaultdict[str, list[float]] = defaultdict(list)
-    for part in parts or []:
-        for name, times in part.items():
+    for of_rank in of_ranks or []:
+        for name, times in of_rank.items():
             seconds[name] += times
     return operation_rows(seconds, block_bytes)

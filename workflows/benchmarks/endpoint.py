@@ -70,7 +70,7 @@ class Endpoint:
             self.comm.Recv_init([head, HEAD_WORDS, MPI.INT64_T], MPI.ANY_SOURCE, _HEAD_TAG)
             for head in self.heads
         ]
-        self.handlers: list[Callable[[], None]] = [partial(self._heard, place) for place in range(_HEADS)]
+        self.handlers: list[Callable[[], None]] = [partial(self._heard, index) for index in range(_HEADS)]
         MPI.Prequest.Startall(self.requests)
         self.schedules = self.wrong_bytes = 0
 
@@ -95,7 +95,7 @@ class Endpoint:
         Returns
         -------
         array (messages,)
-            When each was known here to have arrived, in seconds since the start; NaN for one that was never
+            When each was known here to have arrived, in seconds since the start; NaN if it was never
             issued, since the network, or its target, did not take those before it in time.
 
         Raises
@@ -132,7 +132,7 @@ class Endpoint:
         while len(self.requests) > _HEADS:
             self._progress()
         theirs = self.comm.alltoall(self.claimed)
-        self.wrong_bytes += sum(abs(one - own) for one, own in zip(theirs, self.served, strict=True))
+        self.wrong_bytes += sum(abs(claim - own) for claim, own in zip(theirs, self.served, strict=True))
         return np.array(self.arrived)
 
     def _issue(self, slot: int, sequence: int) -> None:
@@ -166,17 +166,17 @@ class Endpoint:
         ended = MPI.Request.Testsome(self.requests)
         if not ended:
             return
-        for place in ended:
-            self.handlers[place]()
-        gone = {place for place in ended if place >= _HEADS}
+        for index in ended:
+            self.handlers[index]()
+        gone = {index for index in ended if index >= _HEADS}
         if gone:
-            left = [place for place in range(len(self.requests)) if place not in gone]
-            self.requests = [self.requests[place] for place in left]
-            self.handlers = [self.handlers[place] for place in left]
+            left = [index for index in range(len(self.requests)) if index not in gone]
+            self.requests = [self.requests[index] for index in left]
+            self.handlers = [self.handlers[index] for index in left]
 
-    def _heard(self, place: int) -> None:
-        kind, source, slot, size, sequence = self.heads[place]
-        self.requests[place].Start()
+    def _heard(self, index: int) -> None:
+        kind, source, slot, size, sequence = self.heads[index]
+        self.requests[index].Start()
         match kind:
             case _Kind.READ:
                 self.served[source] += size

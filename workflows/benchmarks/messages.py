@@ -5,16 +5,13 @@ from __future__ import annotations
 import mmap
 from itertools import takewhile
 
-PERTURBATION = 3
-"""Bytes by which NetPIPE goes below and above each power of two, to show effects of alignment."""
-
 PERIOD = 251
-"""Length after which the content repeats: a prime, so that a shifted message is a wrong one."""
+"""Length after which the content repeats: a prime, so that a shifted message is wrong."""
 
 
 def powers(largest: int, smallest: int = 1) -> list[int]:
-    """Powers of two from `smallest`, itself one, to `largest`, in bytes."""
-    return list(takewhile(lambda size: size <= largest, (smallest << place for place in range(64))))
+    """Powers of two from `smallest`, itself a power of two, to `largest`, in bytes."""
+    return list(takewhile(lambda size: size <= largest, (smallest << exponent for exponent in range(64))))
 
 
 def netpipe_sizes(largest: int, perturbation: int) -> list[int]:
@@ -55,12 +52,12 @@ def pages(size: int) -> mmap.mmap:
 
 
 def content(seed: int, size: int) -> bytes:
-    """What a message of `size` bytes holds; it differs from that of the next 250 seeds in every byte."""
+    """Content of a message of `size` bytes; it differs in every byte from that of the next 250 seeds."""
     start = seed % PERIOD
-    period = bytes((start + place) % PERIOD for place in range(PERIOD))
+    period = bytes((start + index) % PERIOD for index in range(PERIOD))
     return (period * (size // PERIOD + 1))[:size]
 
 
 def wrong_bytes(got: bytes, wanted: bytes) -> int:
     """Count the bytes that differ between two messages of one length."""
-    return 0 if got == wanted else sum(one != other for one, other in zip(got, wanted, strict=True))
+    return 0 if got == wanted else sum(byte != right for byte, right in zip(got, wanted, strict=True))

@@ -20,7 +20,7 @@ _LOOPS_PER_SECOND = 5e7
 
 
 class Partner:
-    """One side of a pair: a message to the partner and one from it, in memory that is used again."""
+    """A side of a pair: a message to the partner and a message from it, in memory that is used again."""
 
     def __init__(self, comm: MPI.Comm, largest: int) -> None:
         self.comm = comm
@@ -61,15 +61,16 @@ def ping_pong(side: Partner, first: int, last: int, size: int, seconds: float) -
         return
     partner = last if rank == first else first
     with side.requests(size, partner) as (send, receive):
-        one, other = (send, receive) if rank == first else (receive, send)
-        start_one, end_one, start_other, end_other = one.Start, one.Wait, other.Start, other.Wait
+        earlier, later = (send, receive) if rank == first else (receive, send)
+        start_earlier, end_earlier = earlier.Start, earlier.Wait
+        start_later, end_later = later.Start, later.Wait
 
         def iterate(count: int) -> None:
             for _ in repeat(None, count):
-                start_one()
-                end_one()
-                start_other()
-                end_other()
+                start_earlier()
+                end_earlier()
+                start_later()
+                end_later()
 
         yield Task(
             {"bytes": size},
@@ -180,8 +181,8 @@ def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
         if half == 0:
             partner = 0
         else:
-            takes_part = comm.rank < 2 * half and comm.rank % half < pairs
-            partner = (comm.rank + half) % (2 * half) if takes_part else None
+            is_active = comm.rank < 2 * half and comm.rank % half < pairs
+            partner = (comm.rank + half) % (2 * half) if is_active else None
         for size in sizes:
             share = seconds / len(sizes) / len(counts)
             yield from exchange(side, partner, size, share, {"pairs": pairs})

@@ -1,7 +1,7 @@
 """What every benchmark program does: read its parameters and print what it found.
 
 Rank 0 prints two lines of JSON: ``started`` when all ranks are up, and ``finished`` with the seconds, the
-answer and whatever else the benchmark tells. Nothing is printed between, as whoever passes it on takes CPU
+answer and whatever else the benchmark gives. Nothing is printed between, as whoever passes it on takes CPU
 time.
 """
 
@@ -24,7 +24,7 @@ Told = dict[str, Any]
 
 
 def start(program: Callable[..., Told]) -> None:
-    """Run a benchmark with the parameters of the case's size, and print what it told.
+    """Run a benchmark with the parameters of the case's size, and print its result.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def start(program: Callable[..., Told]) -> None:
     Raises
     ------
     ValueError
-        The size has a parameter that the benchmark does not take, or lacks one.
+        The size has a parameter that the benchmark does not take, or lacks a parameter.
     """
     comm = MPI.COMM_WORLD
     parameters = json.loads(Path("parameters.json").read_text())
@@ -47,12 +47,12 @@ def start(program: Callable[..., Told]) -> None:
     if comm.rank == 0:
         print(json.dumps({"started": about()}), flush=True)
     before = os.times()
-    told = program(comm, **parameters)
+    result = program(comm, **parameters)
     after = os.times()
     cpu = {"user_seconds": after.user - before.user, "system_seconds": after.system - before.system}
     ranks = {"cpu": comm.gather(cpu), "memory": comm.gather(memory())}
     if comm.rank == 0:
-        print(json.dumps({"finished": told | ranks}), flush=True)
+        print(json.dumps({"finished": result | ranks}), flush=True)
 
 
 def about() -> Told:

@@ -2,8 +2,8 @@
 
 A program is a generator of tasks that all ranks run alike. What it is sent for a task is the task's row, the
 same on every rank. Whatever is decided while measuring is decided from times that all ranks know, so no rank
-can wait for one that does something else. Every count is bounded by the seconds of its task; a network that
-hangs is ended by the time limit of the run, and an exception on one rank by ``python -m mpi4py``.
+can wait for a rank that does something else. Every count is bounded by the seconds of its task; a network
+that hangs is ended by the time limit of the run, and an exception on one rank by ``python -m mpi4py``.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Tasks = Generator["Task", Row, None]
 
 @dataclass(frozen=True)
 class Task:
-    """One message size of a benchmark, as one rank takes part in it.
+    """A message size of a benchmark, on one rank.
 
     Attributes
     ----------
     labels : dict
-        What the row is of: ``bytes`` (None where there is no message), and what else tells it from others.
+        What the row is of: ``bytes`` (None where there is no message), and how else it differs from others.
     iterate : callable
         Does so many iterations.
     fill : callable
@@ -129,7 +129,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     dict
         The labels, ``n`` batches of ``iterations`` each, percentiles over the batches of the time of one
         message (mean over the ranks that time it), the lowest and highest rank's median, the
-        share of a core that the ranks were busy for, and whether the row is part of the summary time.
+        share of a core that the ranks were busy for, and whether the row counts for the summary time.
     int
         Wrong bytes on all ranks.
     """
@@ -143,7 +143,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     comm.Barrier()
     times, busy = _batches(comm, task, iterations, most)
     wrong += task.check(1)
-    of_ranks = [one for one in comm.allgather(times if task.times_it else None) if one]
+    of_ranks = [of_rank for of_rank in comm.allgather(times if task.times_it else None) if of_rank]
     factor = 1 / (iterations * task.messages)
     batches = [factor * statistics.fmean(batch) for batch in zip(*of_ranks, strict=True)]
     medians = [factor * statistics.median(times) for times in of_ranks]
@@ -211,4 +211,4 @@ def summary(seconds: list[float]) -> float:
     The ratio of two such means is the geometric mean of the ratios, so that each message size counts alike
     in a comparison; in a sum, the largest message would be all that counts.
     """
-    return math.exp(statistics.fmean(math.log(one) for one in seconds))
+    return math.exp(statistics.fmean(math.log(value) for value in seconds))

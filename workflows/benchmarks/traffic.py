@@ -128,9 +128,9 @@ def carried(
     rows: list[Row] = []
     for phase, messages in zip(wanted, own, strict=True):
         arrived = endpoint.carry(messages, seconds)
-        parts = comm.gather((messages, arrived))
-        if parts is not None:
-            gathered = (np.concatenate(part) for part in zip(*parts, strict=True))
+        of_ranks = comm.gather((messages, arrived))
+        if of_ranks is not None:
+            gathered = (np.concatenate(arrays) for arrays in zip(*of_ranks, strict=True))
             rows += phases.phase_rows(phase, *gathered, link, seconds)
     endpoint.close()
     wrong += endpoint.wrong_bytes

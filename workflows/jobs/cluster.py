@@ -64,9 +64,9 @@ class Cluster:
     @cached_property
     def digest(self) -> str:
         """Digest of what changes a run: how it is started, where, and with whose software."""
-        parts = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
-        parts += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        content = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
+        content += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_cluster(file: Path) -> Cluster:
@@ -87,15 +87,15 @@ def read_cluster(file: Path) -> Cluster:
 
 
 def _check_other(given: Mapping[str, Any], said: Mapping[str, Any], file: Path) -> None:
-    """Check what only Slurm can be asked or told."""
+    """Check the keys that are only for Slurm."""
     scheduler = given["scheduler"]
     if given["launcher"] == "srun":
         raise InputError(f"{file}: launcher: srun is Slurm's; with scheduler {scheduler}: mpirun or hydra")
     if missing := [key for key in ("nodes", "cores_per_node", "memory_per_node_MB") if key not in said]:
         raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {scheduler}")
-    if foreign := [key for key in _OF_SLURM if key in said]:
+    if unknown := [key for key in _OF_SLURM if key in said]:
         raise InputError(
-            f"{file}: {', '.join(foreign)}: only for Slurm; what {scheduler} is told is in "
+            f"{file}: {', '.join(unknown)}: only for Slurm; what {scheduler} is told is in "
             f"cluster/{scheduler}/config.yaml"
         )
     if scheduler == "flux" and given["nodes"] != 1:

@@ -26,9 +26,10 @@ class Scheduler:
     job_variable : str
         Holds the job's number.
     hosts_variable : str or None
-        Names a file whose lines begin with a host, one or more for each; a job without it is on one host.
+        Names a file whose lines begin with a host, which may have several lines; a job without it is on one
+        host.
     question : tuple of str
-        A command that tells of a job whose number is added.
+        A command that shows the state of a job whose number is added.
     gone : str
         Regular expression of what it prints of a job that is over, upper and lower case alike.
     """
@@ -40,7 +41,7 @@ class Scheduler:
     gone: str
 
     def this_job(self) -> slurm.Job | None:
-        """Give the job that this process is in, without end and restarts; None outside of one."""
+        """Give the job that this process is in, without end and restarts; None outside of a job."""
         number = os.environ.get(self.job_variable)
         file = os.environ.get(self.hosts_variable) if self.hosts_variable else None
         lines = Path(file).read_text().splitlines() if file else [platform.node()]
@@ -48,7 +49,7 @@ class Scheduler:
         return slurm.Job(number, "RUNNING", ",".join(hosts)) if number else None
 
     def job(self, number: str) -> slurm.Job:
-        """Tell whether a job still waits or runs; how it ended is not known.
+        """Find whether a job still waits or runs; how it ended is not known.
 
         Raises
         ------
@@ -80,4 +81,4 @@ _OTHERS = (
     ),
     Scheduler("flux", "FLUX_JOB_ID", None, ("flux", "jobs", "-no", "{state}"), "INACTIVE|unknown"),
 )
-SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{one.name: one for one in _OTHERS}}
+SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{sort.name: sort for sort in _OTHERS}}

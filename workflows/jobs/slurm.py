@@ -163,7 +163,7 @@ def _given(text: str | None) -> str | None:
 
 
 def this_job() -> Job | None:
-    """Give the job that this process is in; None outside of one.
+    """Give the job that this process is in; None outside of a job.
 
     Raises
     ------
@@ -187,19 +187,19 @@ def neighbours(own: Job) -> list[str]:
 
 
 def complaint(errors: str) -> str | None:
-    """Give the line of a standard error in which Slurm says why it ended a run; None without one.
+    """Give the line of a standard error in which Slurm says why it ended a run; None if there is none.
 
-    Ranks that are ended because another one has left are no reason.
+    Ranks that are ended because another rank has left are no reason.
     """
-    told = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
-    by_slurm = [line for line in told if re.search(r"memory|oom|node failure|time limit", line, re.I)]
-    of_ranks = [line for line in told if re.search(r": tasks? .*: ", line)]
+    lines = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
+    by_slurm = [line for line in lines if re.search(r"memory|oom|node failure|time limit", line, re.I)]
+    of_ranks = [line for line in lines if re.search(r": tasks? .*: ", line)]
     first = [line for line in of_ranks[:1] if ": Exited with" not in line]
     return next(iter([*by_slurm, *first]), None)
 
 
 def not_started(errors: str) -> str | None:
-    """Give the line of a standard error in which srun says why it started nothing; None without one."""
+    """Give the line of a standard error in which srun says why it started nothing; None if there is none."""
     found = re.search(r"^srun: error: (Unable to create step for job .*)$", errors, re.M)
     return found[1] if found else None
 
@@ -210,7 +210,7 @@ def without_chatter(errors: str) -> str:
 
 
 def refusal(*options: str) -> str | None:
-    """Tell in one line why Slurm would refuse a job with these options of sbatch; None if it takes it."""
+    """Say in one line why Slurm would refuse a job with these options of sbatch; None if it takes it."""
     try:
         ask("sbatch", "--test-only", *options, "--wrap=true")
     except InputError as error:

@@ -1,7 +1,7 @@
 """Snakemake's executor for Slurm, adapted: it asks patiently, and a job starts one Snakemake instead of two.
 
 Version 2.8 forgets all its jobs when a question about them has no answer, and then waits for ever. And where
-the controller does not tell how long it remembers jobs, it asks ``sacct``, which hangs without accounting.
+the controller does not say how long it remembers jobs, it asks ``sacct``, which hangs without accounting.
 
 In a job it starts a Snakemake that only starts another one. That takes a second of CPU, and a second more of
 waiting when the job is done.

@@ -87,7 +87,7 @@ def _build(compiler: str, command: str, made: Path) -> None:
         begun.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"{begun}: {error.strerror}") from None
-    # Bound to no library: it takes the functions of the one that the program uses.
+    # Bound to no library: it takes the functions of the library that the program uses.
     unbound = [word for word in shlex.split(command) if not word.startswith(("-l", "-L", "-Wl,"))]
     library = [*unbound, *_OPTIONS, "-fPIC", "-shared"]
     try:
@@ -153,48 +153,48 @@ def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Seq
     Parameters
     ----------
     scratch : Path
-        The one that `environment` was given.
+        The folder that `environment` was given.
     placement : sequence of mapping
         Where the ranks were started.
     transports : sequence of str
-        That the MPI library chose, as far as it tells.
+        Those that the MPI library chose, as far as it says.
 
     Returns
     -------
     Probe or None
-        Its problem is that a rank was somewhere else when it had initialised MPI. None where no program did
-        so in sight.
+        Its problem is that a rank had moved when it had initialised MPI. None where no program was seen to
+        initialise MPI.
     """
     file = scratch / _WRITTEN
     if not file.exists():
         return None
-    told = json.loads(file.read_text())
-    places = told.pop("placement")
-    ranks = told.pop("ranks", [0, 0])
+    written = json.loads(file.read_text())
+    ran_on = written.pop("placement")
+    ranks = written.pop("ranks", [0, 0])
     return Probe(
         way=IN_RUN,
         ranks=ranks,
-        hosts=[places[rank][0] for rank in ranks],
-        cores=[places[rank][1] for rank in ranks],
+        hosts=[ran_on[rank][0] for rank in ranks],
+        cores=[ran_on[rank][1] for rank in ranks],
         transports=list(transports),
         problem=moved(
-            [(one["host"], one["cores"]) for one in placement],
-            places,
+            [(rank["host"], rank["cores"]) for rank in placement],
+            ran_on,
             "rank {} was started on core {} of {}, with MPI initialised it was on core {} of {}",
         ),
-        **told,
+        **written,
     )
 
 
 def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:
-    """Compare places of ranks, each a host and its cores.
+    """Compare where ranks were and where they are, each on a host and its cores.
 
     Parameters
     ----------
     were, are : sequence of (str, str)
         By rank.
     text : str
-        For a rank that is elsewhere: has places for the rank, core and host, core and host.
+        For a rank that has moved: formatted with the rank, core and host before, core and host after.
 
     Returns
     -------

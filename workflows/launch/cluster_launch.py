@@ -96,7 +96,7 @@ def _srun(
     node: JobNode,
     scratch: Path,
 ) -> tuple[list[str], dict[str, str]]:
-    """Start a step of the job; one name a rank in a file says exactly where each goes."""
+    """Start a step of the job; a file with a host for each rank says exactly where each goes."""
     file = scratch / "hosts"
     file.write_text("".join(f"{host}\n" * count for host, count in here.items()))
     argv = [
@@ -116,18 +116,18 @@ def _mpirun(
     node: JobNode,
     _scratch: Path,
 ) -> tuple[list[str], dict[str, str]]:
-    """Start by Open MPI's mpirun, which starts its daemons by the scheduler; srun is told of the job."""
+    """Start by Open MPI's mpirun, which starts its daemons by the scheduler; srun gets the job's settings."""
     exported = (word for name in added if not name.startswith("OMPI_") for word in ("-x", name))
     slots = ",".join(f"{host}:{count}" for host, count in here.items())
     argv = ["mpirun", "-n", str(ranks), "--host", slots, "--bind-to", "none", *exported, *program]
-    told = {
+    settings = {
         "SLURM_NODELIST": ",".join(here),
         "SLURM_NNODES": str(len(here)),
         "SLURM_TASKS_PER_NODE": ",".join(map(str, here.values())),
         "SLURM_OVERLAP": "1",
         "SLURM_CPU_BIND": "none",
     }
-    return argv, told if node.scheduler == "slurm" else {}
+    return argv, settings if node.scheduler == "slurm" else {}
 
 
 def _hydra(

@@ -80,7 +80,7 @@ def emulated_nodes(
     emulate : dict
         Section ``emulate`` of an interconnect's file.
     cores : sequence of int, optional
-        Cores of this machine, dealt out to the nodes in turn; one may be there for several nodes. By
+        Cores of this machine, dealt out to the nodes in turn; a core may be in it for several nodes. By
         default all that this process may use.
 
     Yields
@@ -91,7 +91,7 @@ def emulated_nodes(
     Raises
     ------
     EmulationError
-        If programs, cores or rights are missing, or the kernel lacks a part.
+        If programs, cores, rights or features of the kernel are missing.
     """
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
@@ -122,8 +122,8 @@ def usable_cores() -> list[int]:
     """Cores of this machine that this process may use, each by the first of its hardware threads."""
     cores: dict[tuple[str, ...], int] = {}
     for thread in sorted(os.sched_getaffinity(0)):
-        told = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
-        core = [told / "physical_package_id", told / "core_id"]
+        topology = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
+        core = [topology / "physical_package_id", topology / "core_id"]
         known = all(file.exists() for file in core)
         cores.setdefault(tuple(file.read_text() for file in core) if known else (str(thread),), thread)
     return list(cores.values())

@@ -130,7 +130,7 @@ class _Stream:
             self.kept_bytes += len(data)
 
     def lines(self) -> list[Line]:
-        """Split into lines; the last one may lack its end."""
+        """Split into lines; the last line may lack its end."""
         lines, begun = [], b""
         for seconds, data in self.chunks:
             *ended, begun = (begun + data).split(b"\n")
@@ -188,7 +188,7 @@ class _Run:
             if self.status is None:
                 _signal_all(_children() - self.others, signal.SIGTERM)
             kill_from = time.monotonic() + GRACE_SECONDS
-            # Until none is seen: one that ends after it was listed leaves us its own children, unlisted.
+            # Until none is seen: whoever ends after it was listed leaves us its own children, unlisted.
             while children := _children() - self.others:
                 left = {pid for pid in children if not self._reap(pid)}
                 if time.monotonic() > kill_from + END_SECONDS:
@@ -256,13 +256,13 @@ def _children() -> set[int]:
 
 
 def _signal_all(pids: set[int], number: signal.Signals) -> None:
-    """Send a signal to processes and then to their descendants, as one that ends may take others along."""
+    """Send a signal to processes, then to their descendants: a process that ends may take others along."""
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):
-            process = psutil.Process(pid)
-            for one in (process, *process.children(recursive=True)):
+            parent = psutil.Process(pid)
+            for process in (parent, *parent.children(recursive=True)):
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    one.send_signal(number)
+                    process.send_signal(number)
 
 
 @contextlib.contextmanager

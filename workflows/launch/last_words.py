@@ -13,7 +13,7 @@ _OF_STATUS = re.compile(r"Primary job |\S+ detected that one or more processes e
 
 
 def telling_line(errors: str) -> str | None:
-    """Find what tells best why a program ended.
+    """Find the line that says best why a program ended.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ def telling_line(errors: str) -> str | None:
     Returns
     -------
     str or None
-        The last exception of Python; without one, the last line that the program wrote; without one, what the
-        launcher or the library says. None where that is no more than that a rank had an exit status.
+        The last exception of Python; else the last line that the program wrote; else what the launcher or the
+        library says. None where that is no more than that a rank had an exit status.
     """
     own, launchers = _parted(errors)
     exceptions = [line for line in own if _EXCEPTION.match(line)]
     written = [line for line in own if not _ADDED.match(line)]
-    told = [text for text in launchers if not _OF_STATUS.match(text)]
-    return next((texts[-1] for texts in (exceptions, written, told, own) if texts), None)
+    reasons = [text for text in launchers if not _OF_STATUS.match(text)]
+    return next((texts[-1] for texts in (exceptions, written, reasons, own) if texts), None)
 
 
 def _parted(errors: str) -> tuple[list[str], list[str]]:

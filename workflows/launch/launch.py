@@ -20,7 +20,7 @@ PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
 SERIAL_MCA = {"btl": "self,vader"}
 ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.launch.one_sided`
 
-_MCA = "OMPI_MCA_"  # an environment variable's name that begins so is that of a parameter of Open MPI
+_MCA = "OMPI_MCA_"  # an environment variable whose name begins so is a parameter of Open MPI
 # By these mpirun would find the job that this process is in, and look for its nodes and its daemons there.
 _OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "PMI_", "PMIX_", "FLUX_")
 _KEPT = "PMIX_MCA_"  # parameters
@@ -98,7 +98,7 @@ def mpirun(
     mca = {
         "pml": "ob1",
         "mpi_yield_when_idle": int(point.running > point.cores),
-        "odls_base_num_threads": 0,  # a rank dies with the thread that started it: not a passing one
+        "odls_base_num_threads": 0,  # a rank dies with the thread that started it
         **dict.fromkeys(_FOLDER_PARAMETERS, scratch),
         **ATTEST_MCA,
         **(EMULATED_MCA if here else {}),
@@ -132,12 +132,12 @@ def mpirun(
 
 
 def mpi4py_of(library: str) -> dict[str, str]:
-    """Make mpi4py take an MPI library; by itself it takes the one that the linker finds first."""
+    """Make mpi4py take an MPI library; by itself it takes the library that the linker finds first."""
     return {"MPI4PY_MPIABI": library}
 
 
 def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
-    """Make a command start one rank on its own cores, and the two folders in which ranks tell of themselves.
+    """Make a command start one rank on its own cores, and the two folders in which ranks write of themselves.
 
     Parameters
     ----------
@@ -174,10 +174,10 @@ def on_first(nodes: Sequence[EmulatedNode], launch: Launch) -> Launch:
 
 
 def cores_of_nodes(point: Point) -> list[int]:
-    """Cores used on each node: as even as can be, the first nodes with those of one process more."""
+    """Cores used on each node: as even as can be, on the first nodes for one process more."""
     each = point.cores_per_process
     even, more = divmod(point.cores // each, point.nodes)
-    return [(even + (place < more)) * each for place in range(point.nodes)]
+    return [(even + (node < more)) * each for node in range(point.nodes)]
 
 
 def most_cores_of_a_node(point: Point) -> int:

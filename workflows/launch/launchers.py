@@ -1,4 +1,4 @@
-"""Which launcher starts the ranks of a run: the one of the MPI library that its interconnect names."""
+"""Which launcher starts the ranks of a run: that of the MPI library that its interconnect names."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 MARK = "NODEWORTH_OWNER"  # environment variable of every process of a run
 PREFIX = "nodeworth-"  # of the name of every scratch folder, before the owner
-SCRATCH_PLACES = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+SCRATCH_FOLDERS = (Path("/dev/shm"), Path(tempfile.gettempdir()))
 
 
 def owner(pid: int | None = None) -> str:
-    """Name a process (this one by default) so that no later process of the same id is taken for it.
+    """Name a process (by default this process) so that no later process of the same id is taken for it.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def owner(pid: int | None = None) -> str:
     return f"{pid}-{stat.rpartition(')')[2].split()[19]}"
 
 
-def remove_stale(places: Iterable[Path] = SCRATCH_PLACES) -> list[str]:
+def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
     """End the processes and remove the scratch folders of owners that are dead.
 
     Touches nothing but processes that carry `MARK` in their environment and folders of this user that
@@ -42,7 +42,7 @@ def remove_stale(places: Iterable[Path] = SCRATCH_PLACES) -> list[str]:
 
     Parameters
     ----------
-    places : iterable of Path
+    folders : iterable of Path
         Where to look for scratch folders.
 
     Returns
@@ -58,12 +58,12 @@ def remove_stale(places: Iterable[Path] = SCRATCH_PLACES) -> list[str]:
     removed = []
     ended = end_all(_stale_processes)
     removed += [f"process {pid} of a run whose owner is dead" for pid in sorted(ended)]
-    for folder in (folder for place in places for folder in sorted(place.glob(f"{PREFIX}*-*-*"))):
-        mark = "-".join(folder.name.removeprefix(PREFIX).split("-")[:2])
-        ours = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.geteuid()
+    for found in (path for folder in folders for path in sorted(folder.glob(f"{PREFIX}*-*-*"))):
+        mark = "-".join(found.name.removeprefix(PREFIX).split("-")[:2])
+        ours = found.is_dir() and not found.is_symlink() and found.stat().st_uid == os.geteuid()
         if ours and _is_dead(mark):
-            shutil.rmtree(folder)
-            removed.append(f"folder {folder}")
+            shutil.rmtree(found)
+            removed.append(f"folder {found}")
     return removed
 
 

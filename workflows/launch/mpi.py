@@ -32,12 +32,12 @@ def missing_programs(library: str) -> str | None:
 
 
 def other_library(program: str, interconnect: Interconnect) -> str | None:
-    """Compare the MPI library that a program is bound to with the one that an interconnect names.
+    """Compare the MPI library that a program is bound to with the library that an interconnect names.
 
     Returns
     -------
     str or None
-        One line where they differ; None too where the program does not tell (a script).
+        One line where they differ; None too where that cannot be seen (a script).
     """
     file = mpi_library(program)
     if file is None:

@@ -39,13 +39,13 @@ def mpiexec(
     libraries.mkdir()
     (libraries / ABI_NAME).symlink_to(mpi_library("mpichversion"))
     rank = start_rank(point, command, scratch)
-    places = []
+    remote = []
     if here:
         hosts = zip(here, ranks_of_nodes(point), strict=True)
         slots = ",".join(f"{node.name}:{ranks}" for node, ranks in hosts)
-        places = ["-hosts", slots, "-launcher", "rsh", "-launcher-exec", "enter-node", "-iface", INTERFACE]
+        remote = ["-hosts", slots, "-launcher", "rsh", "-launcher-exec", "enter-node", "-iface", INTERFACE]
     ended = "-disable-auto-cleanup"  # a rank that has ended without MPI_Finalize ends no other
-    argv = [PROGRAMS[0], "-n", str(point.processes), *places, "-bind-to", "none", ended, *rank.argv]
+    argv = [PROGRAMS[0], "-n", str(point.processes), *remote, "-bind-to", "none", ended, *rank.argv]
     given = {**(EMULATED_ENV if here else {}), **interconnect.launch.get("env", {}), **environment}
     env = {
         **os.environ,

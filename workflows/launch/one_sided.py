@@ -1,6 +1,6 @@
-"""Which of Open MPI's components carried one-sided messages, as the ranks themselves tell.
+"""Which of Open MPI's components carried one-sided messages, as the ranks themselves say.
 
-A component prints a line when a window (memory that others may reach into) is closed, at the level of
+A component prints a line when a window (memory that others may reach into) is closed, at the verbosity of
 `osc_base_verbose` that `workflows.launch.launch` sets. Within a node, the components ``rdma`` and ``sm``
 (which prints nothing) go through shared memory whatever `btl` says; ``pt2pt`` sends messages through `btl`.
 """

@@ -31,4 +31,4 @@ class Probe:
 
     def as_json(self) -> dict[str, Any]:
         """Give what a record holds of it."""
-        return {key: one for key, one in asdict(self).items() if one is not None or key == "problem"}
+        return {key: value for key, value in asdict(self).items() if value is not None or key == "problem"}

@@ -37,24 +37,24 @@ def machine() -> dict[str, str | int | float | None]:
 
 
 def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
-    """Maker and model of this node as its firmware tells them; None where it does not.
+    """Maker and model of this node as its firmware names them; None where it does not.
 
     Parameters
     ----------
     system : Path
         Folder with ``sys_vendor`` and ``product_name``.
     """
-    told = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
-    return " ".join(word.strip() for word in told if word and word.strip()) or None
+    names = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
+    return " ".join(word.strip() for word in names if word and word.strip()) or None
 
 
 def adapters(system: Path = Path("/sys/class")) -> list[str]:
-    """Network adapters and the rates of their links, as the kernel tells: ``mlx5_0: 200 Gb/sec (4X HDR)``.
+    """Network adapters and the rates of their links, as the kernel has them: ``mlx5_0: 200 Gb/sec (4X HDR)``.
 
     Parameters
     ----------
     system : Path
-        Folder with ``net`` and ``infiniband``. An adapter that tells no rate is left out.
+        Folder with ``net`` and ``infiniband``. An adapter without a rate is left out.
     """
     rates = sorted(system.glob("infiniband/*/ports/*/rate"))
     found = [f"{file.parts[-4]}: {file.read_text().strip()}" for file in rates]

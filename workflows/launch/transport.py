@@ -1,8 +1,8 @@
 """What an MPI library chose to carry messages, by its own account.
 
-Libraries tell it while they connect. When a run is attested, workflows/launch/attester/attest.c ends the
-outputs of Open MPI that are of `LEVEL`, so that later connections cost no more than without. UCX has no more
-to tell.
+Libraries print it while they connect. When a run is attested, workflows/launch/attester/attest.c ends the
+outputs of Open MPI that have the verbosity `VERBOSITY`, so that later connections cost no more than without.
+UCX prints nothing later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from workflows.domain import Interconnect
 
-LEVEL = "11"  # of no output that anyone else asks for
+VERBOSITY = "11"  # of no output that anyone else asks for
 _LOG = "transport-*.log"
 _TOLD = re.compile(r"^\[[^]]+\] (?:mca|select|btl|mtl)\b.*\n?", re.M)
 _OPEN_MPI = re.compile(r"mca: bml: Using (\w+) btl for send to")
@@ -21,10 +21,10 @@ _UCX = re.compile(r"ep_cfg\[\d+\]: \w+\(([^)]*)\)")  # transport/device, separat
 
 
 def asking(interconnect: Interconnect, scratch: Path) -> dict[str, str]:
-    """Environment that makes Open MPI tell in its messages, and UCX in files in the folder `scratch`."""
+    """Environment that makes Open MPI say it in its messages, and UCX in files in the folder `scratch`."""
     asked = {}
     if interconnect.launch["mpi"] == "openmpi":
-        asked = {"OMPI_MCA_btl_base_verbose": LEVEL, "OMPI_MCA_mtl_base_verbose": LEVEL}
+        asked = {"OMPI_MCA_btl_base_verbose": VERBOSITY, "OMPI_MCA_mtl_base_verbose": VERBOSITY}
     if interconnect.launch["mpi"] == "mpich" or "ucx" in str(interconnect.launch).lower():
         log = scratch.resolve() / _LOG.replace("*", "%h-%p")
         asked |= {"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": str(log)}
@@ -32,26 +32,26 @@ def asking(interconnect: Interconnect, scratch: Path) -> dict[str, str]:
 
 
 def chosen(said: str, scratch: Path) -> tuple[list[str], str]:
-    """Read what was told.
+    """Read what the library chose.
 
     Parameters
     ----------
     said : str
-        By Open MPI, in all ranks.
+        Messages of Open MPI, of all ranks.
     scratch : Path
-        The one that `asking` was given.
+        The folder that `asking` was given.
 
     Returns
     -------
     list of str
         Names as the library has them (``tcp``, ``vader``, ``rc_mlx5/mlx5_0:1``, ``ofi/hfi1_0``), a rank's way
-        to itself left out; empty where the library does not tell.
+        to itself left out; empty where the library does not say.
     str
-        Everything else that was said.
+        All other messages.
     """
     ucx = "".join(file.read_text(errors="replace") for file in sorted(scratch.glob(_LOG)))
-    told = {name for name in _OPEN_MPI.findall(said) if name != "self"}
-    told |= {f"ofi/{device}" for device in _LIBFABRIC.findall(said)}
+    names = {name for name in _OPEN_MPI.findall(said) if name != "self"}
+    names |= {f"ofi/{device}" for device in _LIBFABRIC.findall(said)}
     ways = (lanes.split() for lanes in _UCX.findall(ucx) if "self/" not in lanes)
-    told |= {lane for lanes in ways for lane in lanes if "/" in lane}
-    return sorted(told), _TOLD.sub("", said)
+    names |= {lane for lanes in ways for lane in lanes if "/" in lane}
+    return sorted(names), _TOLD.sub("", said)

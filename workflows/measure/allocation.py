@@ -2,7 +2,7 @@
 
 A job that is killed can write no record. So each run is noted before it starts; whoever comes next finds a
 note without a record, asks Slurm what became of the job, and writes a record of that: an attempt that does
-not count, after which the repetition is made again as the next one.
+not count, after which the repetition is made again as the next attempt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
 
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
-MARGIN_SECONDS = 20.0  # between the end of the last run and that of the walltime
+MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
 JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
 REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
 NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
@@ -41,12 +41,12 @@ class OutOfTimeError(InputError):
 
 
 class JobEndedError(InputError):
-    """A job that was over before a run of it; what was noted of the run is for whoever comes next."""
+    """A job that was over before its run; the note of the run is for whoever comes next."""
 
 
 @dataclass
 class Allocation:
-    """A job and what it is for.
+    """A job with its nodes, its notes and its folder of files.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Allocation:
     notes: Path
     scratch: Path
     made: int = 0
-    _looked: float = -NEIGHBOURS_SECONDS
+    _looked: float | None = None
     _seen: str | None = None
 
     def check_time(self, seconds: float) -> None:
@@ -109,14 +109,15 @@ class Allocation:
 
     def neighbour(self) -> str | None:
         """Say in one line who else is on nodes that were to be exclusive."""
-        if self.exclusive and time.monotonic() - self._looked > NEIGHBOURS_SECONDS:
+        now = time.monotonic()
+        if self.exclusive and (self._looked is None or now - self._looked > NEIGHBOURS_SECONDS):
             others = slurm.neighbours(self.job)
             self._seen = f"not alone on its nodes: {', '.join(others)}" if others else None
             self._looked = time.monotonic()
         return self._seen
 
     def facts(self) -> ClusterJob:
-        """Give what a record tells of the job."""
+        """Give what a record says of the job."""
         return ClusterJob(
             job=self.job.number,
             state=self.job.state,
@@ -154,7 +155,7 @@ class Allocation:
 
 
 @contextlib.contextmanager
-def this_allocation(cluster: Cluster, paths: StudyPaths, part: str | None) -> Iterator[Allocation]:
+def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> Iterator[Allocation]:
     """Give the job that this process is in, and let runs put their files where all its nodes see them.
 
     The folder of these files is gone afterwards; what a killed job leaves of it, `settle` removes.
@@ -171,7 +172,7 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, part: str | None) -> It
             f"{cluster.file}: runs are made in jobs of the cluster: snakemake --profile cluster, or sbatch "
             "cluster/allocation.sh"
         )
-    name = f"{paths.results.name}-{part or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
+    name = f"{paths.results.name}-{batch or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
     scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
     scratch.mkdir(parents=True, exist_ok=True)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
@@ -181,7 +182,7 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, part: str | None) -> It
     )
     exclusive = cluster.exclusive and cluster.scheduler == "slurm"
     try:
-        yield Allocation(job, nodes, exclusive, paths.notes(part), scratch)
+        yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch)
     finally:
         shutil.rmtree(scratch)
 
@@ -194,14 +195,14 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
     cluster : Cluster
     paths : StudyPaths
     own : Path, optional
-        Notes of the job in which this process is: what is noted there was under way in an earlier one.
+        Notes of the job in which this process is: what they name was under way in an earlier job.
 
     Returns
     -------
     list of str
         One line a run.
     """
-    told = []
+    lines = []
     for notes in sorted(paths.measured.rglob("*.running.json")):
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
             note = json.loads(notes.read_text())
@@ -212,26 +213,26 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
                     continue  # it is still at it
                 record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("told"))
                 write_record(path, record)
-                told.append(f"{path.relative_to(paths.records)}: {record.problem}")
+                lines.append(f"{path.relative_to(paths.records)}: {record.problem}")
                 shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
             notes.unlink()
-    return told
+    return lines
 
 
-def pass_on(paths: StudyPaths, told: list[str]) -> None:
-    """Keep lines that a job has to tell for the Snakemake that submitted it: see `interruptions`."""
-    if told:
+def pass_on(paths: StudyPaths, lines: list[str]) -> None:
+    """Keep lines of a job for the Snakemake that submitted it: see `interruptions`."""
+    if lines:
         with paths.interrupted.open("a") as file:
-            file.write("".join(f"{line}\n" for line in told))
+            file.write("".join(f"{line}\n" for line in lines))
 
 
 def interruptions(cluster: Cluster, paths: StudyPaths) -> list[str]:
     """One line for each run that ended with its job, settled by jobs or now; each is given once."""
-    told, file = settle(cluster, paths), paths.interrupted
+    lines, file = settle(cluster, paths), paths.interrupted
     if file.exists():
-        told = [*file.read_text().splitlines(), *told]
+        lines = [*file.read_text().splitlines(), *lines]
         file.unlink()
-    return told
+    return lines
 
 
 def said_by_jobs(folder: Path, since: float) -> list[str]:
@@ -244,25 +245,24 @@ def said_by_jobs(folder: Path, since: float) -> list[str]:
 
 def tell_stopped(cluster: Cluster | None, paths: StudyPaths) -> None:
     """Say on standard error that a study has stopped, and on a cluster what became of runs under way."""
-    for told in interruptions(cluster, paths) if cluster else ():
-        print(f"nodeworth: {told}", file=sys.stderr)
-    for told in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
-        print(told, file=sys.stderr)
+    for line in interruptions(cluster, paths) if cluster else ():
+        print(f"nodeworth: {line}", file=sys.stderr)
+    for line in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
+        print(line, file=sys.stderr)
     print("stopped; what is recorded is kept, and the same command goes on from there", file=sys.stderr)
 
 
-def interrupted(planned: Record, job: slurm.Job, restarts: int, told: str | None = None) -> Record:
-    """Complete the record of a run that ended with its job, or that its job gave up for what it `told`."""
-    if job.restarts > restarts:
+def interrupted(planned: Record, job: slurm.Job, restarts: int, why: str | None = None) -> Record:
+    """Complete the record of a run that ended with its job, or that its job gave up and said `why`."""
+    requeued = job.restarts > restarts
+    if requeued:
         ended = f"was put back into the queue (restart {restarts + 1})"
     elif job.state == "unknown":
         ended = "ended; it is not known any more how"
     else:
         ended = f"ended as {job.state}"
-    own_end = job.restarts > restarts or job.state not in ("RUNNING", "FAILED")
-    if own_end or not told:
-        told = f"job {job.number} {ended}"
-    problem = f"{told} on {planned.cluster.nodes}"
-    state = "REQUEUED" if job.restarts > restarts else job.state
-    ended_as = replace(planned.cluster, state=state)
-    return replace(planned, reason=problem, problem=problem, interrupted=True, cluster=ended_as)
+    if requeued or not why or job.state not in ("RUNNING", "FAILED"):
+        why = f"job {job.number} {ended}"
+    problem = f"{why} on {planned.cluster.nodes}"
+    cluster = replace(planned.cluster, state="REQUEUED" if requeued else job.state)
+    return replace(planned, reason=problem, problem=problem, interrupted=True, cluster=cluster)

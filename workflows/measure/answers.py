@@ -1,4 +1,4 @@
-"""The answer of a run beside the one that it must give."""
+"""The answer of a run beside the answer that it must give."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from pathlib import Path
 from workflows.domain import Case
 from workflows.plan.record import GivenAnswer
 
-Reference = dict[str, float | str | None]
-"""``value`` of the answer that every run of a case must give, and its ``source``."""
+Expected = dict[str, float | str | None]
+"""The answer that every run of a case must give: its ``value``, and its ``source``."""
 
 
-def read_reference(file: Path) -> Reference:
+def read_expected(file: Path) -> Expected:
     """Read what `workflows.measure.prepare.reference_answer` found."""
     return json.loads(file.read_text())
 
 
 def compare_answer(
-    case: Case, value: float | None, reference: Reference
+    case: Case, value: float | None, expected: Expected
 ) -> tuple[GivenAnswer | None, str | None]:
-    """Compare the answer of a run with the reference.
+    """Compare the answer of a run with the expected answer.
 
     Returns
     -------
     GivenAnswer or None
-        Its relative difference is ``|value - reference| / |reference|``, and ``|value|`` where the reference
-        is 0; None for a case that prints no answer.
+        Its relative difference is ``|value - right| / |right|``, and ``|value|`` where the right answer is 0;
+        None for a case that prints no answer.
     str or None
         What is wrong; None for a right answer.
     """
     if case.answer is None:
         return None, None
-    expected, tolerance = reference["value"], case.answer.tolerance
-    difference = None if value is None else abs(value - expected) / (abs(expected) or 1.0)
-    told = GivenAnswer(
+    right, source, tolerance = expected["value"], expected["source"], case.answer.tolerance
+    difference = None if value is None else abs(value - right) / (abs(right) or 1.0)
+    answer = GivenAnswer(
         quantity=case.answer.quantity,
         unit=case.answer.unit,
         value=value,
-        reference=expected,
-        source=reference["source"],
+        reference=right,
+        source=source,
         tolerance=tolerance,
         relative_difference=difference,
     )
     if difference is None:
-        return told, f"no {case.answer.quantity} in the output"
+        return answer, f"no {case.answer.quantity} in the output"
     if not difference <= tolerance:
-        return told, (
-            f"{case.answer.quantity} {value:.10g} differs from the {reference['source']} answer "
-            f"{expected:.10g} by {difference:.2g}, allowed {tolerance:g}"
+        return answer, (
+            f"{case.answer.quantity} {value:.10g} differs from the {source} answer "
+            f"{right:.10g} by {difference:.2g}, allowed {tolerance:g}"
         )
-    return told, None
+    return answer, None

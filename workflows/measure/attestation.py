@@ -42,12 +42,12 @@ def pair_of(placement: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Rank 0, and the last rank on another node than rank 0; where there is no other node, the last one on
-        other cores; where all share a core, the last one.
+        Rank 0, and the last rank on another node than rank 0; where there is no other node, the last rank on
+        other cores; where all share a core, the last rank.
     """
     first = placement[0]
-    for place in ("host", "cores"):
-        apart = [rank["rank"] for rank in placement if rank[place] != first[place]]
+    for key in ("host", "cores"):
+        apart = [rank["rank"] for rank in placement if rank[key] != first[key]]
         if apart:
             return first["rank"], apart[-1]
     return first["rank"], placement[-1]["rank"]
@@ -69,13 +69,13 @@ def attest_once(
     point, interconnect, nodes, placement
         Those of `probe`.
     block : hashable
-        What tells the block from others, also of other studies.
+        Different for every block, also of other studies.
 
     Returns
     -------
     Probe or None
         From `attest`, with the reason in its way. Other repetitions of the block on as many nodes get the
-        same one, if it could be judged and contradicts nothing.
+        same probe, if it could be judged and contradicts nothing.
     """
     key = (block, interconnect.name, point.nodes, tuple(nodes))
     if key in _of_blocks:
@@ -105,7 +105,7 @@ def attest(
     Returns
     -------
     Probe or None
-        The last one, with their number. None where the interconnect's file asks for none.
+        The last probe, with their number. None where the interconnect's file asks for none.
     """
     if interconnect.attest is None:
         return None
@@ -124,7 +124,7 @@ def probe(
 ) -> Probe:
     """Measure what the interconnect carries between two ranks of a repetition that has just ended.
 
-    A program that does nothing else attests it as a run does; without a compiler, one in Python.
+    A program that does nothing else attests it as a run does; without a compiler, a program in Python.
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ def probe(
         done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
         transports, _ = chosen(read_windows(launch.messages)[1], scratch)
         ran = read_placement(launch.placement)
-        told = attesters.found(scratch, ran, transports)
+        found = attesters.found(scratch, ran, transports)
     problem = attesters.moved(
-        *([(one["host"], one["cores"]) for one in ranks] for ranks in (placement, ran)),
+        *([(rank["host"], rank["cores"]) for rank in ranks] for ranks in (placement, ran)),
         "rank {0} was on core {3} of {4}, in the run on core {1} of {2}",
     )
     if done.timed_out:
@@ -158,19 +158,19 @@ def probe(
         ended = f"ended by {done.signal or f'exit status {done.exit_status}'}"
         why = telling_line(done.errors)
         problem = f"{ended}: {why}" if why else ended
-    elif problem is None and told is None and not done.lines:
+    elif problem is None and found is None and not done.lines:
         problem = "it found nothing"
-    if told is None:
+    if found is None:
         both = [placement[rank] for rank in pair]
-        told = Probe(
+        found = Probe(
             ranks=list(pair),
             hosts=[rank["host"] for rank in both],
             cores=[rank["cores"] for rank in both],
             transports=transports,
             **({} if problem else json.loads(done.lines[-1].text)),
         )
-    problem = problem or told.problem
-    return replace(told, way=attesters.BESIDE, seconds=done.wall_seconds, problem=problem)
+    problem = problem or found.problem
+    return replace(found, way=attesters.BESIDE, seconds=done.wall_seconds, problem=problem)
 
 
 def _program(
@@ -200,7 +200,7 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     -------
     str or None
         One line with what was measured and what is attested. None also for two ranks that take turns on one
-        core, whose latency is the scheduler's, and for two on one node of an interconnect between nodes.
+        core, whose latency is the scheduler's, or share a node of an interconnect between nodes.
     """
     if probe is None or interconnect is None or not interconnect.attest:
         return None
@@ -211,11 +211,11 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     ranges = interconnect.attest
     if all(low <= getattr(probe, quantity) <= high for quantity, (low, high) in ranges.items()):
         return None
-    told = ", ".join(
-        _told(quantity, getattr(probe, quantity), ranges.get(quantity)) for quantity in QUANTITIES
+    measured = ", ".join(
+        _measured(quantity, getattr(probe, quantity), ranges.get(quantity)) for quantity in QUANTITIES
     )
     ranks = " and ".join(map(str, probe.ranks))
-    return f"the probe between ranks {ranks} contradicts {interconnect.name}: {told}"
+    return f"the probe between ranks {ranks} contradicts {interconnect.name}: {measured}"
 
 
 def _says_nothing(probe: Probe, interconnect: Interconnect) -> bool:
@@ -224,7 +224,7 @@ def _says_nothing(probe: Probe, interconnect: Interconnect) -> bool:
     return one_host and (one_core or interconnect.joins_nodes)
 
 
-def _told(quantity: str, value: float, attested: Sequence[float] | None) -> str:
+def _measured(quantity: str, value: float, attested: Sequence[float] | None) -> str:
     title, unit = QUANTITIES[quantity]
     wanted = f" (attested {attested[0]:g} to {attested[1]:g})" if attested else ""
     return f"{title} {value:.4g} {unit}{wanted}"

@@ -22,18 +22,18 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     Parameters
     ----------
     arguments : sequence of str
-        A study file, if one is wanted, and options of Snakemake. ``--config`` may be among them, and what it
-        says of ``cluster`` replaces cluster/site.yaml.
+        A study file, if wanted, and options of Snakemake. If ``--config`` is among them and says something of
+        ``cluster``, that replaces cluster/site.yaml.
     """
     study, options = [], list(arguments)
     if options and options[0].endswith((".yaml", ".yml")):
         study = ["--configfile", options.pop(0)]
-    place = options.index("--config") + 1 if "--config" in options else 0
-    config = [] if place else ["--config"]
+    after_config = options.index("--config") + 1 if "--config" in options else 0
+    config = [] if after_config else ["--config"]
     config += [f"cluster={SITE}", "allocation=True"]
     executor = ["--executor", "local", "--cores", "all"]
-    if place:
-        return [*_SNAKEMAKE, *study, *executor, *options[:place], *config, *options[place:]]
+    if after_config:
+        return [*_SNAKEMAKE, *study, *executor, *options[:after_config], *config, *options[after_config:]]
     return [*_SNAKEMAKE, *study, *executor, *config, *options]
 
 
@@ -43,7 +43,7 @@ _SNAKEMAKE = (sys.executable, "-m", "snakemake")
 def run_in_allocation(arguments: Sequence[str]) -> int:
     """Run a study until it is done or the job's time is, and in that case put the job back into the queue.
 
-    A job in which nothing was recorded is not put back: the next one would not get further.
+    A job in which nothing was recorded is not put back: the next job would not get further.
 
     Returns
     -------

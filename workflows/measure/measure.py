@@ -18,14 +18,14 @@ from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.leftovers import remove_stale
 from workflows.measure import logs
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
-from workflows.measure.answers import compare_answer, read_reference
+from workflows.measure.answers import compare_answer, read_expected
 from workflows.measure.attestation import attest_once, contradiction
 from workflows.measure.noise import noise_between, read_counters, wait_until_idle
 from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
 from workflows.plan import records
 from workflows.plan.design import expected_cost
-from workflows.plan.jobs import Part
+from workflows.plan.jobs import Batch
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
 from workflows.plan.record import Exit, Record, RunNoise, Times
@@ -33,12 +33,12 @@ from workflows.plan.stopping import Stopping
 
 
 def measure_study(
-    plan: Plan, log: TextIO, stopping: Callable[[Plan], Stopping], part: Part | None = None
+    plan: Plan, log: TextIO, stopping: Callable[[Plan], Stopping], batch: Batch | None = None
 ) -> list[Path]:
     """Run what is not yet recorded of a study, block by block, and further blocks if it asks for them.
 
     Whether a block is added follows from the records alone, so a study that was killed goes on by the same
-    rule, and one that has ended adds nothing.
+    rule, and a study that has ended adds nothing.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def measure_study(
     log : text file
         Gets the lines that also show the progress on standard error.
     stopping : callable
-        Judges by the records whether a study has reached its target; asked of a study that has one.
-    part : Part, optional
+        Judges by the records whether a study has reached its target; called for a study with a target.
+    batch : Batch, optional
         What is run of the study, in a job of its own. By default all of it.
 
     Returns
@@ -58,15 +58,14 @@ def measure_study(
     Raises
     ------
     InputError
-        A record that is damaged, another study that keeps the machine, or a job that is over too soon: one
-        line.
+        In one line: a damaged record, another study that keeps the machine, or a job that is over too soon.
     OSError
         A record that cannot be written.
     """
     files = (sys.stderr, log)
-    if part:
-        return _measure_in_job(plan, part, files)
-    measure_missing = _measure_in_allocation if plan.here.cluster else _measure_missing
+    if batch:
+        return _measure_in_job(plan, files, batch)
+    measure_missing = _measure_in_job if plan.here.cluster else _measure_missing
     measure_missing(plan, files)
     while plan.asked.study.until and not (now := stopping(plan)).reason:
         plan = replace(plan, design=replace(plan.design, blocks=plan.design.blocks + 1))
@@ -77,24 +76,19 @@ def measure_study(
     return [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
 
 
-def _measure_in_allocation(plan: Plan, files: Sequence[TextIO]) -> None:
-    """Run what is not yet recorded of the blocks that the plan has, in the job that is for all of them."""
-    _measure_in_job(plan, None, files)
-
-
-def _measure_in_job(plan: Plan, part: Part | None, files: Sequence[TextIO]) -> list[Path]:
-    """Run what is not yet recorded in the job of a cluster in which this process is."""
-    name = part.name if part else None
-    repetitions = part.repetitions if part else plan.design.repetitions
+def _measure_in_job(plan: Plan, files: Sequence[TextIO], batch: Batch | None = None) -> list[Path]:
+    """Run what is not yet recorded of a batch, or of all, in the job in which this process is."""
+    name = batch.name if batch else None
+    repetitions = batch.repetitions if batch else plan.design.repetitions
     cluster, paths = plan.here.cluster, plan.paths
     notes = paths.notes(name)
     lock = notes.with_suffix(".lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with only_one(lock, "another job that measures the same", lambda text: say(text, files)):
         interrupted = settle(cluster, paths, notes)
-        for told in interrupted:
-            say(told, files)
-        if part:
+        for line in interrupted:
+            say(line, files)
+        if batch:
             pass_on(paths, interrupted)
         if missing := _missing(plan, repetitions):
             progress = _progress(plan, missing, files)
@@ -115,13 +109,12 @@ def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
-            missing = _missing(
-                plan, plan.design.repetitions
-            )  # again: whoever had the machine may have run some of it
+            # Again, since whoever had the machine may have run some of it.
+            missing = _missing(plan, plan.design.repetitions)
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
             for repetition, attempt in missing:
-                place = nodes.get(_emulated_place(repetition.point), ())
-                progress.made(repetition, measure(plan, repetition, attempt, place))
+                own_nodes = nodes.get(_layout_of(repetition.point), ())
+                progress.made(repetition, measure(plan, repetition, attempt, own_nodes))
 
 
 def _progress(plan: Plan, missing: Sequence[tuple[Repetition, int]], files: Sequence[TextIO]) -> Progress:
@@ -156,7 +149,7 @@ def measure(
     attempt : int
         Number of the attempt, from 1; there must be no record of it yet.
     nodes : sequence of EmulatedNode
-        Emulated nodes of the interconnect, if it is an emulated one, or those of the job.
+        Nodes of the interconnect, if it is emulated, or of the job.
     allocation : Allocation, optional
         The job, on a cluster.
 
@@ -177,15 +170,15 @@ def measure(
         done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
-        # The CPU time of ranks that Slurm started is not known here, so nor is that of others.
+        # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
         attested = done.probe
         if interconnect and attested is None and done.problem is None:
             placed, block = placed_ranks(point, case.option), (plan.paths.results.resolve(), repetition.block)
             attested = attest_once(case, placed, interconnect, nodes, done.placement, block)
-        reference = read_reference(plan.paths.reference(case.name))
-        answer, wrong_answer = compare_answer(case, done.reading.answer, reference)
+        expected = read_expected(plan.paths.expected(case.name))
+        answer, wrong_answer = compare_answer(case, done.reading.answer, expected)
         problem = done.problem or (allocation.neighbour() if allocation else None)
         reason = problem or contradiction(attested, interconnect) or wrong_answer
         reading, ended = done.reading, done.execution
@@ -223,7 +216,7 @@ def measure(
 
 
 def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Allocation | None) -> Record:
-    """Give the part of a record that is known before the run."""
+    """Give the record as far as it is known before the run."""
     point = repetition.point
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
@@ -246,23 +239,23 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
     )
 
 
-EmulatedPlace = tuple[str | None, tuple[tuple[str, int], ...]]
+Layout = tuple[str | None, tuple[tuple[str, int], ...]]
+"""Interconnect of a point, and number and size of the nodes if its placement is not the usual one."""
 
 
 def _emulated_nodes(
     plan: Plan, missing: Sequence[Point], stack: contextlib.ExitStack
-) -> dict[EmulatedPlace, tuple[EmulatedNode, ...]]:
+) -> dict[Layout, tuple[EmulatedNode, ...]]:
     """Build the nodes of every emulated interconnect and placement still to be run; `stack` ends them."""
     nodes = {}
-    for place in dict.fromkeys(map(_emulated_place, missing)):
-        name, layout = place
+    for layout in dict.fromkeys(map(_layout_of, missing)):
+        name, changes = layout
         if name and (emulate := plan.asked.interconnects[name].emulate):
-            nodes[place] = stack.enter_context(emulated_nodes(emulate | dict(layout)))
+            nodes[layout] = stack.enter_context(emulated_nodes(emulate | dict(changes)))
     return nodes
 
 
-def _emulated_place(point: Point) -> EmulatedPlace:
-    """Interconnect of a point, and number and size of the nodes if its placement is not the usual one."""
+def _layout_of(point: Point) -> Layout:
     if point.processes_per_node is None:
         return point.interconnect, ()
     layout = {"nodes": point.nodes, "cores_per_node": point.cores // point.nodes}

@@ -38,7 +38,7 @@ def read_counters() -> Counters:
     try:
         some = Path("/proc/pressure/cpu").read_text().split("\n", 1)[0]
         pressure = int(some.rsplit("total=", 1)[1]) / 1e6
-    except OSError:  # a kernel without pressure accounting, or one that forbids reading it
+    except OSError:  # a kernel without pressure accounting, or that forbids reading it
         pressure = None
     with Path("/proc/stat").open() as stat:
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, stat.readline().split()[1:9])
@@ -56,12 +56,12 @@ def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | No
     share = None
     if before.pressure is not None and after.pressure is not None:
         share = min(max((after.pressure - before.pressure) / elapsed, 0.0), 1.0)
-    foreign = None
+    foreign_cores = None
     if own_cpu_seconds is not None:
-        foreign = max((after.busy - before.busy - own_cpu_seconds) / elapsed, 0.0)
+        foreign_cores = max((after.busy - before.busy - own_cpu_seconds) / elapsed, 0.0)
     return Noise(
         pressure_share=share,
-        foreign_cores=foreign,
+        foreign_cores=foreign_cores,
         stolen_cores=(after.steal - before.steal) / elapsed,
     )
 

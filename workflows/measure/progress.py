@@ -40,17 +40,17 @@ class Progress:
         say(text, self._files)
 
     def made(self, repetition: Repetition, record: Record) -> None:
-        """Tell of a repetition that was just recorded, and how long the rest will take."""
+        """Show a repetition that was just recorded, and how long the rest will take."""
         expected = self._expected([repetition.point])
         self._left -= 1
         self._expected_done += expected
         self._expected_left = max(self._expected_left - expected, 0.0)
         left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
         done = f"[{self._total - self._left}/{self._total}]"
-        self.say(
-            f"{done} {describe(repetition.point)}, block {repetition.block}"
-            f"{_attempt(record)}: {_result(record)}, {duration(left)} left"
-        )
+        which = f"{describe(repetition.point)}, block {repetition.block}"
+        which += f", attempt {record.attempt}" if record.attempt > 1 else ""
+        result = f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
+        self.say(f"{done} {which}: {result}, {duration(left)} left")
 
     def _expected(self, points: Sequence[Point]) -> float:
         return expected_cost(points, 1, self._cases).seconds
@@ -66,14 +66,6 @@ def describe(point: Point) -> str:
     """Name a point in words."""
     if point.interconnect is None:
         return f"{point.case}, serial"
-    level = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
+    oversubscribed = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
     placed = f", {point.processes_per_node} a node" if point.processes_per_node else ""
-    return f"{point.case}, {point.interconnect}, {point.processes} processes{placed}{level}"
-
-
-def _attempt(record: Record) -> str:
-    return f", attempt {record.attempt}" if record.attempt > 1 else ""
-
-
-def _result(record: Record) -> str:
-    return f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
+    return f"{point.case}, {point.interconnect}, {point.processes} processes{placed}{oversubscribed}"

@@ -138,7 +138,7 @@ def placed_ranks(point: Point, option: Option | None) -> Point:
     return replace(point, processes=point.running, servers_per_process=0)
 
 
-def scratch_place() -> Path:
+def scratch_parent() -> Path:
     """Where runs put their files: ``NODEWORTH_SCRATCH``, else in memory, else with temporary files."""
     in_memory = Path("/dev/shm")
     default = in_memory if os.access(in_memory, os.W_OK) else tempfile.gettempdir()
@@ -148,7 +148,7 @@ def scratch_place() -> Path:
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """Give a fresh folder, named after this process, that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_place()))
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent()))
     try:
         yield folder
     finally:

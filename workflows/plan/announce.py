@@ -10,7 +10,6 @@ from workflows.paths import StudyPaths
 from workflows.plan import files
 from workflows.plan.design import Cost, duration, expected_simulation
 from workflows.plan.plan import Plan
-from workflows.study.asked import Asked
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
 
@@ -41,25 +40,24 @@ def announce(plan: Plan) -> None:
     """
     check_cost(plan)
     if plan.asked.study.imports:
-        from workflows.study.imports import (
-            check_imports,  # here: it takes seconds that other studies can spare
-        )
+        from workflows.study.imports import check_imports  # takes seconds that other studies can spare
 
-        check_imports(plan.asked.study, {one.kind for one in plan.asked.interconnects.values()})
+        kinds = {interconnect.kind for interconnect in plan.asked.interconnects.values()}
+        check_imports(plan.asked.study, kinds)
     print(announcement(plan), file=sys.stderr)
 
 
 def announcement(plan: Plan) -> str:
-    """What is about to come, one line, and one for everything that is left out."""
+    """What is about to come in a line, what is simulated or emulated, and a line for each thing left out."""
     asked, design, study = plan.asked, plan.design, plan.asked.study
     cost = design.cost
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
-    recorded = sum(plan.paths.record(one, 1).exists() for one in design.repetitions)
-    least = f"{study.blocks} blocks, {cost.runs} runs, {_told(cost)}"
+    recorded = sum(plan.paths.record(repetition, 1).exists() for repetition in design.repetitions)
+    least = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
     if study.until:
         most = design.highest_cost
-        least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_told(most)}"
+        least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
     there = f"{recorded} recorded in {plan.paths.results}"
     lines = [f"{study.name}: {len(design.points)} points, {least} in all; {there}"]
     if design.simulated:
@@ -67,19 +65,23 @@ def announcement(plan: Plan) -> str:
         carried = sum(is_pattern(asked.cases[point.case]) for point in design.simulated)
         servers = len(design.simulated) - len(traced) - carried
         if traced:
-            told = f"simulated: {len(traced)} points, replayed from {len(files.traces(plan))} traces"
-            lines.append(f"{told}, {duration(expected_simulation(traced))} more")
+            replayed = f"{len(traced)} points, replayed from {len(files.traces(plan))} traces"
+            lines.append(f"simulated: {replayed}, {duration(expected_simulation(traced))} more")
         if carried:
             lines.append(f"simulated: {carried} points of patterns of traffic, by their schedules")
         if servers:
             lines.append(f"simulated: {servers} points of tasks on a distributed array, by serial times")
     if asked.own_cases:
-        sizes = ", ".join(_told_size(asked, series) for series in study.cases)
+        own, fewest = asked.own_cases, study.processes[0]
+        sizes = ", ".join(f"{study.case_at(case, fewest)} of {own[case].size}" for case in study.cases)
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     used = {point.interconnect for point in design.points}
-    if emulated := [name for name, one in asked.interconnects.items() if one.emulate and name in used]:
+    joined = [interconnect for name, interconnect in asked.interconnects.items() if name in used]
+    if emulated := [interconnect.name for interconnect in joined if interconnect.emulate]:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
-    return "\n".join([*lines, *(f"left out: {one.what}: {one.reason}" for one in design.left_out)])
+    return "\n".join(
+        [*lines, *(f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out)]
+    )
 
 
 def tell_done(paths: StudyPaths) -> None:
@@ -91,15 +93,15 @@ def tell_done(paths: StudyPaths) -> None:
         An interconnect has lost all its runs: the study cannot compare what it was made to compare.
     """
     runs = read_facts(paths.facts).runs
-    told = _told_invalid(runs)
+    invalid = _invalid_runs(runs)
     if runs.lost:
         of = ", ".join(runs.lost)
         others = f"report and proposal of the others in {paths.results}"
-        sys.exit(f"nodeworth: no run over {of} is valid{told}; {others}")
-    print(f"done: report and proposal in {paths.results}{told}", file=sys.stderr)
+        sys.exit(f"nodeworth: no run over {of} is valid{invalid}; {others}")
+    print(f"done: report and proposal in {paths.results}{invalid}", file=sys.stderr)
 
 
-def _told_invalid(runs: Counts) -> str:
+def _invalid_runs(runs: Counts) -> str:
     if not runs.invalid:
         return ""
     verb = "is" if runs.invalid == 1 else "are"
@@ -108,9 +110,5 @@ def _told_invalid(runs: Counts) -> str:
     return f"; {runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
 
 
-def _told(cost: Cost) -> str:
+def _shown(cost: Cost) -> str:
     return f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours"
-
-
-def _told_size(asked: Asked, series: str) -> str:
-    return f"{asked.study.case_at(series, asked.study.processes[0])} of {asked.own_cases[series].size}"

@@ -20,7 +20,7 @@ from workflows.traffic.cases import has_array
 
 @dataclass(frozen=True)
 class Cost:
-    """What a study is expected to take: runs, wall seconds on this place, core hours."""
+    """What a study is expected to take: runs, wall seconds here, core hours."""
 
     runs: int
     seconds: float
@@ -37,7 +37,7 @@ class Design:
     cluster : Cluster or None
         On which the runs are made.
     points : tuple of Point
-        What can be run here now. Records of other points of the study are still part of its results.
+        What can be run here now. Records of other points of the study still belong to its results.
     simulated : tuple of Point
         What is replayed from traces, serial points among them.
     left_out : tuple of LeftOut
@@ -56,8 +56,8 @@ class Design:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        place_of = [self.cluster.partition_of] if self.cluster else []
-        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *place_of)
+        partition_of = [self.cluster.partition_of] if self.cluster else []
+        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *partition_of)
 
     @cached_property
     def cost(self) -> Cost:
@@ -77,7 +77,7 @@ class Design:
         return Cost(round(whole.runs * share), whole.seconds * share, whole.core_hours * share)
 
     def inputs(self, point: Point) -> dict[str, str | None]:
-        """Digests of what determines a run of a point; a change of one makes old records not count."""
+        """Digests of what determines a run of a point; after a change of one, old records do not count."""
         return {
             "case": self.asked.case_digests[point.case],
             "interconnect": self.asked.interconnect_digests.get(point.interconnect),
@@ -125,10 +125,11 @@ def design(asked: Asked, here: Here, blocks: int) -> Design:
         {name: case for name, case in several.items() if name not in here.missing_programs}
         for several in (asked.measured, asked.replayed)
     )
-    usable = {name: one for name, one in asked.interconnects.items() if name not in here.unavailable}
-    launched = {name: one for name, one in usable.items() if not one.simulate}
-    replayed = {name: one for name, one in usable.items() if one.simulate}
-    only_simulated = bool(asked.interconnects) and all(one.simulate for one in asked.interconnects.values())
+    joined = asked.interconnects.values()
+    usable = [interconnect for interconnect in joined if interconnect.name not in here.unavailable]
+    launched = {interconnect.name: interconnect for interconnect in usable if not interconnect.simulate}
+    replayed = {interconnect.name: interconnect for interconnect in usable if interconnect.simulate}
+    only_simulated = bool(joined) and all(interconnect.simulate for interconnect in joined)
     measured, impossible = points(study, {} if only_simulated else to_measure, launched, here.unsuited)
     simulated, not_simulated = points(study.replayed, to_replay, replayed) if replayed else ([], [])
     left_out = (*here.left_out, *impossible, *not_simulated)
@@ -161,8 +162,8 @@ def points(
     """
     found: list[Point] = []
     refused: dict[str, list[Point]] = {}
-    for series, processes in product(study.cases, study.processes):
-        name = study.case_at(series, processes)
+    for case, processes in product(study.cases, study.processes):
+        name = study.case_at(case, processes)
         if name not in cases:
             continue
         if processes == 1:
@@ -172,7 +173,7 @@ def points(
             else:
                 found.append(serial)
             continue
-        usable = [interconnects[one] for one in study.interconnects if one in interconnects]
+        usable = [interconnects[joining] for joining in study.interconnects if joining in interconnects]
         placements = study.processes_per_node or (None,)
         for level, interconnect, per_node in product(study.oversubscription, usable, placements):
             point = _point(cases[name], interconnect, processes, level, per_node)
@@ -188,18 +189,18 @@ def points(
 
 
 def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> str:
-    """Name points in as few words as that takes: what holds for every case does not name them."""
-    told = []
-    every = {study.series(case) for case in cases}
+    """Name points in few words: without the cases where the same holds for every case."""
+    descriptions = []
+    every = {study.case_of(case) for case in cases}
     for what in dict.fromkeys(map(_counts, points)):
         here = [point for point in points if _counts(point) == what]
         processes, level, per_node = what
         placed = f", {per_node} a node," if per_node else ""
         over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in here))
-        which = dict.fromkeys(study.series(point.case) for point in here)
+        which = dict.fromkeys(study.case_of(point.case) for point in here)
         whose = "" if set(which) == every else f" for {', '.join(which)}"
-        told.append(f"{processes} processes at oversubscription {level}{placed} over {over}{whose}")
-    return "; ".join(told)
+        descriptions.append(f"{processes} processes at oversubscription {level}{placed} over {over}{whose}")
+    return "; ".join(descriptions)
 
 
 def _counts(point: Point) -> tuple[int, int, int | None]:
@@ -278,7 +279,7 @@ def repetitions(
     points: Sequence[Point],
     blocks: Iterable[int],
     seed: int,
-    place_of: Callable[[str | None], str | None] = lambda _: None,
+    partition_of: Callable[[str | None], str | None] = lambda _: None,
 ) -> list[Repetition]:
     """The runs of a study in the order in which they are made.
 
@@ -292,8 +293,8 @@ def repetitions(
     blocks : iterable of int
     seed : int
         The same seed gives the same order; the order of a block does not depend on the others.
-    place_of : callable
-        Where runs over an interconnect are made. Those of two places cannot be in one block.
+    partition_of : callable
+        Partition in which runs over an interconnect are made. Runs of two partitions share no block.
 
     Returns
     -------
@@ -301,7 +302,7 @@ def repetitions(
     """
 
     def key(point: Point) -> tuple[str, int, int, str]:
-        return point.case, point.processes, point.oversubscription, place_of(point.interconnect) or ""
+        return point.case, point.processes, point.oversubscription, partition_of(point.interconnect) or ""
 
     groups = [list(group) for _, group in groupby(sorted(points, key=key), key=key)]
     ordered = []
@@ -332,7 +333,7 @@ def expected_cost(
     overhead_seconds : float
         Launch and start-up of one run, its probe included.
     turn_seconds : float
-        What launch and start-up take longer for each process beyond one a core.
+        How much longer launch and start-up take for each process beyond one a core.
     parallel_loss : float
         How many times longer a parallel run takes than with perfect speedup. The default is about the
         mean of the shipped studies over slow interconnects.
@@ -345,10 +346,10 @@ def expected_cost(
     for point in points:
         loss = parallel_loss if point.processes > 1 else 1.0
         starting = overhead_seconds + turn_seconds * (point.running - point.cores)
-        one = loss * cases[point.case].serial_seconds / point.cores + starting
+        run_seconds = loss * cases[point.case].serial_seconds / point.cores + starting
         runs += blocks
-        seconds += blocks * one
-        core_seconds += blocks * one * point.cores
+        seconds += blocks * run_seconds
+        core_seconds += blocks * run_seconds * point.cores
     return Cost(runs, seconds, core_seconds / 3600)
 
 
@@ -357,7 +358,7 @@ def expected_simulation(
 ) -> float:
     """Estimate the wall seconds that tracing and replaying take on a machine of two cores.
 
-    Both grow with the number of ranks, however small their parts of the case are.
+    Both grow with the number of ranks, however little each of them computes.
 
     Parameters
     ----------
@@ -375,7 +376,7 @@ def expected_simulation(
 
 
 def duration(seconds: float) -> str:
-    """Tell a rough time in words."""
+    """Say a rough time in words."""
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
 
 

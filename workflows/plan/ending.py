@@ -29,13 +29,13 @@ LONGEST_NAME = 200  # of a file; longer texts are descriptions
 
 
 def begin(plan: Plan, workflow: Any) -> None:
-    """Announce a study, and have its end told also where Snakemake finds nothing to do.
+    """Announce a study, and have its end said also where Snakemake finds nothing to do.
 
     Parameters
     ----------
     plan : Plan
     workflow : Workflow
-        Snakemake's; it tells whether the run is dry.
+        Snakemake's; it knows whether the run is dry.
 
     Raises
     ------
@@ -48,17 +48,17 @@ def begin(plan: Plan, workflow: Any) -> None:
 
 
 def end(plan: Plan) -> None:
-    """Say where the results of a study are; keep it for who asks again, if it was all that there is to do.
+    """Say where the results of a study are; keep that for the next time, if the study is done.
 
     Raises
     ------
     SystemExit
         See `workflows.plan.announce.tell_done`. Nothing is kept then.
     """
-    told = io.StringIO()
-    with contextlib.redirect_stderr(told):
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
         tell_done(plan.paths)
-    print(told.getvalue(), end="", file=sys.stderr)
+    print(said.getvalue(), end="", file=sys.stderr)
     results = plan.paths.results
     begun = _begun.get(results)
     if begun and _asks_for_all(plan) and begun.holds():
@@ -71,13 +71,13 @@ def end(plan: Plan) -> None:
             "programs": begun.programs,
             "given": begun.given,
             "made": made(results),
-            "told": [*shown.splitlines(), *told.getvalue().splitlines()],
+            "told": [*shown.splitlines(), *said.getvalue().splitlines()],
         }
         (results / STAMP).write_text(json.dumps(stamp, indent=1))
 
 
 def start(plan: Plan) -> int:
-    """Keep others from the study before its first job; nobody is told any more that it is finished.
+    """Keep others from the study before its first job; from now on it does not count as finished.
 
     Returns
     -------
@@ -148,14 +148,13 @@ def _named_programs(cases: Iterable[Case]) -> list[str]:
 def _named_files(asked: Asked) -> list[str]:
     """All that could be a file in a study and in its interconnects, wherever it would be looked for."""
     study = asked.study
-    named = [asdict(study), *map(asdict, asked.interconnects.values())]
-    places = (study.file.parent, ROOT / "config/interconnects", ROOT)
+    folders = (study.file.parent, ROOT / "config/interconnects", ROOT)
     found = set()
-    for text in (text for one in named for text in _texts(one)):
+    for text in _texts([asdict(study), *map(asdict, asked.interconnects.values())]):
         if isinstance(text, Path):
             found.add(str(text))
         elif len(text) < LONGEST_NAME and ("/" in text or "." in text[:-1]) and "\n" not in text:
-            found |= {str(place / text) for place in places if not (place / text).is_dir()}
+            found |= {str(folder / text) for folder in folders if not (folder / text).is_dir()}
     return sorted(found)
 
 

@@ -12,13 +12,13 @@ from workflows.traffic.cases import has_array, needs_trace
 
 
 def prepared(paths: StudyPaths, points: Iterable[Point]) -> list[str]:
-    """Folders that are prepared for some points: one a case and process count."""
+    """Folders that are prepared for some points: one for each case and process count."""
     return _each(paths.prepared(point.case, point.processes) for point in points)
 
 
-def references(paths: StudyPaths, points: Iterable[Point]) -> list[str]:
-    """Files with the answer that the runs of a case must give, one a case."""
-    return _each(paths.reference(point.case) for point in points)
+def expected(paths: StudyPaths, points: Iterable[Point]) -> list[str]:
+    """Files with the answer that the runs of a case must give, one for each case."""
+    return _each(paths.expected(point.case) for point in points)
 
 
 def kept(plan: Plan) -> list[str]:
@@ -31,13 +31,13 @@ def kept(plan: Plan) -> list[str]:
     recorded = {(folder.parts[-3], int(folder.name.split("-")[1])) for folder in folders}
     needed: set[Path] = set()
     for case, processes in recorded - {(point.case, point.processes) for point in points}:
-        needed |= {paths.prepared(case, processes), paths.prepared(case, 1), paths.reference(case)}
-    declared = {*prepared(paths, points), *references(paths, points)}
+        needed |= {paths.prepared(case, processes), paths.prepared(case, 1), paths.expected(case)}
+    declared = {*prepared(paths, points), *expected(paths, points)}
     return _each(path.absolute() for path in needed if str(path) not in declared and path.exists())
 
 
 def traces(plan: Plan) -> list[str]:
-    """Traces that are replayed: one a case and process count; some cases need none."""
+    """Traces that are replayed: one for each case and process count; some cases need none."""
     return _each(plan.paths.trace(point.case, point.processes) for point in traced(plan))
 
 
@@ -47,7 +47,7 @@ def traced(plan: Plan) -> list[Point]:
 
 
 def times(plan: Plan) -> list[str]:
-    """Serial times that simulations need: one a case with a distributed array."""
+    """Serial times that simulations need: one file for each case with a distributed array."""
     names = {point.case for point in plan.design.simulated if has_array(plan.asked.cases[point.case])}
     return _each(map(plan.paths.times, names))
 
@@ -57,20 +57,14 @@ def replayed(plan: Plan) -> list[str]:
     return [str(plan.paths.simulated)] if plan.design.simulated else []
 
 
-def requests(plan: Plan) -> list[str]:
-    """The file of requests to run something again, if there is one."""
-    return [str(plan.paths.requests)] if plan.paths.requests.exists() else []
-
-
-def lost_records(plan: Plan) -> list[str]:
-    """Records that were made and are gone; they are made again."""
-    listed = plan.paths.listed_records
+def lost_records(listed: Path) -> list[str]:
+    """Records that a list of what was made names and that are gone; they are made again."""
     made = listed.read_text().splitlines() if listed.exists() else []
     return [path for path in made if not Path(path).exists()]
 
 
 def imports(plan: Plan) -> list[str]:
-    """Foreign results, and what studies of ours have beside them: facts, and records.
+    """Imported results, and what studies of ours have beside them: facts, and records.
 
     Of a folder, what changed in it last stands for all.
     """
@@ -81,7 +75,7 @@ def imports(plan: Plan) -> list[str]:
 
 
 def newest(folder: Path) -> Path:
-    """What changed last in a folder: a file, or a folder of which something is gone."""
+    """What changed last in a folder: a file, or a folder from which something is gone."""
     return max((folder, *folder.rglob("*")), key=lambda path: (path.lstat().st_mtime_ns, path))
 
 

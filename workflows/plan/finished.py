@@ -1,7 +1,7 @@
 """What a finished study depends on, so that asking for it again is answered before Snakemake is started.
 
 A study that ended well leaves a stamp: what was said at its end, and digests of all that Snakemake or the
-plan would look at. Where one of them differs there is no answer, and all is looked at as ever. This module
+plan would look at. Where a digest differs there is no answer, and all is looked at as ever. This module
 is imported for every command: it needs the standard library's quick parts alone.
 """
 
@@ -56,7 +56,7 @@ _UNRELATED = re.compile(
 
 
 def answer(file: Path) -> list[str] | None:
-    """Tell what a finished study has to say, if nothing of what it depends on has changed since.
+    """Give what a finished study said at its end, if nothing of what it depends on has changed since.
 
     Parameters
     ----------
@@ -85,15 +85,14 @@ def given(files: Iterable[str], programs: Iterable[str]) -> str:
     Parameters
     ----------
     files : iterable of str
-        Files and folders; one that is not there counts as such.
+        Files and folders; it counts too whether they are there.
     programs : iterable of str
         Their names.
     """
     environment = _environment()
-    folders = list(
-        dict.fromkeys(environment.pop("PATH", os.defpath).split(os.pathsep))
-    )  # a second one is idle
-    parts = [
+    path = environment.pop("PATH", os.defpath)
+    folders = list(dict.fromkeys(path.split(os.pathsep)))  # a folder's second entry has no effect
+    content = [
         sys.version,
         Path.cwd(),
         folders,
@@ -102,11 +101,11 @@ def given(files: Iterable[str], programs: Iterable[str]) -> str:
         [_dated(name) for name in folders],
         [list(_tree(name)) for name in (*_PROJECT, *files)],
     ]
-    return _digest(parts)
+    return _digest(content)
 
 
 def this_machine(programs: Iterable[str], path: str) -> list[object]:
-    """Tell what on this machine decides what can be run: kernel, rights, what is installed.
+    """Give what on this machine decides what can be run: kernel, rights, what is installed.
 
     Parameters
     ----------
@@ -115,12 +114,12 @@ def this_machine(programs: Iterable[str], path: str) -> list[object]:
     path : str
         Folders in which they are looked for, as ``PATH`` has them.
     """
-    places = [shutil.which(program, path=path) or program for program in programs]
+    found = [shutil.which(program, path=path) or program for program in programs]
     return [
         os.uname(),
         [Path(file).read_text() for file in _KERNEL if Path(file).exists()],
         [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(_RIGHTS)],
-        [_dated(name) for name in (*_INSTALLED, *places)],
+        [_dated(name) for name in (*_INSTALLED, *found)],
     ]
 
 
@@ -148,7 +147,7 @@ def _tree(name: str) -> Iterator[tuple[str, tuple[int, ...] | None]]:
         return
     yield name, None
     with os.scandir(name) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
+        for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name in ("__pycache__", STAMP):
                 continue
             if entry.is_dir(follow_symlinks=False):

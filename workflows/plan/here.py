@@ -68,28 +68,29 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
         With its interconnects as they are on the cluster.
     cluster : Cluster or None
     has_program : callable
-        Tells whether a program is there, by its name.
+        Whether a program is there, by its name.
     """
+    joined = asked.interconnects
     missing = _reasons((name, _missing_programs(case, has_program)) for name, case in asked.cases.items())
     unavailable = _reasons(
-        (name, unavailable_on(one, cluster) if cluster else unavailable_now(one))
-        for name, one in asked.interconnects.items()
+        (name, unavailable_on(joined[name], cluster) if cluster else unavailable_now(joined[name]))
+        for name in joined
     )
-    launched = [one for name, one in asked.interconnects.items() if not (name in unavailable or one.simulate)]
+    launched = [joined[name] for name in joined if not (name in unavailable or joined[name].simulate)]
     unsuited = _reasons(
-        ((name, one.name), mpi.other_library(application(case.application).command(case, 2)[0], one))
+        ((name, over.name), mpi.other_library(application(case.application).command(case, 2)[0], over))
         for name, case in asked.measured.items()
         if name not in missing
-        for one in launched
+        for over in launched
     )
     return Here(cluster, missing, unavailable, unsuited)
 
 
 def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:
-    """Tell as `unavailable` does, without a look at what could be used on this machine as it is now.
+    """Give what `unavailable` gives, without trying again what could be used on this machine as it is now.
 
-    To look at emulated nodes is to build them, and each process that plans would do it. Only that something
-    can be used is kept: why it cannot be may have passed.
+    To try emulated nodes is to build them, and each process that plans would do it. Only that something can
+    be used is kept: a reason why it cannot be may have passed.
 
     Parameters
     ----------
@@ -116,8 +117,8 @@ def _state(interconnect: Interconnect) -> str:
     programs = mpi.programs(interconnect.launch["mpi"]) + (PROGRAMS if interconnect.emulate else ())
     inside = [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES]  # noqa: PTH115 - no file behind
     environment = sorted(item for item in os.environ.items() if item[0].startswith(_OF_MPI))
-    parts = [interconnect, inside, environment, this_machine(programs, os.environ.get("PATH", os.defpath))]
-    return hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+    content = [interconnect, inside, environment, this_machine(programs, os.environ.get("PATH", os.defpath))]
+    return hashlib.sha256(repr(content).encode(errors="surrogateescape")).hexdigest()
 
 
 def unavailable(interconnect: Interconnect) -> str | None:
@@ -149,7 +150,7 @@ def unavailable(interconnect: Interconnect) -> str | None:
 
 
 def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
-    """Tell in one line why an interconnect cannot be used on a cluster."""
+    """Say in one line why an interconnect cannot be used on a cluster."""
     if interconnect.simulate:
         return unavailable(interconnect)
     if interconnect.emulate and interconnect.name != cluster.joined_by:
@@ -174,8 +175,8 @@ def _no_curve(simulate: dict[str, Any]) -> str | None:
     return f"there is no {path}{made_by}"
 
 
-def _reasons(told: Iterable[tuple[_What, str | None]]) -> dict[_What, str]:
-    return {what: reason for what, reason in told if reason}
+def _reasons(found: Iterable[tuple[_What, str | None]]) -> dict[_What, str]:
+    return {what: reason for what, reason in found if reason}
 
 
 def _missing_programs(case: Case, has_program: Callable[[str], object]) -> str | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Point, Repetition
@@ -34,7 +33,7 @@ def in_jobs(plan: Plan) -> bool:
 
 
 @dataclass(frozen=True)
-class Part:
+class Batch:
     """Repetitions that are measured in one job: blocks of points that are compared with each other.
 
     Attributes
@@ -57,8 +56,8 @@ class Part:
         return list(dict.fromkeys(repetition.point for repetition in self.repetitions))
 
 
-def parts(plan: Plan) -> dict[str, Part]:
-    """Cut a study into jobs, by name, in the order of the blocks.
+def batches(plan: Plan) -> dict[str, Batch]:
+    """Cut a study into batches, each for a job, by name, in the order of the blocks.
 
     Parameters
     ----------
@@ -86,25 +85,18 @@ def parts(plan: Plan) -> dict[str, Part]:
     found, ordered = {}, sorted(plan.design.repetitions, key=key)
     for (bunch, case, processes, level, where), together in groupby(ordered, key):
         blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
-        place = (where or [""]) if cluster.partitions else []
-        name = "/".join(
-            [
-                case,
-                f"processes-{processes}",
-                f"oversubscription-{level}",
-                *place,
-                f"blocks-{blocks[0]}-{blocks[1]}",
-            ]
-        )
-        found[name] = Part(name, tuple(together), where[0] if where else None)
-    for part in found.values():
-        _check_memory(plan, part)
+        over = f"oversubscription-{level}"
+        folders = [case, f"processes-{processes}", over, *((where or [""]) if cluster.partitions else [])]
+        name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
+        found[name] = Batch(name, tuple(together), where[0] if where else None)
+    for batch in found.values():
+        _check_memory(plan, batch)
     return found
 
 
-def _check_memory(plan: Plan, part: Part) -> None:
-    """Refuse what no node can hold: such a job would wait for ever."""
-    for point in part.points:
+def _check_memory(plan: Plan, batch: Batch) -> None:
+    """Refuse a batch that no node can hold: its job would wait for ever."""
+    for point in batch.points:
         wanted = memory_of(plan.asked.cases[point.case], point)
         there = plan.here.cluster.nodes_of(point.interconnect).memory_MB
         if wanted > there:
@@ -123,8 +115,8 @@ def memory_of(case: Case, point: Point) -> int:
     return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(point.running / point.nodes) + OWN_MB)
 
 
-def due(plan: Plan, part: Part) -> list[str]:
-    """Tell what a part runs: when this changes, something of it may be missing.
+def due(plan: Plan, batch: Batch) -> list[str]:
+    """Give what a batch runs: when this changes, something of it may be missing.
 
     Returns
     -------
@@ -132,20 +124,15 @@ def due(plan: Plan, part: Part) -> list[str]:
         A digest of its repetitions and of the requests to run some of them again, and the records that
         were made and are gone.
     """
-    runs = [(one.point, one.block, plan.design.inputs(one.point)) for one in part.repetitions]
+    runs = [
+        (repetition.point, repetition.block, plan.design.inputs(repetition.point))
+        for repetition in batch.repetitions
+    ]
     asked = [
-        request for request in records.read_requests(plan.paths) if any(map(request.covers, part.points))
+        request for request in records.read_requests(plan.paths) if any(map(request.covers, batch.points))
     ]
     digest = hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
-    listed = plan.paths.part(part.name)
-    made = listed.read_text().splitlines() if listed.exists() else []
-    return [digest, *(path for path in made if not Path(path).exists())]
-
-
-def prepared_for(plan: Plan, points: Iterable[Point]) -> list[str]:
-    """Folders and answers that runs of some points need."""
-    points = list(points)
-    return sorted(files.prepared(plan.paths, points) + files.references(plan.paths, points))
+    return [digest, *files.lost_records(plan.paths.batch(batch.name))]
 
 
 def preparing_group(study: Study) -> str | None:
@@ -163,7 +150,7 @@ class JobResources:
     Attributes
     ----------
     nodes, tasks_per_node : int
-        Those of the largest point of a part; a task is a core.
+        As the largest point of a batch needs; a task is a core.
     memory_MB : int
         Of each node.
     minutes : int
@@ -176,14 +163,15 @@ class JobResources:
     minutes: int
 
 
-def request_of(plan: Plan, part: Part) -> JobResources:
-    """Choose what the job of a part asks for.
+def request_of(plan: Plan, batch: Batch) -> JobResources:
+    """Choose what the job of a batch asks for.
 
     The walltime is WALLTIME_FACTOR times what the runs are expected to
     take, at least what one run may take, and WALLTIME_MINUTES; at most the cluster's ``minutes``.
     """
-    points, limits = part.points, plan.asked.study.limits
-    expected = expected_cost((one.point for one in part.repetitions), 1, plan.asked.cases).seconds
+    points, limits = batch.points, plan.asked.study.limits
+    runs = [repetition.point for repetition in batch.repetitions]
+    expected = expected_cost(runs, 1, plan.asked.cases).seconds
     seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
     return JobResources(
         nodes=max(point.nodes for point in points),
@@ -194,9 +182,9 @@ def request_of(plan: Plan, part: Part) -> JobResources:
 
 
 def check_requests(plan: Plan) -> None:
-    """Ask Slurm whether it would take the jobs of a study, before any is submitted; one of each kind.
+    """Ask Slurm whether it would take the jobs of a study, before any is submitted; once for each kind.
 
-    From then on, Snakemake's executor is the one that `workflows.jobs.slurm_executor` describes.
+    From then on, Snakemake's executor works as `workflows.jobs.slurm_executor` describes.
 
     Raises
     ------
@@ -206,57 +194,54 @@ def check_requests(plan: Plan) -> None:
     cluster = plan.here.cluster
     if cluster is None or cluster.scheduler != "slurm" or plan.asked.study.allocation:
         return
-    from workflows.jobs.slurm_executor import (  # only a study on Slurm needs these
-        ask_patiently,
-        start_directly,
-    )
+    from workflows.jobs import slurm_executor  # only a study on Slurm needs it
 
-    ask_patiently()
-    start_directly()
+    slurm_executor.ask_patiently()
+    slurm_executor.start_directly()
     named = {"account": cluster.account, "constraint": cluster.constraint, "qos": cluster.qos}
     site = [f"--{name}={value}" for name, value in named.items() if value is not None]
-    kinds = {(request_of(plan, part), part.partition): part for part in reversed(parts(plan).values())}
-    for (asked, partition), part in kinds.items():
+    kinds = {(request_of(plan, batch), batch.partition): batch for batch in reversed(batches(plan).values())}
+    for (asked, partition), batch in kinds.items():
         size = [f"--nodes={asked.nodes}", f"--ntasks-per-node={asked.tasks_per_node}"]
         size += [f"--mem={asked.memory_MB}", f"--time={asked.minutes}"]
         where = [f"--partition={partition}"] if partition else []
         extra = [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
         if reason := slurm.refusal(*size, *where, *site, *extra):
-            raise InputError(f"{cluster.file}: a job for {part.name} ({', '.join(size)}): {reason}")
+            raise InputError(f"{cluster.file}: a job for {batch.name} ({', '.join(size)}): {reason}")
 
 
-def measuring_resources(plan: Plan, known: Mapping[str, Part]) -> dict[str, Any]:
+def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any]:
     """Give the resources of the measuring rule: those of `resources_of` and of `site_resources`.
 
     Parameters
     ----------
     plan : Plan
     known : mapping of str to Part
-        See `parts`.
+        See `batches`.
 
     Returns
     -------
     dict
-        By name, a value where all parts have the same, else a function of the wildcards: Snakemake takes
+        By name, a value where all batches have the same, else a function of the wildcards: Snakemake takes
         0.2 ms for each function of each job.
     """
     cluster = plan.here.cluster
     asked = {
-        name: resources_of(cluster, request_of(plan, part), part.partition) for name, part in known.items()
+        name: resources_of(cluster, request_of(plan, batch), batch.partition) for name, batch in known.items()
     }
 
-    def of_part(resource: str) -> Callable[[Any], Any]:
+    def of_batch(resource: str) -> Callable[[Any], Any]:
         return lambda wildcards: asked[wildcards.part][resource]
 
     found = site_resources(cluster)
     for resource in next(iter(asked.values()), {}):
-        values = {one[resource] for one in asked.values()}
-        found[resource] = values.pop() if len(values) == 1 else of_part(resource)
+        values = {resources[resource] for resources in asked.values()}
+        found[resource] = values.pop() if len(values) == 1 else of_batch(resource)
     return {name: value for name, value in found.items() if value is not None}
 
 
 def whole_node(plan: Plan) -> dict[str, int | str]:
-    """Give the resources of a job that has a node for itself: what the simulated part of a study takes.
+    """Give the resources of a job that has a node for itself: what the simulated points of a study take.
 
     Nothing without a cluster, in an allocation, and where nothing is simulated.
     """

@@ -16,7 +16,7 @@ import psutil
 
 from workflows.domain import InputError
 
-LOCK = Path("/tmp/nodeworth-measuring.lock")  # one place for all users and jobs, whatever their TMPDIR
+LOCK = Path("/tmp/nodeworth-measuring.lock")  # the same for all users and jobs, whatever their TMPDIR
 
 
 @contextlib.contextmanager
@@ -42,7 +42,7 @@ def only_one(
     other : str
         Who may have it, for messages.
     say : callable
-        Told once if the lock is taken.
+        Gets one line if the lock is taken.
     limit_seconds : float
         Longest wait.
 
@@ -53,7 +53,7 @@ def only_one(
     """
     descriptor = _open(lock)
     try:
-        start, told = time.monotonic(), False
+        start, said = time.monotonic(), False
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,9 +63,9 @@ def only_one(
                     raise InputError(
                         f"{other} has not ended for {limit_seconds:g} s; it holds {lock}"
                     ) from None
-                if not told:
+                if not said:
                     say(f"waiting for {other}")
-                    told = True
+                    said = True
                 time.sleep(0.2)
         yield
     finally:
@@ -99,7 +99,7 @@ def hold_study(results: Path) -> int:
 def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     """End this process, in good order, when the Snakemake that started it is gone.
 
-    A Snakemake that is killed cannot tell its jobs. Also turns SIGTERM and SIGHUP into `SystemExit`, so
+    A Snakemake that is killed cannot end its jobs. Also turns SIGTERM and SIGHUP into `SystemExit`, so
     that whatever was set up is taken down.
     """
     above = psutil.Process().parents()

@@ -26,9 +26,7 @@ def expect_many_jobs(workflow: Any) -> None:
     workflow : Workflow
         Snakemake's. What prepares a case is one job of one core, whatever the machine has that it runs on.
     """
-    gc.set_threshold(
-        100_000
-    )  # what it makes of jobs stays; to look for garbage in it takes a sixth of the time
+    gc.set_threshold(100_000)  # jobs stay in memory; to look for garbage in them takes a sixth of the time
     work_out_once()
     workflow.register_resource("_cores", 1)
 

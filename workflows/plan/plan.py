@@ -20,7 +20,7 @@ from workflows.study.study import Study
 
 @dataclass(frozen=True)
 class Plan:
-    """The four parts of a study that is about to run."""
+    """A study that is about to run: what is asked, what can be done here, what is run, and where it goes."""
 
     asked: Asked
     here: Here
@@ -40,7 +40,7 @@ def make_plan(
     file, overrides
         See `workflows.study.asked.read_asked`.
     has_program : callable, optional
-        Tells whether a program is there, by its name. By default those on the ``PATH`` are.
+        Whether a program is there, by its name. By default those on the ``PATH`` are.
 
     Raises
     ------
@@ -52,13 +52,13 @@ def make_plan(
     if study.cluster:
         cluster = read_cluster(ROOT / study.cluster)
         check_cluster(cluster, asked.interconnects)
-        there = {name: placed(one, cluster) for name, one in asked.interconnects.items()}
-        asked = replace(asked, interconnects=there)
+        joined = asked.interconnects.items()
+        asked = replace(asked, interconnects={name: placed(joining, cluster) for name, joining in joined})
     here, paths = look(asked, cluster, has_program), StudyPaths(RESULTS / study.name)
     chosen = design(asked, here, blocks_until_now(study, paths))
     nothing = not (chosen.points or chosen.simulated or study.imports)
     if nothing and not paths.records.exists():
-        reasons = "; ".join(f"{one.what}: {one.reason}" for one in chosen.left_out)
+        reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         raise InputError(f"{study.file}: nothing of this study can be run here: {reasons}")
     return Plan(asked, here, chosen, paths)
 

@@ -1,4 +1,4 @@
-"""What a record tells of one repetition, and how it stands in a file.
+"""The record of a repetition, and how it stands in a file.
 
 The attributes are the keys of ``workflows/schemas/record.yaml``, which says what each of them is. A key that
 a record of an earlier version lacks has the default that it has here.
@@ -70,7 +70,7 @@ class ClusterJob:
     exclusive: bool
 
 
-_PARTS = {
+_SECTIONS = {
     "times": Times,
     "noise": RunNoise,
     "answer": GivenAnswer,
@@ -79,12 +79,12 @@ _PARTS = {
     "probe": Probe,
 }
 _OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe"}
-"""What a run that ended with its job leaves nothing to tell of."""
+"""What is not known of a run that ended with its job."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A record of a repetition. Before the run it has no more than what is known then."""
+    """The record of a repetition. Before the run it has no more than what is known then."""
 
     schema: ClassVar[str] = "record"
 
@@ -128,7 +128,7 @@ class Record:
 
     @property
     def point(self) -> Point:
-        """The point that it is of."""
+        """The point that was run."""
         return Point(
             self.case,
             self.interconnect,
@@ -142,12 +142,12 @@ class Record:
 
     @property
     def answer_value(self) -> float | None:
-        """What the run printed; None where it printed none or is not judged by one."""
+        """The answer that the run printed; None where it printed none or is not judged by an answer."""
         return self.answer.value if self.answer else None
 
     @classmethod
-    def of_point(cls, point: Point, **told: Any) -> Self:
-        """Make a record of a point from all else that it tells."""
+    def of_point(cls, point: Point, **others: Any) -> Self:
+        """Make a record of a point and all its other keys."""
         return cls(
             case=point.case,
             interconnect=point.interconnect,
@@ -157,27 +157,27 @@ class Record:
             cores=point.cores,
             processes_per_node=point.processes_per_node,
             oversubscription=point.oversubscription,
-            **told,
+            **others,
         )
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         """Take a record from what a file holds."""
-        parts = {name: make(**data[name]) for name, make in _PARTS.items() if data.get(name) is not None}
-        return cls(**data | parts)
+        given = {name: make(**data[name]) for name, make in _SECTIONS.items() if data.get(name) is not None}
+        return cls(**data | given)
 
     def as_json(self) -> dict[str, Any]:
         """Give what its file holds, in the order of the schema."""
-        told = asdict(self) | {"probe": self.probe and self.probe.as_json()}
+        held = asdict(self) | {"probe": self.probe and self.probe.as_json()}
         absent = _OF_A_RUN if self.interrupted else {"interrupted"}
         absent = absent if self.cluster else absent | {"cluster"}
-        told |= {"times": {}, "noise": {}} if self.interrupted else {}
-        return {key: told[key] for key in inputs.keys(self.schema) if key not in absent}
+        held |= {"times": {}, "noise": {}} if self.interrupted else {}
+        return {key: held[key] for key in inputs.keys(self.schema) if key not in absent}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedRecord(Record):
-    """A record of a point that was simulated: of a repetition as far as ``simulated.yaml`` has its keys.
+    """The record of a simulated point, with the keys of ``simulated.yaml``.
 
     Attributes
     ----------

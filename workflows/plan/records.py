@@ -1,4 +1,4 @@
-"""One record a repetition: where it is, how it is written, which are still to be made.
+"""Records of repetitions: where they are, how they are written, which are still to be made.
 
 A record is written once, whole, and never replaced: a later attempt is another file.
 """
@@ -45,7 +45,7 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
-    """Read one record of a repetition, or of another kind.
+    """Read a record of a repetition, or of another kind.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
 
 
 def attempts(paths: StudyPaths, repetition: Repetition) -> list[Record]:
-    """Records of all attempts at one repetition, the first one first."""
+    """Records of all attempts at a repetition, in their order."""
     found = []
     while (path := paths.record(repetition, len(found) + 1)).exists():
         found.append(read_record(path))
@@ -74,7 +74,7 @@ def record_files(paths: StudyPaths) -> list[Path]:
 
 
 def recorded_block(path: Path) -> int:
-    """Block that a record is of, by its path: see `StudyPaths.record`."""
+    """Block of a record, by its path: see `StudyPaths.record`."""
     return int(path.name.split("-")[1])
 
 

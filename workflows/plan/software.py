@@ -42,7 +42,7 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
     Returns
     -------
     callable
-        Tells whether jobs have a program, by its name.
+        Whether jobs have a program, by its name.
 
     Raises
     ------

@@ -27,8 +27,8 @@ _NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md", "columns.yaml")
 @cache
 def source_digest(script: str) -> str:
     """Digest of all that a script runs, by its name in ``workflows/scripts``."""
-    parts = [(name, _digest_of(name)) for name in sorted(sources(script))]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    digests = [(name, _digest_of(name)) for name in sorted(sources(script))]
+    return hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
 
 
 def sources(script: str) -> set[str]:
@@ -61,8 +61,9 @@ def _imported(module: str) -> set[str]:
     for package, several, whole in _IMPORT.findall((ROOT / _modules()[module]).read_text(encoding="utf-8")):
         names |= {package or whole, *(f"{package}.{name}" for name in re.findall(r"\w+", several))}
     names |= {name for name in _modules() if module in _BY_NAME and name.startswith(f"{module}.")}
-    parts = [name.split(".") for name in names]
-    return {".".join(part[:size]) for part in parts for size in range(1, len(part) + 1)} & _modules().keys()
+    dotted = [name.split(".") for name in names]
+    packages = {".".join(words[:size]) for words in dotted for size in range(1, len(words) + 1)}
+    return packages & _modules().keys()
 
 
 @cache

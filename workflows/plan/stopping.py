@@ -20,7 +20,7 @@ class Stopping:
     Attributes
     ----------
     half_width_percent : float or None
-        Half-width of the widest interval that the target means; None where one is still missing.
+        Half-width of the widest interval that the target means; None while an interval is missing.
     core_hours : float
         Taken by all runs until now.
     reached : bool
@@ -48,7 +48,7 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
         Half-width of every interval that the target means, in percentage points, NaN where there is none
         yet: see `analysis.estimates.precision.half_widths`.
     core_hours : float
-        Taken until now. The next block is expected to take as much as one of these.
+        Taken until now. The next block is expected to take as much as one of these blocks.
 
     Returns
     -------

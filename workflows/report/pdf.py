@@ -36,7 +36,7 @@ def write_pdf(report: Path, figures: Path, output: Path) -> None:
     Raises
     ------
     typst.TypstError
-        If a figure is missing or the JSON is not that of a report.
+        If a figure is missing or the JSON is no report.
     """
     inputs = {"report": str(report.resolve()), "figures": str(figures.resolve())}
     output.write_bytes(typst.compile(REPORT, root="/", font_paths=[FONTS], sys_inputs=inputs))
@@ -57,7 +57,7 @@ def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: P
     Returns
     -------
     int
-        Curves on it: one at least where there are any, whatever room it takes.
+        Curves on it: at least one where there are any, whatever room it takes.
     """
 
     def inputs(number: int) -> dict[str, str]:

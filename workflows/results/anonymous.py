@@ -16,7 +16,7 @@ from typing import Any
 from workflows.plan.record import Record
 
 NOBODY = {"localhost", "root", ""}
-"""Names that tell nothing of anybody."""
+"""Names that are nobody's."""
 OURS = re.compile(r"emulated-node\d+")
 """Names that the emulation gives its nodes."""
 HOMES = re.compile(r"(?<![\w./-])/(?:home|users)/([A-Za-z0-9_.-]+)", re.IGNORECASE)
@@ -47,7 +47,7 @@ class Names:
         return self._pattern.sub(lambda found: self._folded[found[0].casefold()], text)
 
     def hide_in(self, data: bytes) -> bytes | None:
-        """Replace every name in the content of a file; None for one that cannot be looked into.
+        """Replace every name in the content of a file; None for a file that cannot be looked into.
 
         What is compressed is unpacked, searched and packed again. A PNG of ours holds pixels alone.
         """
@@ -92,11 +92,11 @@ def find_names(
     for record in records:
         hosts.add(record.machine.get("host", ""))
         hosts |= {rank["host"] for rank in record.placement}
-        told = record.environment.items()
-        hosts |= {value for name, value in told if name.endswith("NODELIST")}
-        users |= {value for name, value in told if name.endswith(("USER", "ACCOUNT"))}
+        variables = record.environment.items()
+        hosts |= {value for name, value in variables if name.endswith("NODELIST")}
+        users |= {value for name, value in variables if name.endswith(("USER", "ACCOUNT"))}
     users |= {user for text in texts for user in HOMES.findall(text)}
-    users |= {part for name in people for part in (name, name.partition(",")[0])}
+    users |= {form for name in people for form in (name, name.partition(",")[0])}
     hosts = {name for name in hosts if not OURS.fullmatch(name) and name.casefold() not in NOBODY}
     users = {name for name in users if name.casefold() not in NOBODY}
     numbers = _numbered("host", {name.partition(".")[0] for name in hosts})

@@ -45,7 +45,7 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
     Returns
     -------
     list of str
-        What to tell: the archive and its size, what is missing, what is left to do.
+        Lines for the user: the archive and its size, what is missing, what is left to do.
 
     Raises
     ------
@@ -57,19 +57,17 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
         raise InputError(f"{results}: nothing to archive; run ./run-study {study.file} first")
     lock = hold_study(results)
     try:
-        files, facts, missing = (
-            _study_files(plan.asked, plan.paths),
-            read_facts(plan.paths.facts),
-            _missing(plan),
-        )
+        facts, missing = read_facts(plan.paths.facts), _missing(plan)
+        inputs, environment = _inputs(plan.asked, plan.paths), _environment(plan.paths)
+        files = dict(sorted((inputs | environment | _results(results)).items()))
         names = _names(study, plan.paths, facts, files) if anonymise else Names({})
-        told = []
+        lines = []
         if anonymise:
             files, left_out = _anonymous(files, names)
             missing += [f"{path}: cannot be searched for names" for path in left_out]
             hosts = sum(new.startswith("host-") for new in set(names.replaced.values()))
             users = len(set(names.replaced.values())) - hosts
-            told.append(f"replaced: {hosts} host(s) and {users} user(s)")
+            lines.append(f"replaced: {hosts} host(s) and {users} user(s)")
         citation = read_yaml(ROOT / "CITATION.cff")
         about = metadata.describe(plan.asked, facts, citation, anonymise)
         about = replace(about, title=names.hide(about.title), description=names.hide(about.description))
@@ -82,19 +80,14 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
     finally:
         os.close(lock)
     size = (results / f"{stem}.zip").stat().st_size / 1e6
-    told = [f"{results}/{stem}.zip: {len(files)} files, {size:.1f} MB", *told]
-    told += [f"missing: {one}" for one in missing]
+    lines = [f"{results}/{stem}.zip: {len(files)} files, {size:.1f} MB", *lines]
+    lines += [f"missing: {name}" for name in missing]
     if metadata.PLACEHOLDER in about.creators:
-        told.append(
+        lines.append(
             f'creators are not known: add creators: ["{metadata.PLACEHOLDER}"] to {study.file} and '
             "archive it again, or fill them in where the archive is uploaded"
         )
-    return told
-
-
-def _study_files(asked: Asked, paths: StudyPaths) -> Files:
-    """Everything but what describes the archive, by path in it, in order."""
-    return dict(sorted({**_inputs(asked, paths), **_environment(paths), **_results(paths.results)}.items()))
+    return lines
 
 
 def _inputs(asked: Asked, paths: StudyPaths) -> Files:
@@ -117,8 +110,8 @@ def _inputs(asked: Asked, paths: StudyPaths) -> Files:
 
 
 def _environment(paths: StudyPaths) -> Files:
-    told = read_facts(paths.facts).as_json()
-    versions = {key: told[key] for key in ("version", "made", "machine", "sites") if told.get(key)}
+    facts = read_facts(paths.facts).as_json()
+    versions = {key: facts[key] for key in ("version", "made", "machine", "sites") if facts.get(key)}
     found = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
     found |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
     return found | {"environment/versions.json": metadata.as_json(versions)}
@@ -135,10 +128,10 @@ def _results(results: Path) -> Files:
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """Files of a folder with their content, in order; hidden ones are no part of it."""
+    """Files of a folder with their content, in order, without hidden files."""
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder)
-        if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in path.parts):
+        if file.is_file() and not any(name.startswith((".", "__pycache__")) for name in path.parts):
             yield path, file.read_bytes()
 
 
@@ -189,14 +182,14 @@ def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:
 
 def _write(target: Path, files: Files) -> None:
     """Write an archive whole or not at all."""
-    part = target.with_name(target.name + ".part")
+    draft = target.with_name(target.name + ".part")
     try:
-        with zipfile.ZipFile(part, "w") as archive:
+        with zipfile.ZipFile(draft, "w") as archive:
             for path in sorted(files):
                 entry = zipfile.ZipInfo(f"{target.stem}/{path}", MOMENT)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = 0o644 << 16
                 archive.writestr(entry, files[path])
-        part.replace(target)
+        draft.replace(target)
     finally:
-        part.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

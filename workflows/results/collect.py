@@ -14,7 +14,7 @@ from analysis.runs.facts import Facts
 from analysis.runs.runs import PREPARE_SECONDS, RECORDED, TableError, complete_runs
 from workflows.applications import application
 from workflows.domain import InputError
-from workflows.measure.answers import Reference, compare_answer, read_reference
+from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
 from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
@@ -41,7 +41,7 @@ _COLUMNS = {
     "answer": attrgetter("answer_value"),
     **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
 }
-"""Of a row, in order: what reads it off a record; None for what a record alone does not tell."""
+"""Of a row, in order: what reads it off a record; None for what is not in a record."""
 
 
 class Collected(NamedTuple):
@@ -50,9 +50,9 @@ class Collected(NamedTuple):
     Attributes
     ----------
     runs : DataFrame
-        The runs table: see `runs_table`. ``origin`` tells rows of runs (``run``), of simulated points
-        (``replay``) and imported ones (``import``); the record of the latter is the line that they were read
-        from, where their format tells it.
+        The runs table: see `runs_table`. ``origin`` is ``run`` for runs of the study, ``replay`` for
+        simulated points and ``import`` for imported runs; the record of the latter is the line that they
+        were read from, where their format has lines.
     complete : DataFrame
         The same as the analysis takes it: see `analysis.runs.runs.complete_runs`.
     details : dict of str to DataFrame
@@ -80,27 +80,27 @@ def collect(plan: Plan) -> Collected:
     ran, records = runs_table(plan)
     simulated, replayed = simulated_table(plan)
     study = plan.asked.study
-    foreign = read_imports(study.imports, study.import_sites, study.import_mappings)
-    imported = foreign.runs.assign(study=study.name, origin="import")
+    imports = read_imports(study.imports, study.import_sites, study.import_mappings)
+    imported = imports.runs.assign(study=study.name, origin="import")
     ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
     if len(ran) and len(imported):  # blocks of an import were not run together with ours
         imported["block"] += ran["block"].max()
-    parts = [table for table in (ran, imported) if len(table)] or [ran]
-    if not len(parts[0]) and not foreign.published:
+    tables = [table for table in (ran, imported) if len(table)] or [ran]
+    if not len(tables[0]) and not imports.published:
         raise InputError(f"{study.file}: there is no run to report")
-    runs = pd.concat(parts, ignore_index=True)
+    runs = pd.concat(tables, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_COLUMNS, *runs])))
     if study.imports:
-        places = [*((plan.paths.results / name, None) for name in ran["record"]), *foreign.places]
-        check_references(runs, places)
+        origins = [*((plan.paths.results / name, None) for name in ran["record"]), *imports.origins]
+        check_references(runs, origins)
         check_pairs(runs, study.compare_sites, str(study.file))
-        check_imported_names(study, foreign)
+        check_imported_names(study, imports)
     try:
         complete = complete_runs(runs, str(plan.paths.results / "runs.csv"), may_be_empty=True)
     except TableError as error:
         raise InputError(str(error)) from None
     details = make_details(study, plan.paths, runs, [*records, *replayed])
-    return Collected(runs, complete, details, facts(plan, runs, records, foreign.unread), foreign.published)
+    return Collected(runs, complete, details, facts(plan, runs, records, imports.unread), imports.published)
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
@@ -111,7 +111,7 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     pandas.DataFrame
         One row a repetition, every attempt a row of its own. The columns of the contract, then the
         other times (seconds), CPUs kept busy or stolen by others, the answer, the work of a valid run, and
-        one column for each part of the main loop, of the preparation of a valid run, and for each field
+        a column for each part of the main loop, each step of the preparation of a valid run, and each field
         that is solved for.
     list of Record
         The records, in the order of the rows.
@@ -123,15 +123,15 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     """
     asked, paths = plan.asked, plan.paths
     records, rows = [], []
-    reference_of = cache(lambda case: read_reference(paths.reference(case)))
+    expected_of = cache(lambda case: read_expected(paths.expected(case)))
     for path, record in read_all(paths):
         point = record.point
         if not asked.asks_for(point):
             continue
         row = _row(record, str(path.relative_to(paths.results)), "run")
-        row |= {"case": asked.study.series(point.case), "size": asked.cases[point.case].size}
+        row |= {"case": asked.study.case_of(point.case), "size": asked.cases[point.case].size}
         earlier = record.inputs != plan.design.inputs(point)
-        reason = EARLIER_INPUTS if earlier else _judge(asked, record, reference_of(point.case))
+        reason = EARLIER_INPUTS if earlier else _judge(asked, record, expected_of(point.case))
         row["valid"], row["reason"], row["site"] = reason is None, reason, asked.study.site
         row |= _parts(record)
         if reason is None:
@@ -156,7 +156,7 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     records, rows, asked = [], [], plan.asked
     for path, record in read_simulated(plan.paths) if plan.design.simulated else ():
         row = _row(record, str(path.relative_to(plan.paths.results)), "replay")
-        row |= {"case": asked.study.series(record.case), "size": asked.cases[record.case].size}
+        row |= {"case": asked.study.case_of(record.case), "size": asked.cases[record.case].size}
         row["site"] = asked.study.site
         records.append(record)
         rows.append(row | {"seconds_low": record.seconds_low, "seconds_high": record.seconds_high})
@@ -166,9 +166,9 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
 def block_numbers(records: Sequence[Record]) -> list[int]:
     """Number the blocks so that equal numbers mean runs that were planned together, back to back.
 
-    When a study grows by an interconnect, or one is changed, its block 1 was not run beside the others'
-    block 1. It then gets the first number after the blocks that the others had. A further attempt is a
-    block of its own too.
+    When an interconnect is added to a study or changed, its block 1 was not run beside the others' block 1.
+    It then gets the first number after the blocks that the others had. A further attempt is a block of its
+    own too.
 
     Parameters
     ----------
@@ -190,13 +190,13 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     return [record.block + offsets[_group_key(record)][_together(record)] for record in records]
 
 
-def _judge(asked: Asked, record: Record, reference: Reference) -> str | None:
-    """Judge a record by attested ranges, reference and tolerance as they are now; None for a sound run."""
+def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
+    """Judge a record by attested ranges, answer and tolerance as they are now; None for a sound run."""
     interconnect = asked.interconnects.get(record.interconnect)
     return (
         record.problem
         or contradiction(record.probe, interconnect)
-        or compare_answer(asked.cases[record.case], record.answer_value, reference)[1]
+        or compare_answer(asked.cases[record.case], record.answer_value, expected)[1]
     )
 
 
@@ -221,7 +221,7 @@ def _parts(record: Record) -> dict[str, float]:
 
 
 def _untimed(paths: StudyPaths, record: Record) -> dict[str, float]:
-    """What preparing a point took, a column a part; the input files are those that are prepared now."""
+    """Time of each step of preparing a point, a column each; the input files are those prepared now."""
     app, found = application(record.application), {}
     for processes in {1, record.processes}:
         found |= app.untimed(paths.prepared(record.case, processes))

@@ -18,8 +18,8 @@ from workflows.plan.records import read_record
 from workflows.study.study import Study
 
 Run = Mapping[str, Any]
-Told = Mapping[str, Any]
-"""What the program of a run told, or the replay of a trace."""
+Details = Mapping[str, Any]
+"""What a program, or the replay of a trace, printed about a run, by key."""
 
 
 def make_details(
@@ -46,31 +46,30 @@ def make_details(
     InputError
         A record, trace or fit that cannot be read.
     """
-    own = (one.details for one in records)
-    told = [
+    own = (record.details for record in records)
+    details = [
         (row, _imported(row) if row["origin"] == "import" else next(own))
         for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
     ]
-    tables = told_by_runs((row, about) for row, about in told if row["valid"])
+    tables = tables_of_runs((row, of_run) for row, of_run in details if row["valid"])
     return tables | _of_models(study, paths, runs[runs["origin"] == "replay"], records)
 
 
-def told_by_runs(told: Iterable[tuple[Run, Told]]) -> dict[str, pd.DataFrame]:
+def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataFrame]:
     """Make the side tables of runs.
 
     Parameters
     ----------
-    told : iterable of tuple
-        Of each run what names it, ``record`` and ``started``, and what was told of it: ``rows`` as
-        `workflows.benchmarks.sweep` and `workflows.benchmarks.traffic` make them, or what
-        `workflows.replay.points.split_times` gives.
+    details : iterable of tuple
+        Of each run its ``record`` and ``started``, and its details: ``rows`` as `workflows.benchmarks.sweep`
+        and `workflows.benchmarks.traffic` make them, or what `workflows.replay.points.split_times` gives.
     """
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("benchmarks", "traffic", "traffic_processes", "replays", "replay_ranks")
     }
-    for run, about in told:
+    for run, own in details:
         key = {name: run[name] for name in RUN}
-        for index, row in enumerate(about.get("rows", ())):
+        for index, row in enumerate(own.get("rows", ())):
             if "seconds_p50" in row:
                 rows["benchmarks"].append(key | row)
             if "offered_load" in row:
@@ -80,9 +79,9 @@ def told_by_runs(told: Iterable[tuple[Run, Told]]) -> dict[str, pd.DataFrame]:
                     numbered | {"process": process, "process_MBps": rate}
                     for process, rate in zip(row["process"], row["process_MBps"], strict=True)
                 ]
-        if FACTORS[0] in about:
-            rows["replays"].append(key | about)
-            parts = {f"{part}_seconds": about[f"{part}_seconds"] for part in PARTS}
+        if FACTORS[0] in own:
+            rows["replays"].append(key | own)
+            parts = {f"{part}_seconds": own[f"{part}_seconds"] for part in PARTS}
             ranks = zip(*parts.values(), strict=True)
             rows["replay_ranks"] += [
                 key | {"rank": rank} | dict(zip(parts, seconds, strict=True))
@@ -91,8 +90,8 @@ def told_by_runs(told: Iterable[tuple[Run, Told]]) -> dict[str, pd.DataFrame]:
     return {name: validated(DETAILS[name], pd.DataFrame(found)) for name, found in rows.items()}
 
 
-def _imported(row: Run) -> Told:
-    """What an imported run told: nothing where its record is not there, or one of another run is."""
+def _imported(row: Run) -> Details:
+    """Details of an imported run; nothing where its record is not there, or is that of another run."""
     path = Path(row["record"]) if isinstance(row["record"], str) else None
     if path is None or path.suffix != ".json" or not path.is_file():
         return {}
@@ -107,8 +106,8 @@ def _of_models(
     found: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit")
     }
-    points = {(one.case, one.processes) for one in records if one.kind == "simulated"}
-    traced = [(study.series(case), count, paths.trace(case, count)) for case, count in points]
+    points = {(record.case, record.processes) for record in records if record.kind == "simulated"}
+    traced = [(study.case_of(case), count, paths.trace(case, count)) for case, count in points]
     for case, processes, folder in sorted(traced):
         if folder.is_dir():
             for name, table in _read_trace(folder).items():

@@ -19,18 +19,18 @@ from analysis.runs.facts import (
     AboutStudy,
     AboutTarget,
     Check,
+    Counts,
     Facts,
     Host,
     Site,
 )
 from analysis.runs.runs import complete_runs
 from workflows.domain import Interconnect, LeftOut
-from workflows.measure.answers import read_reference
+from workflows.measure.answers import read_expected
 from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.stopping import Stopping, core_hours, judge
-from workflows.results.outcome import outcome
 from workflows.simulation.fit import fit_summary
 from workflows.study.asked import Asked
 from workflows.study.factors import factors
@@ -65,9 +65,10 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
             **_cluster(records[-1]),
         }
     known = known_facts(study)
-    cases = {case: _series_facts(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
+    cases = {case: _facts_of_case(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
     interconnects = {
-        name: _interconnect_facts(study, paths, one) for name, one in asked.interconnects.items()
+        name: _interconnect_facts(study, paths, interconnect)
+        for name, interconnect in asked.interconnects.items()
     }
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     own_site = {study.site: Site(str(study.file), made, VERSION, machine)} if study.site else {}
@@ -75,7 +76,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     return replace(
         stated,
         study=replace(stated.study, until=until),
-        cases=_told_apart(cases) | _others(known.cases, cases),
+        cases=_with_sizes(cases) | _others(known.cases, cases),
         interconnects=interconnects | _others(known.interconnects, interconnects),
         sites={**known.sites, **own_site},
         left_out=[*design.left_out, *unread],
@@ -86,8 +87,34 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     )
 
 
-def _told_apart(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
-    """Add the size to titles that several cases have: sizes of one case in a study."""
+def outcome(runs: pd.DataFrame, planned: int) -> Counts:
+    """Count runs, and sum up which do not count.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table; see `workflows.results.collect.runs_table`.
+    planned : int
+        How many repetitions of its own the study plans.
+    """
+    valid = runs["valid"].astype(bool)
+    reasons = runs.loc[~valid, "reason"].value_counts()
+    any_valid = valid.groupby(runs["interconnect"], sort=False).any()
+    of = runs["origin"].value_counts()
+    return Counts(
+        planned=planned + len(runs) - int(of.get("run", 0)),
+        recorded=len(runs),
+        simulated=int(of.get("replay", 0)),
+        imported=int(of.get("import", 0)),
+        invalid=int((~valid).sum()),
+        reason=str(reasons.index[0]) if len(reasons) else None,
+        reason_runs=int(reasons.iloc[0]) if len(reasons) else 0,
+        lost=[str(name) for name in any_valid.index[~any_valid]],
+    )
+
+
+def _with_sizes(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
+    """Add the size to titles that several cases have: a study may have a case at several sizes."""
     given = Counter(about.title for about in cases.values())
     return {
         name: replace(about, title=f"{about.title}, {about.size}") if given[about.title] > 1 else about
@@ -95,14 +122,14 @@ def _told_apart(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
     }
 
 
-def _interconnect_facts(study: Study, paths: StudyPaths, one: Interconnect) -> AboutInterconnect:
+def _interconnect_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> AboutInterconnect:
     return AboutInterconnect(
-        title=one.title,
-        kind=one.kind,
-        description=one.description,
-        link_mbps=one.link_mbps,
-        factors=factors(one),
-        model=_model_facts(study, paths, one) if one.simulate else None,
+        title=interconnect.title,
+        kind=interconnect.kind,
+        description=interconnect.description,
+        link_mbps=interconnect.link_mbps,
+        factors=factors(interconnect),
+        model=_model_facts(study, paths, interconnect) if interconnect.simulate else None,
     )
 
 
@@ -121,7 +148,7 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
 
 
 def _cluster(record: Record) -> dict[str, str]:
-    """Where on a cluster a record was made; nothing for one of a single machine."""
+    """Where on a cluster a record was made; nothing for a record of a single machine."""
     job = record.cluster
     if job is None:
         return {}
@@ -131,7 +158,7 @@ def _cluster(record: Record) -> dict[str, str]:
 
 
 def _transports(records: Sequence[Record]) -> str | None:
-    """What the MPI libraries chose to carry messages, by interconnect, as their probes tell."""
+    """What the MPI libraries chose to carry messages, by interconnect, as probes have it."""
     found: dict[str, set[str]] = {}
     for record in records:
         if record.probe and record.probe.transports:
@@ -183,7 +210,7 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
 
 
 def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> AboutTarget | None:
-    """The target of a study, how far it is from it and why it stopped; None without one."""
+    """The target of a study, how far the study is from it and why it stopped; None without a target."""
     study = plan.asked.study
     if study.until is None:
         return None
@@ -207,46 +234,46 @@ def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
     return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
 
 
-def _series_facts(asked: Asked, paths: StudyPaths, series: str) -> AboutCase:
-    """Facts of a case; in a weak study, those that its sizes share, and each size's own answer."""
+def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
+    """Facts of a case; in a weak study, facts that its sizes share, and the answer of each size."""
     study = asked.study
     if not study.sizes:
-        return _case_facts(asked, paths, series)
+        return _case_facts(asked, paths, case)
     if asked.own_cases:
-        return _scaled_facts(asked, paths, series)
-    sizes = study.sizes[series]
-    parts = [_case_facts(asked, paths, study.case_at(series, count)) for count in study.processes]
-    told = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
-    answer = parts[0].answer and replace(
-        parts[0].answer,
+        return _scaled_facts(asked, paths, case)
+    sizes = study.sizes[case]
+    at_counts = [_case_facts(asked, paths, study.case_at(case, count)) for count in study.processes]
+    counts = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
+    answer = at_counts[0].answer and replace(
+        at_counts[0].answer,
         reference=None,
         source=None,
-        references=dict(zip(sizes.values(), (part.answer.reference for part in parts), strict=True)),
+        references=dict(zip(sizes.values(), (about.answer.reference for about in at_counts), strict=True)),
     )
-    return replace(parts[0], size=f"{told} processes", published_case=None, answer=answer)
+    return replace(at_counts[0], size=f"{counts} processes", published_case=None, answer=answer)
 
 
-def _scaled_facts(asked: Asked, paths: StudyPaths, series: str) -> AboutCase:
+def _scaled_facts(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
     """Facts of a case at the size that the scale chose; it stands for what its own size stands for."""
-    own, study = asked.own_cases[series], asked.study
-    about = _case_facts(asked, paths, study.case_at(series, study.processes[0]))
+    own, study = asked.own_cases[case], asked.study
+    about = _case_facts(asked, paths, study.case_at(case, study.processes[0]))
     if about.size == own.size:
         return about
-    told = f"{about.size}, at scale {study.scale:g} of {own.size}"
-    return replace(about, size=told, published_case=own.published_case, other_size=True)
+    size = f"{about.size}, at scale {study.scale:g} of {own.size}"
+    return replace(about, size=size, published_case=own.published_case, other_size=True)
 
 
 def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> AboutCase:
-    case, file = asked.cases[name], paths.reference(name)
-    reference = read_reference(file) if file.exists() else {"value": None, "source": None}
+    case, file = asked.cases[name], paths.expected(name)
+    expected = read_expected(file) if file.exists() else {"value": None, "source": None}
     check = None
-    if case.answer and reference["value"] is not None:  # where all is replayed, no run is judged by it
+    if case.answer and expected["value"] is not None:  # where all is replayed, no run is judged by it
         check = Check(
             quantity=case.answer.quantity,
             unit=case.answer.unit,
             tolerance=case.answer.tolerance,
-            reference=reference["value"],
-            source=reference["source"],
+            reference=expected["value"],
+            source=expected["source"],
         )
     return AboutCase(
         title=case.title,

@@ -54,19 +54,19 @@ def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise:
     ----------
     asked : Asked
     facts : Facts
-        What the study wrote about itself; nothing for one that has not got so far.
+        What the study wrote about itself; empty if it has not got so far.
     citation : mapping
         CITATION.cff, whose persons are the creators of a study that names none.
     anonymise : bool
         Name nobody.
     """
     persons = [
-        ", ".join(one[key] for key in ("family-names", "given-names") if one.get(key))
-        for one in citation.get("authors", [])
-        if one.get("family-names")
+        ", ".join(person[key] for key in ("family-names", "given-names") if person.get(key))
+        for person in citation.get("authors", [])
+        if person.get("family-names")
     ]
     creators = [ANONYMOUS] if anonymise else list(asked.study.creators) or persons or [PLACEHOLDER]
-    applications = sorted({one.application for one in asked.cases.values()})
+    applications = sorted({case.application for case in asked.cases.values()})
     return About(
         asked.study.title,
         _description(asked, facts, applications),
@@ -80,8 +80,8 @@ def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise:
 
 def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str:
     cases, interconnects = (
-        ", ".join(one.title or name for name, one in part.items())
-        for part in (facts.cases, facts.interconnects)
+        ", ".join(about.title or name for name, about in section.items())
+        for section in (facts.cases, facts.interconnects)
     )
     runs = facts.runs
     said = [
@@ -139,15 +139,15 @@ def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
         "conformsTo": {"@id": CONTEXT.removesuffix("/context")},
     }
     dated = {"datePublished": about.made} if about.made else {}
-    parts = [_part(path, content) for path, content in files.items()]
-    return {"@context": CONTEXT, "@graph": [itself, root | dated, *people, *parts]}
+    entries = [_entry(path, content) for path, content in files.items()]
+    return {"@context": CONTEXT, "@graph": [itself, root | dated, *people, *entries]}
 
 
-def _part(path: str, content: bytes) -> dict[str, str]:
+def _entry(path: str, content: bytes) -> dict[str, str]:
     kind = mimetypes.guess_type(path)[0]
     digest = hashlib.sha256(content).hexdigest()
-    part = {"@id": path, "@type": "File", "contentSize": str(len(content)), "sha256": digest}
-    return part | ({"encodingFormat": kind} if kind else {})
+    entry = {"@id": path, "@type": "File", "contentSize": str(len(content)), "sha256": digest}
+    return entry | ({"encodingFormat": kind} if kind else {})
 
 
 def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bool) -> str:
@@ -176,7 +176,7 @@ def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bo
     if anonymised:
         lines += ["", "Names of hosts and users are replaced: the same name by the same word everywhere."]
     if missing:
-        lines += ["", "Missing:", "", *(f"- {one}" for one in missing)]
+        lines += ["", "Missing:", "", *(f"- {name}" for name in missing)]
     return "\n".join([*lines, ""])
 
 

@@ -5,9 +5,9 @@ REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
     prepared    = <results>/prepared/{case}/processes-{processes}, all of what is measured
-    references  = <results>/prepared/{case}/reference.json, all of what is measured
+    expected    = <results>/prepared/{case}/reference.json, all of what is measured
     kept        = what was prepared for records of points that cannot be run here now
-    imports     = files of foreign results that the study names, and facts.json and records beside them
+    imports     = files of imported results that the study names, and facts.json and records beside them
     simulated   = <results>/simulated, if the study has simulated interconnects
     traces      = <results>/traces/{case}/processes-{processes}, all of what is replayed
 
@@ -15,7 +15,7 @@ OUTPUTS:
 
     runs        = <results>/runs.csv
     parquet     = <results>/runs.parquet
-    details     = <results>/details, one CSV file a table: what runs tell beside seconds, traces, fits of models
+    details     = <results>/details, one CSV file a table: details of runs, traces, fits of models
     facts       = <results>/facts.json
     published   = <results>/published, one CSV file for each table of imported figures without times
 """
@@ -28,7 +28,7 @@ rule collect:
     input:
         records="<results>/records.txt",
         prepared=files.prepared(plan.paths, plan.design.points),
-        references=files.references(plan.paths, plan.design.points),
+        expected=files.expected(plan.paths, plan.design.points),
         kept=files.kept(plan),
         imports=files.imports(plan),
         simulated=files.replayed(plan),

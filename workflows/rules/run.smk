@@ -6,7 +6,7 @@ deletes one, and follow the digests of cases and interconnects, no source and no
 REQUIRED INPUTS:
 
     prepared    = <results>/prepared/{case}/processes-{processes}, all of the study
-    references  = <results>/prepared/{case}/reference.json, all of the study
+    expected    = <results>/prepared/{case}/reference.json, all of the study
     again       = <results>/again.jsonl, if something was asked for again
 
 OUTPUTS:
@@ -24,8 +24,8 @@ rule measure:
     """Measuring"""
     input:
         prepared=ancient(files.prepared(plan.paths, plan.design.points)),
-        references=ancient(files.references(plan.paths, plan.design.points)),
-        again=files.requests(plan),
+        expected=ancient(files.expected(plan.paths, plan.design.points)),
+        again=[str(plan.paths.requests)] if plan.paths.requests.exists() else [],
     output:
         records="<results>/records.txt",
     log:
@@ -38,6 +38,6 @@ rule measure:
     params:
         study=str(plan.asked.study.file),
         digest=plan.design.digest,
-        lost=files.lost_records(plan),
+        lost=files.lost_records(plan.paths.listed_records),
     script:
         "../scripts/measure.py"

@@ -4,7 +4,7 @@ Runs the study on a cluster, each block of what is compared in a job of its own;
 REQUIRED INPUTS:
 
     prepared    = <results>/prepared/{case}/processes-{processes}, and
-                  <results>/prepared/{case}/reference.json, of the part
+                  <results>/prepared/{case}/reference.json, of the batch that one job measures
 
 OUTPUTS:
 
@@ -12,37 +12,35 @@ OUTPUTS:
     records     = <results>/records.txt, all of them
 """
 
-from workflows.plan.jobs import (
-    due,
-    measuring_resources,
-    parts,
-    prepared_for,
-    site_modules,
-)
+from workflows.plan import files
+from workflows.plan.jobs import batches, due, measuring_resources, site_modules
 from workflows.plan.once import expect_many_jobs
 from workflows.plan.records import TRIES
 
 expect_many_jobs(workflow)
 with one_line_errors():
-    known = parts(plan)
+    known = batches(plan)
 
 
-def prepared_for_part(wildcards):
-    return ancient(prepared_for(plan, known[wildcards.part].points))
+def prepared_for_batch(wildcards):
+    points = known[wildcards.part].points
+    return ancient(
+        files.prepared(plan.paths, points) + files.expected(plan.paths, points)
+    )
 
 
-def due_in_part(wildcards):
+def due_in_batch(wildcards):
     return due(plan, known[wildcards.part])
 
 
-def lists_of_parts(_):  # a function, which the jobs of the parts do not call
-    return [str(plan.paths.part(part)) for part in known]
+def lists_of_batches(_):  # a function, which the jobs of the batches do not call
+    return [str(plan.paths.batch(name)) for name in known]
 
 
 rule measure_part:
     """Measuring {wildcards.part}"""
     input:
-        prepared_for_part,
+        prepared_for_batch,
     output:
         records="<results>/measured/{part}.txt",
     log:
@@ -58,7 +56,7 @@ rule measure_part:
         **measuring_resources(plan, known),
     params:
         study=str(plan.asked.study.file),
-        due=due_in_part,
+        due=due_in_batch,
     script:
         "../scripts/measure.py"
 
@@ -66,7 +64,7 @@ rule measure_part:
 rule measure:
     """Listing what the jobs measured"""
     input:
-        parts=lists_of_parts,
+        lists=lists_of_batches,
     output:
         records="<results>/records.txt",
     log:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from workflows.errors import one_line_errors
 from workflows.measure.measure import measure_study
-from workflows.plan.jobs import parts
+from workflows.plan.jobs import batches
 from workflows.plan.machine import end_with_snakemake
 from workflows.plan.plan import make_plan
 from workflows.results.target import stopping_by_records
@@ -12,6 +12,6 @@ from workflows.results.target import stopping_by_records
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
     with Path(snakemake.log[0]).open("a") as log:
-        part = parts(plan)[snakemake.wildcards.part] if "part" in snakemake.wildcards.keys() else None  # noqa: SIM118
-        measured = measure_study(plan, log, stopping_by_records, part)
+        name = snakemake.wildcards.get("part")
+        measured = measure_study(plan, log, stopping_by_records, batches(plan)[name] if name else None)
 Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))

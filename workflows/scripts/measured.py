@@ -11,7 +11,7 @@ from workflows.paths import RESULTS, ROOT, StudyPaths
 with one_line_errors():
     asked = snakemake.config
     cluster, paths = read_cluster(ROOT / asked["cluster"]), StudyPaths(RESULTS / asked["name"])
-    for told in interruptions(cluster, paths):
-        print(told, file=sys.stderr, flush=True)
-listed = "".join(Path(part).read_text() for part in snakemake.input.parts)
+    for line in interruptions(cluster, paths):
+        print(line, file=sys.stderr, flush=True)
+listed = "".join(Path(file).read_text() for file in snakemake.input.lists)
 Path(snakemake.output.records).write_text(listed)

@@ -21,5 +21,5 @@ with end_with_snakemake(), one_line_errors():
         allocated = this_allocation(cluster, paths, f"reference-{case.name}")
     with allocated as job:
         nodes, seconds = job.nodes if job else (), asked["limits"]["run_seconds"]
-        reference = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
-Path(snakemake.output.reference).write_text(json.dumps(reference, indent=1) + "\n")
+        expected = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
+Path(snakemake.output.reference).write_text(json.dumps(expected, indent=1) + "\n")

@@ -114,8 +114,8 @@ struct Occupant {
     if (core->running)
       core->running->busy += passed;
     else
-      for (Occupant* one : core->looking)
-        one->busy += passed / core->looking.size();
+      for (Occupant* occupant : core->looking)
+        occupant->busy += passed / core->looking.size();
   }
 
   static double now() { return s4u::Engine::get_clock(); }

@@ -25,11 +25,11 @@ class PingPongCurve:
     Attributes
     ----------
     bytes : tuple of int
-        Message sizes, rising, the first one 0.
+        Message sizes, rising from 0.
     microseconds : tuple of float
         Half a round trip of each.
     switches : tuple of int
-        Largest size before each change of protocol, rising; nothing is interpolated across one.
+        Largest size before each change of protocol, rising; nothing is interpolated across a change.
     two_points : bool
         Made of a latency and a peak bandwidth alone; then a time is latency + bytes / bandwidth.
     bytes_per_us : float
@@ -47,7 +47,7 @@ class PingPongCurve:
         """Sizes and times of the points between changes of protocol."""
         sizes, times = np.array(self.bytes), np.array(self.microseconds)
         region = np.searchsorted(self.switches, sizes)
-        return [(sizes[region == one], times[region == one]) for one in np.unique(region)]
+        return [(sizes[region == number], times[region == number]) for number in np.unique(region)]
 
     def knots(self) -> tuple[np.ndarray, np.ndarray]:
         """Sizes and times between which time is linear: the points, and both sides of each switch.
@@ -158,8 +158,8 @@ def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
     for key, value in (("interconnect", name), ("benchmark", given["benchmark"])):
         known = list(dict.fromkeys(table[key]))
         if value not in known:
-            told = ", ".join(known) or "none"
-            raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {told}")
+            names = ", ".join(known) or "none"
+            raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {names}")
         table = table[table[key] == value]
     return table
 
@@ -170,7 +170,7 @@ def _of_a_study(file: Path) -> bool:
 
 
 def _points(rows: pd.DataFrame, empty_as: int | None, where: str, file: str) -> tuple[list[int], list[float]]:
-    """Sizes in bytes and one-way times in microseconds, rising by size; 0 bytes as `empty_as` where told."""
+    """Sizes in bytes and one-way times in microseconds, rising by size; 0 bytes as `empty_as` if given."""
     rows = rows.dropna(subset="bytes")
     times = rows["latency_us"].astype(float)
     by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)

@@ -1,4 +1,4 @@
-"""How well a model repeats the ping-pong that it was fitted to, by replaying one on it."""
+"""How well a model repeats the ping-pong that it was fitted to, by replaying a ping-pong on it."""
 
 from __future__ import annotations
 

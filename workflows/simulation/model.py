@@ -36,7 +36,7 @@ class InterconnectModel:
     curve : PingPongCurve
         What it was fitted to.
     between, inside : tuple of Knot
-        Messages between two nodes, and inside one.
+        Messages between two nodes, and inside a node.
     memory_bytes_per_us : float
         Bandwidth of messages inside a node, in 10^6 bytes/s.
     eager_limit_bytes : int
@@ -101,7 +101,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     it. Where the interconnect's file says what sending and receiving cost the processors, they are busy for
     so long with an eager message; those of a larger one wait anyway. Where it does not, what an eager message
     takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The rest passes without keeping
-    anything busy. A ping-pong cannot tell these apart.
+    anything busy. A ping-pong does not show the difference.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     ------
     InputError
         See `workflows.simulation.curve.read_curve`; or processors busy for longer than a message takes, both
-        directions slower than one.
+        directions slower than one direction alone.
     """
     simulate = interconnect.simulate
     where = f"{interconnect.name}.yaml"

@@ -36,7 +36,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str
     model : InterconnectModel
     nodes : int
     host_speed : float
-        Speed of a core relative to the traced one.
+        Speed of a core relative to a core of the traced machine.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str
     settings["smpi/send-is-detached-thresh"] = model.eager_limit_bytes + 1
     settings |= {f"smpi/{name}": algorithm for name, algorithm in model.collectives.items()}
     properties = {
-        "between_nodes": _told(model.between),
-        "inside_node": _told(model.inside),
+        "between_nodes": _as_text(model.between),
+        "inside_node": _as_text(model.inside),
         "hop_us": repr(float(model.hop_us)),
         "eager_limit_bytes": str(model.eager_limit_bytes),
     }
@@ -79,8 +79,8 @@ def ideal(model: InterconnectModel) -> InterconnectModel:
     )
 
 
-def _told(knots: Sequence[Knot]) -> str:
-    return " ".join(f"{one.bytes}:{one.wait_us!r}:{one.send_us!r}:{one.receive_us!r}" for one in knots)
+def _as_text(knots: Sequence[Knot]) -> str:
+    return " ".join(f"{knot.bytes}:{knot.wait_us!r}:{knot.send_us!r}:{knot.receive_us!r}" for knot in knots)
 
 
 def _host(model: InterconnectModel, host_speed: float) -> dict[str, str]:

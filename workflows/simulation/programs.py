@@ -85,10 +85,10 @@ def build(source: Path, folder: Path) -> Path:
         raise InputError(f"simulated interconnects: {reason}")
     folder.mkdir(parents=True, exist_ok=True)
     prefix = os.environ.get("CONDA_PREFIX")
-    places = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib"] if prefix else []
+    options = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib"] if prefix else []
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         draft = Path(scratch) / source.stem
-        command = ["g++", "-O2", "-std=c++17", str(source), "-o", str(draft), *places, "-lsimgrid"]
+        command = ["g++", "-O2", "-std=c++17", str(source), "-o", str(draft), *options, "-lsimgrid"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
@@ -128,9 +128,9 @@ def run(program: Path, arguments: Sequence[object], failed: str) -> Output:
 def _reason(text: str) -> str:
     """The first line that says what is wrong, without SimGrid's own prefix."""
     lines = text.splitlines()
-    told = next((_OWN.sub("", line) for line in lines if _OWN.match(line)), None)
-    told = told or next((line for line in lines if "CRITICAL" in line), lines[-1] if lines else "no message")
+    said = next((_OWN.sub("", line) for line in lines if _OWN.match(line)), None)
+    said = said or next((line for line in lines if "CRITICAL" in line), lines[-1] if lines else "no message")
     for pattern, meaning in _MEANINGS:
-        if found := pattern.search(told):
+        if found := pattern.search(said):
             return found.expand(meaning)
-    return _PREFIX.sub("", told)
+    return _PREFIX.sub("", said)

@@ -141,9 +141,9 @@ void replay(Rank& rank)
   try {
     replay_lines(rank);
   } catch (const std::logic_error& error) { // a word that is missing or is no number
-    std::string told(error.what());
-    std::replace(told.begin(), told.end(), '\n', ' ');
-    std::fprintf(stderr, "replayer: rank %s: %s\n", rank.name.c_str(), told.c_str());
+    std::string text(error.what());
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::fprintf(stderr, "replayer: rank %s: %s\n", rank.name.c_str(), text.c_str());
     std::_Exit(3);
   }
   MPI_Finalize();

@@ -72,8 +72,8 @@ def replay(
     InputError
         An operation that SimGrid does not know, a deadlock, or whatever else ends it: one line.
     """
-    told = ",".join(map(repr, map(float, factors)))
-    arguments = (platform, traces, len(factors), processes_per_node, told)
+    listed = ",".join(map(repr, map(float, factors)))
+    arguments = (platform, traces, len(factors), processes_per_node, listed)
     done = programs.run(program, arguments, f"{what}: cannot be replayed")
     ranks = sorted((int(rank), float(ended), float(computed)) for rank, ended, computed in done.of("rank"))
     return Replay(

@@ -46,14 +46,14 @@ struct Rank : Occupant {
 
   std::list<Carried>::iterator find(Tag tag, const Rank* from = nullptr)
   {
-    return std::find_if(arrived.begin(), arrived.end(), [tag, from](const Carried& one) {
-      return one->seen && one->tag == tag && (!from || one->from == from);
+    return std::find_if(arrived.begin(), arrived.end(), [tag, from](const Carried& message) {
+      return message->seen && message->tag == tag && (!from || message->from == from);
     });
   }
   void progress()
   {
-    for (const Carried& one : arrived)
-      one->seen = true;
+    for (const Carried& message : arrived)
+      message->seen = true;
   }
   bool has(Tag tag) { return find(tag) != arrived.end(); }
 };
@@ -91,19 +91,19 @@ void wait(Rank& own, const Condition& over, bool naps = false)
   for (;;) {
     own.have();
     std::list<Carried> coming;
-    for (auto one = own.announced.begin(); one != own.announced.end();) {
-      auto next = std::next(one);
-      if ((*one)->tag == Tag::reply || (*one)->from == own.expected)
-        coming.splice(coming.end(), own.announced, one);
-      one = next;
+    for (auto at = own.announced.begin(); at != own.announced.end();) {
+      auto next = std::next(at);
+      if ((*at)->tag == Tag::reply || (*at)->from == own.expected)
+        coming.splice(coming.end(), own.announced, at);
+      at = next;
     }
     coming.splice(coming.end(), own.cleared);
-    for (const Carried& one : coming)
-      if (one->from == &own || one->from->host == own.host) {
-        carry(one);
+    for (const Carried& message : coming)
+      if (message->from == &own || message->from->host == own.host) {
+        carry(message);
       } else {
-        one->from->cleared.push_back(one);
-        one->from->event->release();
+        message->from->cleared.push_back(message);
+        message->from->event->release();
       }
     if (own.core->running != &own)
       continue; // another woke meanwhile
@@ -140,9 +140,9 @@ bool sent(const Carried& message) { return message->bytes <= costs->eager_limit 
 
 Carried receive(Rank& own, Tag tag, const Rank* from = nullptr)
 {
-  auto place = own.find(tag, from);
-  Carried message = *place;
-  own.arrived.erase(place);
+  auto found = own.find(tag, from);
+  Carried message = *found;
+  own.arrived.erase(found);
   own.spend(costs->seconds(message->bytes, message->from->host, own.host, &Knot::receive));
   return message;
 }
@@ -194,19 +194,19 @@ void operate(Rank& own, const std::string& operation, size_t block)
 void meet(Rank& own, size_t times)
 {
   if (++entered == times * computing.size())
-    for (Rank* one : computing)
-      one->event->release();
+    for (Rank* rank : computing)
+      rank->event->release();
   await(own, [times] { return entered >= times * computing.size(); });
 }
 
-void compute(Rank* own, size_t place)
+void compute(Rank* own, size_t index)
 {
-  for (size_t block = place; block < blocks; block += computing.size())
+  for (size_t block = index; block < blocks; block += computing.size())
     operate(*own, "put", block);
   meet(*own, 1);
   own->settle();
   double start = Rank::now(), busy = own->busy;
-  for (size_t number = place; number < tasks.size(); number += computing.size()) {
+  for (size_t number = index; number < tasks.size(); number += computing.size()) {
     const Task& task = tasks[number];
     operate(*own, "get", task.first);
     operate(*own, "get", task.second);
@@ -217,9 +217,9 @@ void compute(Rank* own, size_t place)
   own->settle();
   double seconds  = Rank::now() - start;
   own->busy_share = (own->busy - busy) / seconds;
-  if (place == 0)
+  if (index == 0)
     std::printf("tasks %.9f\n", seconds);
-  for (size_t block = place; block < blocks; block += computing.size())
+  for (size_t block = index; block < blocks; block += computing.size())
     operate(*own, "get", block);
   meet(*own, 3);
   own->leave();
@@ -267,20 +267,20 @@ int main(int argc, char** argv)
   }
   for (Task task; given >> task.first >> task.second >> task.seconds;)
     tasks.push_back(task);
-  for (Rank& one : ranks)
-    (one.computes ? computing : holding).push_back(&one);
-  for (Rank* one : holding)
-    s4u::Actor::create("server", one->host, serve, one)->daemonize();
+  for (Rank& rank : ranks)
+    (rank.computes ? computing : holding).push_back(&rank);
+  for (Rank* rank : holding)
+    s4u::Actor::create("server", rank->host, serve, rank)->daemonize();
   if (holding.empty())
     holding = computing;
-  for (size_t place = 0; place < computing.size(); place++)
-    s4u::Actor::create("process", computing[place]->host, compute, computing[place], place);
+  for (size_t index = 0; index < computing.size(); index++)
+    s4u::Actor::create("process", computing[index]->host, compute, computing[index], index);
   engine.run();
 
-  for (Rank& one : ranks) {
-    one.settle();
-    double share = one.computes ? one.busy_share : one.busy / Rank::now();
-    std::printf("busy %d %.6f\n", one.computes, share);
+  for (Rank& rank : ranks) {
+    rank.settle();
+    double share = rank.computes ? rank.busy_share : rank.busy / Rank::now();
+    std::printf("busy %d %.6f\n", rank.computes, share);
   }
   std::printf("memory %ld\n", most_memory_kB());
   std::printf("end %.9f\n", Rank::now());

@@ -110,27 +110,27 @@ int main(int argc, char** argv)
 
   std::vector<Message> messages;
   std::ifstream schedule(argv[2]);
-  for (Message one{}; schedule >> one.due >> one.process >> one.destination >> one.bytes >> one.write;) {
-    if (std::max(one.process, one.destination) >= count) {
-      std::fprintf(stderr, "traffic: a message from %d to %d, of %d processes\n", one.process, one.destination, count);
+  for (Message next{}; schedule >> next.due >> next.process >> next.destination >> next.bytes >> next.write;) {
+    if (std::max(next.process, next.destination) >= count) {
+      std::fprintf(stderr, "traffic: a message from %d to %d, of %d processes\n", next.process, next.destination, count);
       return 2;
     }
-    one.arrived = -1;
-    messages.push_back(one);
+    next.arrived = -1;
+    messages.push_back(next);
   }
   for (int rank = 0; rank < count; rank++)
     processes.push_back({engine.host_by_name("node-" + std::to_string(rank / per_node)), s4u::Mutex::create(),
                          s4u::Semaphore::create(std::stoi(argv[7])), {}});
-  for (Message& one : messages)
-    processes.at(one.process).messages.push_back(&one);
-  for (Process& one : processes)
-    for (int place = 0; place < window; place++)
-      s4u::Actor::create("client", one.host, slot, &one);
+  for (Message& message : messages)
+    processes.at(message.process).messages.push_back(&message);
+  for (Process& process : processes)
+    for (int number = 0; number < window; number++)
+      s4u::Actor::create("client", process.host, slot, &process);
   engine.run();
 
-  for (size_t place = 0; place < messages.size(); place++)
-    if (messages[place].arrived >= 0)
-      std::printf("arrived %zu %.9f\n", place, messages[place].arrived);
+  for (size_t index = 0; index < messages.size(); index++)
+    if (messages[index].arrived >= 0)
+      std::printf("arrived %zu %.9f\n", index, messages[index].arrived);
   std::printf("memory %ld\n", most_memory_kB());
   std::printf("end %.9f\n", s4u::Engine::get_clock());
 }

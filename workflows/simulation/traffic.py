@@ -8,7 +8,6 @@ interconnect has wrong. So the processes follow the schedule itself, by the rule
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +40,12 @@ SOURCE = Path(__file__).with_name("traffic.cpp")
 
 @dataclass(frozen=True)
 class Carried:
-    """What one schedule came to.
+    """What became of the messages of a schedule.
 
     Attributes
     ----------
     arrived : array (messages,)
-        When each message had arrived, in simulated seconds; NaN for one that was never issued.
+        When each message had arrived, in simulated seconds; NaN if it was never issued.
     cpu_seconds : float
         Processor time that the simulation took.
     memory_bytes : int
@@ -103,8 +102,8 @@ class Network:
             protocol = (WINDOW, BUFFERS, HEAD_BYTES)
             done = programs.run(self.program, (*arguments, *protocol), f"{self.what}: cannot be carried out")
         arrived = np.full(len(messages), np.nan)
-        for place, time in done.of("arrived"):
-            arrived[int(place)] = float(time)
+        for index, time in done.of("arrived"):
+            arrived[int(index)] = float(time)
         return Carried(arrived, done.cpu_seconds, done.memory_bytes)
 
 
@@ -165,10 +164,16 @@ def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, 
     schedules = [make_schedule(phase.jobs, phase.demands, link, seconds, seed) for phase in phases]
     carried = list(pool.map(lambda messages: network.carry(messages, seconds), schedules))
     rows: list[Row] = []
-    for phase, messages, one in zip(phases, schedules, carried, strict=True):
-        rows += phase_rows(phase, messages, one.arrived, link, seconds)
+    for phase, messages, outcome in zip(phases, schedules, carried, strict=True):
+        rows += phase_rows(phase, messages, outcome.arrived, link, seconds)
     add_slowdown(rows)
-    return {"seconds": seconds_of_a_megabyte(rows), "rows": rows, **_effort([*done, *carried])}
+    done += carried
+    return {
+        "seconds": seconds_of_a_megabyte(rows),
+        "rows": rows,
+        "simulation_cpu_seconds": sum(outcome.cpu_seconds for outcome in done),
+        "simulation_memory_bytes": max(outcome.memory_bytes for outcome in done),
+    }
 
 
 def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[float, Carried]:
@@ -178,11 +183,3 @@ def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[f
     done = network.carry(messages, seconds)
     rates = [link_rate(mean_bytes, done.arrived[messages["process"] == rank]) for rank in range(len(own))]
     return float(np.median([rate for rate in rates if rate is not None])), done
-
-
-def _effort(done: Iterable[Carried]) -> dict[str, float]:
-    listed = list(done)
-    return {
-        "simulation_cpu_seconds": sum(one.cpu_seconds for one in listed),
-        "simulation_memory_bytes": max(one.memory_bytes for one in listed),
-    }

@@ -7,7 +7,8 @@ limiters are at the switches too, and not at the receiver.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import permutations
 from typing import Any
 
 from analysis.networks.congestion.topology import Tree
@@ -42,27 +43,27 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
     source, destination : int
         Two numbers of nodes.
     spread : bool
-        Whether what enters or leaves a subtree is divided evenly over all of its links, which then are one.
+        Whether traffic of a subtree is divided evenly over all of its links, which then are a single link.
         Otherwise the way is chosen by the destination (see `analysis.networks.congestion.routing`).
 
     Returns
     -------
     list of str
-        ``up-<level>-<link>`` and ``down-<level>-<link>``, levels from 0, the nodes' own links.
+        ``up-<height>-<link>`` and ``down-<height>-<link>``; the nodes' own links have the height 0.
     """
     up, down = [], []
-    for level in range(tree.levels):
-        subtrees = source // tree.below(level), destination // tree.below(level)
+    for height in range(tree.levels):
+        subtrees = source // tree.below(height), destination // tree.below(height)
         if subtrees[0] == subtrees[1]:
             break
-        first, last = (_link(tree, level, subtree, destination, spread) for subtree in subtrees)
-        up.append(f"up-{level}-{first}")
-        down.append(f"down-{level}-{last}")
+        first, last = (_link(tree, height, subtree, destination, spread) for subtree in subtrees)
+        up.append(f"up-{height}-{first}")
+        down.append(f"down-{height}-{last}")
     return up + down[::-1]
 
 
-def _link(tree: Tree, level: int, subtree: int, destination: int, spread: bool) -> int:
-    paths = tree.paths(level + 1)
+def _link(tree: Tree, height: int, subtree: int, destination: int, spread: bool) -> int:
+    paths = tree.paths(height + 1)
     return subtree if spread else subtree * paths + destination % paths
 
 
@@ -103,20 +104,16 @@ def tree_zone(
         links += [_described(f"bus-{node}", both_ways_MBps, 0) for node in range(nodes)]
     routes = [_route(node, node, [f"loopback-{node}"]) for node in range(nodes)]
     used: dict[str, float] = {}
-    for source, destination in _pairs(nodes):
+    for source, destination in permutations(range(nodes), 2):
         way = route(tree, source, destination, spread)
         for name in way:
-            level = int(name.split("-")[1])
-            used[name] = link_MBps * (tree.paths(level + 1) if spread else 1)
+            height = int(name.split("-")[1])
+            used[name] = link_MBps * (tree.paths(height + 1) if spread else 1)
         if both_ways_MBps is not None:
             way = [f"bus-{source}", *way, f"bus-{destination}"]
         routes.append(_route(source, destination, way))
     links += [_described(name, rate, 1) for name, rate in used.items()]
     return ['<zone id="nodes" routing="Full">', *hosts, *links, *routes, "</zone>"]
-
-
-def _pairs(nodes: int) -> Iterator[tuple[int, int]]:
-    return ((one, other) for one in range(nodes) for other in range(nodes) if one != other)
 
 
 def _described(name: str, rate_MBps: float, latency_us: int) -> str:  # noqa: N803

@@ -61,16 +61,16 @@ class Asked:
     @cached_property
     def interconnect_digests(self) -> dict[str, str]:
         """Digests of what determines the runs over each interconnect."""
-        return {name: interconnects.digest(one) for name, one in self.interconnects.items()}
+        return {name: interconnects.digest(interconnect) for name, interconnect in self.interconnects.items()}
 
     def asks_for(self, point: Point) -> bool:
-        """Whether a point is one of the study."""
+        """Whether a point belongs to the study."""
         serial, placements = point.interconnect is None, self.study.processes_per_node
         placed = point.processes / point.nodes in placements if placements else not point.processes_per_node
         return (
-            self.study.series(point.case) in self.study.cases
+            self.study.case_of(point.case) in self.study.cases
             and point.processes in self.study.processes
-            and point.case == self.study.case_at(self.study.series(point.case), point.processes)
+            and point.case == self.study.case_at(self.study.case_of(point.case), point.processes)
             and (serial or placed)
             and (serial or point.interconnect in self.interconnects)
             and (serial or point.oversubscription in self.study.oversubscription)
@@ -111,7 +111,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
         name: interconnects.load_interconnect(name, INTERCONNECTS, f"{file}: interconnects[{index}]")
         for index, name in enumerate(study.interconnects)
     }
-    kinds = {name: one.kind for name, one in joined.items()}
+    kinds = {name: interconnect.kind for name, interconnect in joined.items()}
     _check_files(study)
     check_sizes(study, {name: case.serial_seconds for name, case in measured.items()})
     check_exclude(study)
@@ -153,8 +153,8 @@ def _named_cases(names: Sequence[str], folder: Path, key: str) -> dict[str, Case
 
 def _sized_cases(study: Study, folder: Path) -> dict[str, Case]:
     """Each case at the sizes of all counts, under names that always hold the size."""
-    names = {study.case_at(name, count): name for name in study.cases for count in study.processes}
+    names = {study.case_at(case, count): case for case in study.cases for count in study.processes}
     return {
-        name: replace(cases.load_case(name, folder, f"{study.file}: sizes.{series}"), name=name)
-        for name, series in names.items()
+        sized: replace(cases.load_case(sized, folder, f"{study.file}: sizes.{case}"), name=sized)
+        for sized, case in names.items()
     }

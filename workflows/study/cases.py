@@ -22,9 +22,9 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     Parameters
     ----------
     name : str
-        ``elbow_segregated`` at its own size, ``elbow_segregated-4k`` at another one; an option of the
-        case comes last (``water_ccsd-w4-polling``, ``water_ccsd-polling``). A case that is named with
-        its own size is the same case as without, and gets the name without.
+        ``elbow_segregated`` at its own size, ``elbow_segregated-4k`` at another; an option of the case
+        comes last (``water_ccsd-w4-polling``, ``water_ccsd-polling``). A case that is named with its own
+        size is the same case as without, and gets the name without.
     cases : Path
         Folder of the cases.
     where : str, optional
@@ -44,7 +44,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     option = wanted.pop() if wanted and wanted[-1] in options else None
     size = inputs.choose("-".join(wanted), sizes, "size", where or f"case {name}") if wanted else own
     return Case(
-        name="-".join(part for part in (case_name, None if size == own else size, option) if part),
+        name="-".join(word for word in (case_name, None if size == own else size, option) if word),
         application=document["application"],
         size=size,
         title=f"{document['title']}, {option.replace('_', ' ')}" if option else document["title"],
@@ -55,7 +55,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         serial_seconds=sizes[size]["serial_seconds"],
         divisible=document.get("divisible"),
         fewest_processes=document.get("fewest_processes", 1),
-        description=" ".join(part["description"] for part in (document, options.get(option)) if part),
+        description=" ".join(of["description"] for of in (document, options.get(option)) if of),
         stands_for=document["stands_for"],
         published_case=sizes[size].get("published_case"),
         memory_MB=sizes[size]["memory_MB"],
@@ -81,12 +81,12 @@ def answer_digest(case: Case) -> str | None:
     answer = case.answer
     if answer is None:
         return None
-    parts = [answer.golden] if answer.golden is not None else [answer.possible, case.settings["read"]]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    content = [answer.golden] if answer.golden is not None else [answer.possible, case.settings["read"]]
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
 
 def size_at_scale(case: Case, scale: float, where: str) -> str:
-    """Choose the size of a case that is nearest to a share of its own one, by ratio.
+    """Choose the size of a case that is nearest to a share of its own size, by ratio.
 
     How large a size is, is in its name: a number, with ``k`` for thousand and a letter before it where it
     counts something else than cells (``3600k``, ``w12``). A size of another name (``smoke``) is not chosen.
@@ -126,7 +126,7 @@ def find(name: str, cases: Path, where: str | None = None) -> Path:
     Raises
     ------
     InputError
-        None or more than one of the applications has a case of that name.
+        No application, or several, have a case of that name.
     """
     known = case_files(cases)
     inputs.choose(name, known, "case", where or f"{cases}")

@@ -8,7 +8,7 @@ process count:
 - ``cells``, ``cells_of_smallest_rank``, ``cells_of_largest_rank``
 - ``processor_faces``: of the rank that has most
 - ``prepare_seconds``: mesh and check, or decomposition; ``prepare_memory_MB``: of the largest program
-- ``iterations``; ``seconds``: of the main loop by the clock, without the first one; ``iteration_seconds``
+- ``iterations``; ``seconds``: of the main loop by the clock, without iteration 1; ``iteration_seconds``
 - ``cpu_seconds``: CPU time of all ranks from start to end, waiting for each other included
 - ``foreign_cores``: CPUs that other programs kept busy during the run, on average
 - ``memory_MB``: peak resident memory of the largest rank
@@ -86,12 +86,12 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
     meshed = {documents[case]["application"] for (case, _, _), row in rows.items() if "cells" in row}
     measured_of = {documents[case]["application"] for case, _, _ in rows}
 
-    def place(name: str) -> tuple[bool, bool, str, float, str]:
+    def order_of(name: str) -> tuple[bool, bool, str, float, str]:
         application = documents[name]["application"]
         cells = rows.get((name, documents[name]["size"], 1), {}).get("cells", math.inf)
         return application not in meshed, application not in measured_of, application, cells, name
 
-    order = sorted(documents, key=place)
+    order = sorted(documents, key=order_of)
     heads = ("case", "what it is", "published as", "cells", "sizes")
     overview = [
         f"## {application}\n\n"
@@ -111,9 +111,9 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
         if "picture" in documents[name]
     ]
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
-    parts = [_INTRODUCTION.format(machines=machines), *overview]
-    parts += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(heads, sizes)] if sizes else []
-    return "\n".join(parts + (["## Pictures\n", *pictures] if pictures else []))
+    sections = [_INTRODUCTION.format(machines=machines), *overview]
+    sections += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(heads, sizes)] if sizes else []
+    return "\n".join(sections + (["## Pictures\n", *pictures] if pictures else []))
 
 
 def read_measured(file: Path = MEASURED) -> pd.DataFrame:
@@ -164,11 +164,11 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Table without the columns that are empty; nothing, where only the first one is not."""
-    kept = [place for place in range(len(heads)) if any(row[place] != _MISSING for row in rows)]
+    """Table without empty columns; nothing, where all but the first are empty."""
+    kept = [column for column in range(len(heads)) if any(row[column] != _MISSING for row in rows)]
     if len(kept) < 2:
         return ""
-    return _table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+    return _table([heads[column] for column in kept], [[row[column] for column in kept] for row in rows])
 
 
 def _clock(row: Mapping[str, Any], key: str) -> str:

@@ -36,7 +36,7 @@ def write_comparison(before: Path, after: Path) -> Path:
     Raises
     ------
     InputError
-        If one has no runs table or a damaged one, both are the same, or have no point in common.
+        If a runs table is missing or damaged, or both are the same or have no point in common.
     """
     files = [_runs_of(path) for path in (before, after)]
     if files[0].resolve() == files[1].resolve():
@@ -44,8 +44,8 @@ def write_comparison(before: Path, after: Path) -> Path:
     from workflows.study.imports import check_pairs, read_imports  # seconds of imports that only this needs
 
     sites = _sites(files)
-    foreign = read_imports(files, dict(zip(files, sites, strict=True)))
-    check_pairs(foreign.runs, [(sites[0], sites[1])], "--compare")
+    imported = read_imports(files, dict(zip(files, sites, strict=True)))
+    check_pairs(imported.runs, [(sites[0], sites[1])], "--compare")
     name = re.sub(r"[^a-z0-9_]+", "_", f"compare_{'_'.join(sites)}".lower())
     folder = RESULTS / name
     study = {
@@ -61,9 +61,9 @@ def write_comparison(before: Path, after: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     YAML().dump(study, text)
-    part = folder / "study.yaml.part"
-    part.write_text(text.getvalue(), encoding="utf-8")
-    return part.replace(folder / "study.yaml")
+    draft = folder / "study.yaml.part"
+    draft.write_text(text.getvalue(), encoding="utf-8")
+    return draft.replace(folder / "study.yaml")
 
 
 def _runs_of(path: Path) -> Path:
@@ -74,10 +74,10 @@ def _runs_of(path: Path) -> Path:
 
 
 def _sites(files: Sequence[Path]) -> list[str]:
-    """Names of the folders of results, with as much of what is above them as tells them apart."""
-    parts = [file.resolve().parent.parts[1:] for file in files]
-    for depth in range(1, max(map(len, parts)) + 1):
-        names = [re.sub(r"[^A-Za-z0-9_.+-]+", "_", "-".join(one[-depth:])).lstrip("_.+-") for one in parts]
+    """Names of the folders of results, with the fewest folders above them by which the two differ."""
+    paths = [file.resolve().parent.parts[1:] for file in files]
+    for depth in range(1, max(map(len, paths)) + 1):
+        names = [re.sub(r"[^A-Za-z0-9_.+-]+", "_", "-".join(path[-depth:])).lstrip("_.+-") for path in paths]
         if names[0] != names[1] and all(names):
             return names
     return ["before", "after"]

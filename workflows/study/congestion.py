@@ -44,7 +44,7 @@ def requested_topologies(requested: Requested, where: str) -> dict[str, Topology
     Raises
     ------
     InputError
-        One line that begins with `where`, for one that cannot be made or has too many nodes.
+        One line that begins with `where`, for a topology that cannot be made or has too many nodes.
     """
     made = {}
     for title, given in requested.get("topologies", {}).items():

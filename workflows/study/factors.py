@@ -38,10 +38,9 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
         for section, pairs in sections.items()
         for key, value in (pairs or {}).items()
     }
-    told_above = ("emulate.mtu", "emulate.rate_mbps")
-    return {key: known[key] for key in _KEYS if known.get(key) is not None} | {
-        key: value for key, value in rest.items() if key not in told_above
-    }
+    for key in ("emulate.mtu", "emulate.rate_mbps"):  # among those that are known
+        rest.pop(key, None)
+    return {key: known[key] for key in _KEYS if known.get(key) is not None} | rest
 
 
 def contradiction(data: Mapping[str, Any]) -> str | None:

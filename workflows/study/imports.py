@@ -1,4 +1,4 @@
-"""The files of foreign results that a study names, read and checked before anything is run."""
+"""Imported results: the files that a study names, read and checked before anything is run."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from workflows.study.sites import at_site
 from workflows.study.study import Study, check_kinds
 
 _REFERENCE = ["site", "case", "kind"]
-"""What has one serial point, to which its speedups refer."""
+"""Columns: for each combination of their values there is one serial point, the reference of its speedups."""
 
-Place = tuple[Path, int | None]
+Origin = tuple[Path, int | None]
 """A file, and the position of a row in it, from 0; None where the file holds one run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What files of foreign results hold.
+    """What files of imported results hold.
 
     Attributes
     ----------
     runs : DataFrame
         Columns of the runs table, as far as the files have them, one file after another. Blocks of two
         files have different numbers, since they were not run together.
-    places : tuple of Place
+    origins : tuple of Origin
         Where each row of `runs` is from.
     published : dict of str to DataFrame
         Figures without a time of a run, by the name of their table; network curves among them.
@@ -46,7 +46,7 @@ class Imported:
     """
 
     runs: pd.DataFrame
-    places: tuple[Place, ...]
+    origins: tuple[Origin, ...]
     published: dict[str, pd.DataFrame]
     unread: list[LeftOut]
 
@@ -56,41 +56,41 @@ def read_imports(
     sites: Mapping[Path, str],
     mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Imported:
-    """Read files of foreign results.
+    """Read files of results of other tools, and of other studies.
 
     Parameters
     ----------
     files : sequence of Path
     sites : mapping of Path to str
-        Sites of those that are given one.
+        Sites of the files to which the study gives a site.
     mappings : mapping of Path to mapping
-        What is what in those that do not say: see `analysis.importers.make_mapping`.
+        What the columns of other files mean: see `analysis.importers.make_mapping`.
 
     Raises
     ------
     InputError
         A file that cannot be read or is damaged: one line.
     """
-    tables, places, unread, blocks = [], [], [], 0
+    tables, origins, unread, blocks = [], [], [], 0
     try:
-        known = {file: make_mapping(one, f"mapping of {file}") for file, one in mappings.items()}
+        known = {file: make_mapping(given, f"mapping of {file}") for file, given in mappings.items()}
         found = {file: read_foreign(file, mapping=known.get(file)) for file in files}
         published = merge_derived(found) | _network_curves(found)
     except TableError as error:
         raise InputError(str(error)) from None
-    for file, one in found.items():
-        runs = at_site(one.runs.dropna(axis="columns", how="all"), file, sites.get(file))
-        tables.append(runs.assign(block=one.runs["block"] + blocks))
-        places += [(file, row) for row in range(len(runs))]
-        blocks += int(one.runs["block"].max()) if len(runs) else 0
-        unread += [LeftOut(f"in {file}", line) for line in one.unread]
+    for file, imported in found.items():
+        runs = at_site(imported.runs.dropna(axis="columns", how="all"), file, sites.get(file))
+        tables.append(runs.assign(block=imported.runs["block"] + blocks))
+        origins += [(file, row) for row in range(len(runs))]
+        blocks += int(imported.runs["block"].max()) if len(runs) else 0
+        unread += [LeftOut(f"in {file}", line) for line in imported.unread]
     runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    return Imported(runs, tuple(places), published, unread)
+    return Imported(runs, tuple(origins), published, unread)
 
 
 def _network_curves(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
     """Network curves of all files as one table, where there are any."""
-    curves = [one.curves for one in found.values() if len(one.curves)]
+    curves = [imported.curves for imported in found.values() if len(imported.curves)]
     return {Path(FILE).stem: pd.concat(curves, ignore_index=True)} if curves else {}
 
 
@@ -110,7 +110,7 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
         site to compare that there is not, or two sites that have nothing in common.
     """
     imported = read_imports(study.imports, study.import_sites, study.import_mappings)
-    check_references(imported.runs, imported.places)
+    check_references(imported.runs, imported.origins)
     check_imported_names(study, imported)
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
     if study.cases:  # what its own runs have in common with others is not known yet
@@ -149,26 +149,26 @@ def check_imported_names(study: Study, imported: Imported) -> None:
     InputError
         See `workflows.study.request.check_names`.
     """
-    tables = [imported.runs, *(one for one in imported.published.values() if "interconnect" in one)]
+    tables = [imported.runs, *(table for table in imported.published.values() if "interconnect" in table)]
     named = {name for table in tables if len(table) for name in table["interconnect"].dropna()}
     cases = {*study.cases, *study.replayed.cases, *(imported.runs["case"] if len(imported.runs) else ())}
     check_names(study, cases, {*study.interconnects, *named})
 
 
-def check_references(runs: pd.DataFrame, places: Sequence[Place]) -> None:
+def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:
     """Check that no case has two serial points, which would both be its reference.
 
     Parameters
     ----------
     runs : DataFrame
         Columns of the runs table, as far as there are any.
-    places : sequence of Place
+    origins : sequence of Origin
         Where each row is from.
 
     Raises
     ------
     InputError
-        One line that names both.
+        One line that names both points.
     """
     if runs.empty:
         return
@@ -179,7 +179,7 @@ def check_references(runs: pd.DataFrame, places: Sequence[Place]) -> None:
         points = rows.drop_duplicates(["nodes", "oversubscription"])
         if len(points) > 1:
             first, second = (
-                (_told(places[row]), _point(one)) for row, one in list(points.to_dict("index").items())[:2]
+                (_name_of(origins[row]), _point(point)) for row, point in points.head(2).iterrows()
             )
             raise InputError(
                 f"{second[0]}: a second reference of case {case!r}, kind {kind}: a serial run with "
@@ -187,8 +187,8 @@ def check_references(runs: pd.DataFrame, places: Sequence[Place]) -> None:
             )
 
 
-def _told(place: Place) -> str:
-    file, row = place
+def _name_of(origin: Origin) -> str:
+    file, row = origin
     if row is None:
         return str(file)
     of_text = file.suffix == ".csv" and table_of(file.read_text(encoding="utf-8-sig")) == "runs"

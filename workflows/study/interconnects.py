@@ -29,8 +29,8 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     Returns
     -------
     Interconnect
-        A measured one that does not say where it is has one node: this machine, with the cores that
-        this process may use.
+        A measured interconnect that does not say where it is has one node: this machine, with the cores
+        that this process may use.
 
     Raises
     ------
@@ -127,19 +127,19 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
 def digest(interconnect: Interconnect) -> str:
     """Digest of what changes the run of a point: the kind and the sections launch, emulate and simulate.
 
-    The curve of a model is part of it, and factors where they are given. Title, description, price and
-    attested ranges do not change a run; how much of its place a run uses is told by the point.
+    The curve of a model is in it, and factors where they are given. Title, description, price and attested
+    ranges do not change a run; how many nodes and cores a run uses is in its point.
     """
-    parts = [interconnect.kind, interconnect.launch, interconnect.emulate]
+    content = [interconnect.kind, interconnect.launch, interconnect.emulate]
     if interconnect.simulate:
         curve = curve_file(interconnect.simulate)
         known = curve is not None and curve.exists()
-        parts += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
+        content += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
     if interconnect.factors:
-        parts.append(interconnect.factors)
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        content.append(interconnect.factors)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def curve_file(simulate: dict[str, Any]) -> Path | None:
-    """File of the curve of a model; None for one of two points."""
+    """File of the curve of a model; None for a model of two points."""
     return ROOT / simulate["curve"]["file"] if "curve" in simulate else None

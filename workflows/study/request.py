@@ -125,9 +125,9 @@ class _Price:
 def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> Economics:
     folder = config / "interconnects"
     prices = {
-        name: _Price(f"{folder / name}.yaml: price", folder, one.price)
-        for name, one in interconnects.items()
-        if one.price
+        name: _Price(f"{folder / name}.yaml: price", folder, interconnect.price)
+        for name, interconnect in interconnects.items()
+        if interconnect.price
     } | {
         name: _Price(f"{study.file}: economics.interconnects.{name}", study.file.parent, given)
         for name, given in study.economics.get("interconnects", {}).items()
@@ -167,5 +167,5 @@ def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Of
         )
     plain = rows.where(rows.notna(), None).to_dict("records")
     project = folder.parent.parent
-    told = file.relative_to(project) if file.is_relative_to(project) else file
-    return Offer(source, str(told), item, plain)
+    shown = file.relative_to(project) if file.is_relative_to(project) else file
+    return Offer(source, str(shown), item, plain)

@@ -1,4 +1,4 @@
-"""Results of another site, or of this one at another time, as an import brings them."""
+"""Results of another site, or of this site at another time, as an import brings them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
     file : Path
         What they were read from.
     site : str or None
-        None for a file that tells its sites itself, or has none.
+        None for a file that names its sites itself, or has none.
 
     Raises
     ------
     InputError
-        If the study gives a site to a file that tells sites itself.
+        If the study gives a site to a file that names sites itself.
     """
     if site and "site" in runs and runs["site"].notna().any():
-        told = ", ".join(sorted(runs["site"].dropna().unique()))
-        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({told})")
+        sites = ", ".join(sorted(runs["site"].dropna().unique()))
+        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({sites})")
     if "record" in runs:
         folder = file.parent
         runs = runs.assign(record=runs["record"].map(lambda name: _beside(folder, name), na_action="ignore"))
@@ -51,8 +51,7 @@ def known_facts(study: Study) -> Facts:
     Returns
     -------
     Facts
-        ``cases`` and ``interconnects`` of all imported studies, the first one's where several have one, and
-        ``sites``.
+        ``cases`` and ``interconnects`` of all imported studies, of equal names the first, and ``sites``.
 
     Raises
     ------

@@ -82,14 +82,14 @@ class Study:
         own = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
         return replace(self, **own, oversubscription=(1,)) if own else self
 
-    def series(self, case: str) -> str:
-        """Name that results have: in a study with sizes, that of the case without its size."""
-        return case.partition("-")[0] if self.sizes else case
+    def case_of(self, sized: str) -> str:
+        """Name of the case in results: in a study with sizes, without the size. The reverse of `case_at`."""
+        return sized.partition("-")[0] if self.sizes else sized
 
     def excludes(self, point: Point) -> bool:
         """Whether an entry of ``exclude`` means the point; its keys are fields of a point."""
-        fields = vars(point) | {"case": self.series(point.case)}
-        return any(all(fields[key] == value for key, value in one.items()) for one in self.exclude)
+        fields = vars(point) | {"case": self.case_of(point.case)}
+        return any(all(fields[key] == value for key, value in entry.items()) for entry in self.exclude)
 
 
 _TO_RUN = ("cases", "interconnects", "processes")
@@ -120,7 +120,8 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         raise InputError(f"{file}: {missing}: missing; a study has {', '.join(_TO_RUN)}, or import, or all")
     if not given and (odd := next((key for key in _OF_RUNS if key in data), None)):
         raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
-    _check_economics(data.get("economics", {}), file)
+    if (economics := list(data.get("economics", {}))) and "node" not in economics:
+        raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
     defaults = inputs.defaults("study")
     data = defaults | data
     limits = Limits(**(inputs.defaults("study", "limits") | data["limits"]))
@@ -158,15 +159,16 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Imported files, and the sites and mappings of those that are given one."""
-    given = [{"file": one} if isinstance(one, str) else one for one in data.get("import", ())]
-    paths = [file.parent / one["file"] for one in given]
+    """Imported files, and the sites and mappings that some of them are given."""
+    given = [{"file": entry} if isinstance(entry, str) else entry for entry in data.get("import", ())]
+    paths = [file.parent / entry["file"] for entry in given]
     for index, path in enumerate(paths):
         if path in paths[:index]:
             where = f"{file}: import[{index}]"
             raise InputError(f"{where}: {given[index]['file']!r} is there twice; each only once")
-    sites = {path: one["site"] for path, one in zip(paths, given, strict=True) if "site" in one}
-    mappings = {path: one["mapping"] for path, one in zip(paths, given, strict=True) if "mapping" in one}
+    entries = dict(zip(paths, given, strict=True))
+    sites = {path: entry["site"] for path, entry in entries.items() if "site" in entry}
+    mappings = {path: entry["mapping"] for path, entry in entries.items() if "mapping" in entry}
     return {"imports": tuple(paths), "import_sites": sites, "import_mappings": mappings}
 
 
@@ -188,17 +190,11 @@ def _congestion(data: Mapping[str, Any]) -> dict[str, Any]:
     return inputs.defaults("study", "congestion") | given if given else {}
 
 
-def _check_economics(given: Mapping[str, Any], file: Path) -> None:
-    """Refuse what is about money in a study that does not say what a node costs."""
-    if "node" not in given and (others := list(given)):
-        raise InputError(f"{file}: economics.node: missing, since {others[0]} is given")
-
-
 def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:
     """Pairs of sites to compare; those that the runs do not have are found by the analysis."""
     given = data.get("compare_sites", ())
-    if any(isinstance(one, str) for one in given):
-        if len(given) != 2 or not all(isinstance(one, str) for one in given):
+    if any(isinstance(entry, str) for entry in given):
+        if len(given) != 2 or not all(isinstance(entry, str) for entry in given):
             wanted = "two sites, or a list of pairs of sites"
             raise InputError(f"{file}: compare_sites: {list(given)!r} is not {wanted}")
         given = [given]
@@ -206,7 +202,7 @@ def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str]
 
 
 def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
-    """Sizes of a weak study by case and process count; empty for a strong one."""
+    """Sizes of a weak study by case and process count; empty for a strong study."""
     sizes, weak = data.get("sizes", {}), data["scaling"] == "weak"
     if not weak:
         if sizes:
@@ -254,7 +250,7 @@ def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
     Raises
     ------
     InputError
-        For a size that takes no longer than that of a smaller count.
+        For a size that takes no longer than the size of a smaller count.
     """
     for name, sizes in study.sizes.items() if study.scaling == "weak" else ():
         for fewer, more in pairwise(study.processes):
@@ -278,7 +274,7 @@ def _until(data: Mapping[str, Any], file: Path) -> Until | None:
 
 
 def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
-    """Check that every declared comparison is one that the study's blocks provide.
+    """Check that the study's blocks provide every declared comparison.
 
     A study that imports results is left to the analysis, which knows what the files hold.
 

@@ -12,7 +12,7 @@ from workflows.traffic.schedule import Demand
 
 
 def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.DataFrame:
-    """Traffic that the jobs offer on average, between which no message and no time is told apart.
+    """Traffic that the jobs offer on average, without single messages and times.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.
         ``source, destination, load``, one row a job, direction and pair: bytes go from `source` to
         `destination`, reads thus from the I/O node to its client, at `load` times a link's bandwidth.
     """
-    parts = []
+    flows = []
     for job in jobs:
         demand = demands[job.name]
         if job.fixed:
@@ -45,5 +45,5 @@ def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.
             (targets, clients, 1 - demand.write_ratio),
         ):
             if share > 0:
-                parts.append({"source": source, "destination": destination, "load": load * share})
-    return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+                flows.append({"source": source, "destination": destination, "load": load * share})
+    return pd.concat([pd.DataFrame(flow) for flow in flows], ignore_index=True)

@@ -52,16 +52,16 @@ def outcome(
     begin = WARM_UP_SHARE * seconds
     span = seconds - begin
     counted = (arrived >= begin) & (arrived < seconds)
-    place = np.searchsorted(job.clients, messages["process"])
+    client = np.searchsorted(job.clients, messages["process"])
     offered, accepted = (
-        np.bincount(place[chosen], messages["bytes"][chosen], len(job.clients)) / span / 1e6
+        np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients)) / span / 1e6
         for chosen in (messages["seconds"] >= begin, counted)
     )
     completed = ~np.isnan(arrived)
     targets = len(np.unique(job.targets))
     link = link_bytes_per_second / 1e6
     due, in_time = (
-        np.bincount(place[chosen], messages["bytes"][chosen], len(job.clients))
+        np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients))
         for chosen in (np.full(len(messages), True), arrived < seconds)
     )
     delays = (arrived - messages["seconds"])[counted]

@@ -52,7 +52,7 @@ class Pattern:
     io_nodes : int or None
         Number of hot spots; None for one in eight processes, which is what the source has.
     destinations : str
-        ``random``: a client draws the I/O node of every message; ``deterministic``: it keeps to one.
+        ``random``: a client draws the I/O node of every message; ``deterministic``: it has a fixed I/O node.
         The I/O job of ``combined`` has the same choice; the source's is random.
     io_mapping : str
         ``clustered``: the I/O nodes are the last processes; ``distributed``: one at the start of every
@@ -79,7 +79,7 @@ class Pattern:
 
 
 def jobs_of(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
-    """Jobs of a pattern: one, or for ``combined`` the compute job and the I/O job.
+    """Jobs of a pattern: a single job, or for ``combined`` the compute job and the I/O job.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _jobs(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
 
 
 def only(job: TrafficJob, process: int) -> TrafficJob:
-    """Give a job that has one of its clients, or none where the process is no client of it."""
+    """Give the job with a single client, or with no client where the process is none of its clients."""
     own = job.clients == process
     return TrafficJob(job.name, job.clients[own], job.targets[own] if job.fixed else job.targets, job.fixed)
 
@@ -234,12 +234,12 @@ def _combined(pattern: Pattern, processes: int) -> tuple[TrafficJob, TrafficJob]
 
 
 def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
-    """Clients of I/O nodes; a deterministic client that would be its own server takes the next one."""
+    """Clients of I/O nodes; a deterministic client that would be its own server takes the next I/O node."""
     if pattern.destinations == "random":
         return _without_idle(TrafficJob("io", clients, hot, fixed=False))
-    place = np.arange(len(clients)) % len(hot)
-    place = np.where(hot[place] == clients, (place + 1) % len(hot), place)
-    return _without_idle(TrafficJob("io", clients, hot[place], fixed=True))
+    index = np.arange(len(clients)) % len(hot)
+    index = np.where(hot[index] == clients, (index + 1) % len(hot), index)
+    return _without_idle(TrafficJob("io", clients, hot[index], fixed=True))
 
 
 def _without_idle(job: TrafficJob) -> TrafficJob:

@@ -39,7 +39,7 @@ class Phase:
     Attributes
     ----------
     labels : dict
-        What tells its rows from others.
+        Columns by which its rows differ from those of other phases.
     jobs : tuple of TrafficJob
     demands : dict of str to Demand
     """
@@ -156,7 +156,7 @@ def link_messages(process: int, processes: int, mean_bytes: int) -> NDArray[np.v
     """Messages of a process by which the rate of a link is measured.
 
     Each process of the first half exchanges messages with one of the second half, as fast as it can; of an
-    odd number of processes the last one has none.
+    odd number of processes the last has no partner.
     """
     half = processes // 2
     messages = np.zeros(LINK_MESSAGES if process < 2 * half else 0, MESSAGE)
@@ -212,7 +212,7 @@ def seconds_of_a_megabyte(rows: Sequence[Row]) -> float | None:
     """Time in which a client's megabyte is accepted, geometric mean over the rows that stand for the whole.
 
     These are the compute job's (where there is none, all) at the highest load. None where there are no rows,
-    or nothing was accepted in one of them.
+    or nothing was accepted in a phase.
     """
     main = [row for row in rows if row["job"] == "compute"] or rows
     highest = [row for row in main if row["offered_load"] == max(row["offered_load"] for row in main)]

@@ -26,7 +26,7 @@ MESSAGE = np.dtype(
 )
 """One message. `seconds` since the start, when `process` issues it; `destination` is the process it
 addresses. A write carries `bytes` to the destination, a read has the destination send them back. `job` is
-the place of its job in the list the schedule was made of."""
+the index of its job in the list the schedule was made of."""
 
 SCHEDULE_LIMIT = 10_000_000
 """Messages of a schedule at most: 10^7 take about half a gigabyte."""
@@ -81,7 +81,7 @@ def make_schedule(
     """All messages that the clients of some jobs issue within a time.
 
     Every client draws its intervals, sizes, destinations and kinds from streams of its own, which depend on
-    the seed, the job's name and the process alone. So a longer schedule begins with the shorter one, and
+    the seed, the job's name and the process alone. So a longer schedule begins with a shorter schedule, and
     the same messages come faster at a higher load: schedules of different loads can be compared in pairs.
 
     Parameters
@@ -123,16 +123,16 @@ def make_schedule(
             f"seconds: {seconds}: would make about {expected:.0f} messages, "
             f"more than {SCHEDULE_LIMIT}: give fewer seconds or larger messages"
         )
-    parts = [np.empty(0, MESSAGE)]
+    messages = [np.empty(0, MESSAGE)]
     for index, job in enumerate(jobs):
         demand = demands[job.name]
         mean_interval = _mean_interval(demand, link_bytes_per_second)
         for rank, client in enumerate(job.clients):
             targets = job.targets[rank : rank + 1] if job.fixed else job.targets[job.targets != client]
-            part = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
-            part["job"] = index
-            parts.append(part)
-    schedule = np.concatenate(parts)
+            own = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
+            own["job"] = index
+            messages.append(own)
+    schedule = np.concatenate(messages)
     return schedule[np.lexsort((schedule["process"], schedule["seconds"]))]
 
 

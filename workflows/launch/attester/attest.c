@@ -35,11 +35,11 @@
 #define MOST 0.025      /* ... and seconds of them, where nothing is confirmed or a value is worse than attested */
 #define SPINNING 0.001  /* seconds that a message is waited for without sleeping */
 #define NAP 0.0002      /* ... and between looks after that */
-#define QUIET_LEVEL 11  /* of Open MPI's outputs that are to end here: workflows/launch/transport.py asks for it */
+#define QUIET_VERBOSITY 11  /* of Open MPI's outputs that are to end here: workflows/launch/transport.py asks for it */
 
 typedef struct {
     char host[64], cores[192];
-} Place;
+} Location;
 
 typedef struct {
     MPI_Comm comm;
@@ -72,26 +72,26 @@ static void nap(double seconds)
 
 /* ---- where the ranks are ---- */
 
-static Place own_place(void)
+static Location own_location(void)
 {
-    Place place = {"", ""};
+    Location location = {"", ""};
     char line[4096];
     FILE *file = fopen("/proc/sys/kernel/hostname", "r");
-    if (file && fscanf(file, "%63s", place.host) != 1) place.host[0] = 0;
+    if (file && fscanf(file, "%63s", location.host) != 1) location.host[0] = 0;
     if (file) fclose(file);
     file = fopen("/proc/self/status", "r");
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "Cpus_allowed_list: %191s", place.cores) == 1) break;
+        if (sscanf(line, "Cpus_allowed_list: %191s", location.cores) == 1) break;
     if (file) fclose(file);
-    return place;
+    return location;
 }
 
-static int second_of_pair(const Place *places, int size)
+static int second_of_pair(const Location *locations, int size)
 {
     for (int rank = size; --rank > 0;)
-        if (strcmp(places[rank].host, places[0].host)) return rank;
+        if (strcmp(locations[rank].host, locations[0].host)) return rank;
     for (int rank = size; --rank > 0;)
-        if (strcmp(places[rank].cores, places[0].cores)) return rank;
+        if (strcmp(locations[rank].cores, locations[0].cores)) return rank;
     return size - 1;
 }
 
@@ -115,7 +115,7 @@ static void transfer(const Pair *pair, bool sends, void *data, int bytes)
 }
 
 /* What the leader says, at both. */
-static int told(const Pair *pair, int number)
+static int agreed(const Pair *pair, int number)
 {
     transfer(pair, pair->leads, &number, sizeof number);
     return number;
@@ -136,7 +136,7 @@ static double waited(void)
     FILE *file = fopen("/proc/self/schedstat", "r");
     int read = file ? fscanf(file, "%*f %lf", &ns) : 0;
     if (file) fclose(file);
-    return read == 1 ? 1e-9 * ns : now(); /* where the kernel does not tell: always */
+    return read == 1 ? 1e-9 * ns : now(); /* where the kernel does not say: always */
 }
 
 /* Shortest half of a round trip, known to the leader; the first round trip makes the connection. Where both ranks had
@@ -146,10 +146,10 @@ static Shortest shortest(const Pair *pair, int bytes, int fewest, double least, 
     double best[3] = {INFINITY, INFINITY, INFINITY}, begun = now(), had_waited = waited();
     for (int rounds = fewest, done = 0;;) {
         for (int i = 0; i < rounds; i++) {
-            double one = half_round_trip(pair, bytes);
-            best[2] = fmin(best[2], fmax(one, best[1]));
-            best[1] = fmin(best[1], fmax(one, best[0]));
-            best[0] = fmin(best[0], one);
+            double half = half_round_trip(pair, bytes);
+            best[2] = fmin(best[2], fmax(half, best[1]));
+            best[1] = fmin(best[1], fmax(half, best[0]));
+            best[0] = fmin(best[0], half);
         }
         done += rounds;
         double spent = now() - begun, own = waited() - had_waited, others = own;
@@ -158,7 +158,7 @@ static Shortest shortest(const Pair *pair, int bytes, int fewest, double least, 
         bool confirmed = calm ? best[1] < ALIKE * best[0] : many && best[2] < SAME * best[0];
         bool sure = pair->shared || (confirmed && best[0] <= slowest);
         bool ends = spent > least && (sure || (many && spent > MOST));
-        rounds = told(pair, ends ? 0 : 1 + (int)fmin(1000, least / 4 / best[0]));
+        rounds = agreed(pair, ends ? 0 : 1 + (int)fmin(1000, least / 4 / best[0]));
         if (!rounds) return (Shortest){best[0], sure};
     }
 }
@@ -173,7 +173,7 @@ static int measure(const Pair *pair, double *latency, double *large, double slow
         *latency = fmin(*latency, empty.seconds);
         *large = fmin(*large, full.seconds);
         bool worse = *latency > slowest || *large > slowest_large, sure = empty.sure && full.sure;
-        if (!told(pair, !sure && attempt < (worse ? ATTEMPTS : UNSURE))) return attempt;
+        if (!agreed(pair, !sure && attempt < (worse ? ATTEMPTS : UNSURE))) return attempt;
         nap(PAUSE * attempt);
     }
 }
@@ -188,7 +188,7 @@ static void write_text(FILE *file, const char *text)
 }
 
 static void write_found(const char *path, int second, int attempts, double latency, double large, double seconds,
-                        const Place *places, int size)
+                        const Location *locations, int size)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "", beside[4096];
     int length;
@@ -203,9 +203,9 @@ static void write_found(const char *path, int second, int attempts, double laten
     fprintf(file, ", \"seconds\": %.6f, \"placement\": [", seconds);
     for (int rank = 0; rank < size; rank++) {
         fprintf(file, "%s[", rank ? ", " : "");
-        write_text(file, places[rank].host);
+        write_text(file, locations[rank].host);
         fprintf(file, ", ");
-        write_text(file, places[rank].cores);
+        write_text(file, locations[rank].cores);
         fprintf(file, "]");
     }
     fprintf(file, "]");
@@ -219,18 +219,18 @@ static void write_found(const char *path, int second, int attempts, double laten
 /* Open MPI tells what carries messages when it first needs it; what it would tell later is not wanted. */
 static void quieten(void *mpi)
 {
-    int (*level)(int) = (int (*)(int))dlsym(mpi, "opal_output_get_verbosity");
+    int (*verbosity)(int) = (int (*)(int))dlsym(mpi, "opal_output_get_verbosity");
     void (*set)(int, int) = (void (*)(int, int))dlsym(mpi, "opal_output_set_verbosity");
-    for (int output = 0; level && set && output < 64; output++)
-        if (level(output) == QUIET_LEVEL) set(output, 0);
+    for (int output = 0; verbosity && set && output < 64; output++)
+        if (verbosity(output) == QUIET_VERBOSITY) set(output, 0);
 }
 
-static void play(Pair pair, const char *path, const Place *places, int size, int second)
+static void play(Pair pair, const char *path, const Location *locations, int size, int second)
 {
     const char *given = getenv("NODEWORTH_ATTEST_SLOWEST");
     double slowest = INFINITY, slowest_MBps = 0, latency = 0, large = 0, begun = now();
     int attempts = 0;
-    pair.shared = second > 0 && !memcmp(&places[0], &places[second], sizeof *places);
+    pair.shared = second > 0 && !memcmp(&locations[0], &locations[second], sizeof *locations);
     if (given && !pair.shared) sscanf(given, "%lf %lf", &slowest, &slowest_MBps);
     if (second > 0) {
         pair.message = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -239,7 +239,7 @@ static void play(Pair pair, const char *path, const Place *places, int size, int
         attempts = measure(&pair, &latency, &large, slowest * 1e-6, LARGE / 1e6 / slowest_MBps);
         munmap(pair.message, LARGE);
     }
-    if (pair.leads) write_found(path, second, attempts, latency, large, now() - begun, places, size);
+    if (pair.leads) write_found(path, second, attempts, latency, large, now() - begun, locations, size);
 }
 
 /* Rank 0 tells that it is over, along a tree: a barrier that can be slept in would leave more to look after in Open MPI
@@ -264,13 +264,13 @@ void attest(void *mpi)
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &size);
-    Place *places = malloc(size * sizeof *places), own = own_place();
-    PMPI_Allgather(&own, sizeof own, MPI_BYTE, places, sizeof own, MPI_BYTE, comm);
-    int second = second_of_pair(places, size);
+    Location *locations = malloc(size * sizeof *locations), own = own_location();
+    PMPI_Allgather(&own, sizeof own, MPI_BYTE, locations, sizeof own, MPI_BYTE, comm);
+    int second = second_of_pair(locations, size);
     if (rank == 0 || rank == second)
-        play((Pair){.comm = comm, .leads = rank == 0, .peer = rank ? 0 : second}, path, places, size, second);
+        play((Pair){.comm = comm, .leads = rank == 0, .peer = rank ? 0 : second}, path, locations, size, second);
     sleep_until_played(comm, rank, size);
-    free(places);
+    free(locations);
     PMPI_Comm_free(&comm);
     quieten(mpi);
 }

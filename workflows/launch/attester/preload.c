@@ -4,7 +4,7 @@
  * library is the one that the caller of MPI_Init is bound to. Where attest.c was built for another one, nothing is
  * attested and the program runs as it would have.
  *
- * Environment: NODEWORTH_ATTESTER  attest.c, built; its other variables are told there
+ * Environment: NODEWORTH_ATTESTER  attest.c, built; its other variables are described there
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
