@@ -47,7 +47,7 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     ------
     TableError
         If the request names an interconnect or a case that the runs have not, if there are two
-        references, or if a price cannot be told (`analysis.decisions.money.market_costs`).
+        references, or if there is no price (`analysis.decisions.money.market_costs`).
     """
     settings = request.settings
     check_names(runs, settings)
@@ -65,7 +65,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
     mixed = market.mix.weights if market and market.mix else ()
     of_mix: list[list[Curve]] = []
 
-    def parts() -> Iterator[Pieces]:
+    def all_pieces() -> Iterator[Pieces]:
         offered = None if costs is None else tariffs(costs)
         for some in _in_fives(all_curves(runs, ranked, settings)):
             yield core_pieces(some, ranked, settings)
@@ -76,7 +76,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
                 if curves[0].case in mixed:
                     of_mix.append(curves)
 
-    pieces = merge(parts())
+    pieces = merge(all_pieces())
     tables = core_tables(pieces, runs) | make_part_tables(runs)
     tables |= make_quality_tables(runs, ranked, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}

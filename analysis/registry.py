@@ -21,7 +21,7 @@ from analysis.tables.decision_schemas import DECISION_TABLES
 from analysis.tables.frames import Piece, stacked
 
 REQUIRED = tuple(TABLES)
-"""Tables that every study has; each of the others is there if it applies."""
+"""Tables that every study has; any other table is there if it applies."""
 
 ALL_TABLES = {
     **TABLES,

@@ -47,7 +47,7 @@ def exchange(
     -------
     Exchange
         Minus infinity nodes saved, for infinite money, where the interconnect is not fast enough; the
-        reverse where only the baseline is not. NaN where neither can be told.
+        reverse where only the baseline is not. NaN where neither can be known.
     """
     n_b, c_b, n_e, c_e = (
         np.asarray(value, float) for value in (baseline_nodes, baseline_price, nodes, price)
@@ -120,7 +120,7 @@ def break_even_rows(
 def _whole_nodes(curve: Curve, processes: Floats, node: NodePrice) -> Floats:
     """Nodes for a number of processes between the measured counts, rounded up.
 
-    What lies below the smallest count is one node if that is on one node, else not known.
+    Below the smallest count it is one node if the smallest count is on one node, else not known.
     """
     known = nodes_of(curve, node.cores)
     nodes = np.ceil(np.interp(processes, curve.processes, known) - 1e-9)
@@ -152,7 +152,7 @@ def _compared(
     low, high = interval(_threshold(drawn, below[:, None, None]), settings.level)
     saving = _saving(point, node.price)
     saving_low, saving_high = interval(_saving(drawn, node.price), settings.level)
-    told = _threshold(point, below)
+    threshold = _threshold(point, below)
     known = ~np.isneginf(nodes_e) & ~np.isneginf(nodes_b) & ~np.isnan(saving)
     notes = [
         joined(
@@ -180,7 +180,7 @@ def _compared(
             "currency": node.currency,
             "baseline_interconnect_price_per_node": price_b[0],
             "interconnect_price_per_node": np.where(finite, price_e[0], np.nan),
-            "break_even_node_price": np.where(known, told, np.nan),
+            "break_even_node_price": np.where(known, threshold, np.nan),
             "break_even_node_price_low": low,
             "break_even_node_price_high": high,
             "pays": np.where(known, _direction(point), None),

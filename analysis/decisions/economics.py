@@ -78,14 +78,14 @@ def cluster_costs(offers: Mapping[str, Offer], node: NodePrice, nodes: ArrayLike
 
 
 def joined(*notes: object) -> str | None:
-    """Notes as one, each part only once; None where there are none."""
-    parts = [part for note in notes if not pd.isna(note) for part in str(note).split("; ")]
-    return "; ".join(dict.fromkeys(filter(None, parts))) or None
+    """Notes as one text, each only once; None where there are none."""
+    texts = [text for note in notes if not pd.isna(note) for text in str(note).split("; ")]
+    return "; ".join(dict.fromkeys(filter(None, texts))) or None
 
 
 @dataclass(frozen=True, eq=False)
 class Tariff:
-    """An interconnect's price per node by cluster size, and what is to be said about it.
+    """An interconnect's price per node by cluster size, and remarks about it.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ def tariffs(costs: pd.DataFrame) -> dict[str, Tariff]:
 
 
 def nodes_of(curve: Curve, cores_per_node: int | None) -> Floats:
-    """Nodes of each point of a curve: those of the runs, else cores over the cores of a node, rounded up.
+    """Nodes of each point of a curve: as the runs say, else cores over the cores of a node, rounded up.
 
     NaN where neither is known.
     """
@@ -134,10 +134,10 @@ def nodes_of(curve: Curve, cores_per_node: int | None) -> Floats:
     return np.where(known == 0, counted, known)
 
 
-def interval(draws: Floats, level: float) -> tuple[Floats, Floats]:
+def interval(draws: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Percentile interval, empty where any draw is."""
     lacking = np.isnan(draws).any(axis=(-2, -1), keepdims=True)
-    return percentile_interval(np.where(lacking, np.nan, draws), level)
+    return percentile_interval(np.where(lacking, np.nan, draws), confidence)
 
 
 def value_rows(
@@ -145,8 +145,8 @@ def value_rows(
 ) -> pd.DataFrame:
     """What every point of a case costs, and which points are worth their price.
 
-    Price per unit of speedup is the cluster's price over the speedup; its interval joins that of the
-    speedup with the range of the price. The Pareto set is that of cluster price against speed, over all
+    Price per unit of speedup is the cluster's price over the speedup; its interval joins the interval
+    of the speedup with the range of the price. The Pareto set is of cluster price against speed, over all
     points of a case that may be compared: no other point is as cheap and as fast, and better in one.
     `pareto_share` is the share of bootstrap draws in which a point belongs to it.
 
@@ -218,7 +218,7 @@ def _valued(curve: Curve, offered: Mapping[str, Tariff], node: NodePrice, settin
 
 
 def remark(interconnect: str, tariff: Tariff | None, nodes: float) -> str | None:
-    """What is to be said about an interconnect's price at a size, and why there is none."""
+    """Remark about an interconnect's price at a size, or why there is none."""
     if np.isnan(nodes):
         return "number of nodes unknown"
     if tariff is None:

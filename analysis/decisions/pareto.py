@@ -28,10 +28,10 @@ def nondominated(cost: ArrayLike, gain: ArrayLike) -> NDArray[np.bool_]:
     order = np.lexsort((-gain, cost), axis=0)
     cost, gain = np.take_along_axis(cost, order, axis=0), np.take_along_axis(gain, order, axis=0)
     highest = np.maximum.accumulate(gain, axis=0)
-    places = np.arange(len(gain)).reshape(-1, *[1] * (gain.ndim - 1))
+    positions = np.arange(len(gain)).reshape(-1, *[1] * (gain.ndim - 1))
     fresh = np.ones(gain.shape, bool)
     fresh[1:] = gain[1:] > highest[:-1]
-    first = np.maximum.accumulate(np.where(fresh, places, 0), axis=0)  # the cheapest that gains so much
+    first = np.maximum.accumulate(np.where(fresh, positions, 0), axis=0)  # the cheapest that gains so much
     cheapest = np.take_along_axis(cost, first, axis=0)
     members = np.empty(gain.shape, bool)
     np.put_along_axis(members, order, (gain == highest) & (cost == cheapest), axis=0)
@@ -56,7 +56,7 @@ def unbeaten(seconds: NDArray[np.float64], jobs_at_once: NDArray[np.int64]) -> N
     array (ways, ...)
     """
     jobs = np.unique(jobs_at_once)
-    ways = [np.flatnonzero(jobs_at_once == one) for one in jobs]
+    ways = [np.flatnonzero(jobs_at_once == count) for count in jobs]
     ways = [own[0] if len(own) == 1 else own for own in ways]  # a number gives a view, several a copy
     least = [seconds[own] if np.ndim(own) == 0 else seconds[own].min(axis=0) for own in ways]
     best = np.ones(seconds.shape, bool)
@@ -65,8 +65,8 @@ def unbeaten(seconds: NDArray[np.float64], jobs_at_once: NDArray[np.int64]) -> N
         best[own] = time < shortest
         shortest = np.minimum(shortest, time)
     highest = jobs[0] / least[0]
-    for one, own, time in list(zip(jobs, ways, least, strict=True))[1:]:
-        rate = one / time
+    for count, own, time in list(zip(jobs, ways, least, strict=True))[1:]:
+        rate = count / time
         best[own] &= rate > highest
         highest = np.maximum(highest, rate)
     for own, time in zip(ways, least, strict=True):

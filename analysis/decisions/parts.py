@@ -42,7 +42,7 @@ PARTS = listing_schema(
 
 
 def read_parts(path: str | Path) -> pd.DataFrame:
-    """Read a part list: what the trees of one or more interconnects are made of.
+    """Read a part list: what the trees of interconnects are made of.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ _PART_RULES: list[Rule] = [
 
 
 def _misfits(parts: pd.DataFrame) -> pd.Series:
-    """Rows whose sizes do not go on where those of the same part end."""
+    """Rows whose sizes do not begin where the sizes of the row before, of the same part, end."""
     ordered = parts.sort_values(["item", "part", "level", "nodes_from"], kind="stable")
     before = ordered.groupby(["item", "part", "level"], dropna=False)["nodes_to"].shift()
     first = ~ordered.duplicated(["item", "part", "level"])
@@ -113,7 +113,7 @@ class Switch(NamedTuple):
     """Ports of a switch, and downward ports to each uplink (NaN at the top of a tree)."""
 
     radix: int
-    blocking: float
+    blocking_ratio: float
 
 
 def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
@@ -136,7 +136,7 @@ def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
 def part_price(rows: pd.DataFrame, part: str, nodes: NDArray[np.int64], level: int | None = None) -> NDArray:
     """Price of one part in a cluster of so many nodes, NaN above the part's sizes."""
     rows = rows[(rows["part"] == part) & (rows["level"].isna() if level is None else rows["level"] == level)]
-    place = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
+    index = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
     last = rows["nodes_to"].iloc[-1]
-    prices = rows["price"].to_numpy()[place]
+    prices = rows["price"].to_numpy()[index]
     return prices if pd.isna(last) else np.where(nodes <= int(last), prices, np.nan)

@@ -43,8 +43,8 @@ def listing_schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSche
         "currency": pa.Column(str, _CURRENCY),
         "year": pa.Column("Int64", _YEAR),
     }
-    told = {"source": pa.Column(str), "note": pa.Column(str, nullable=True)}
-    return pa.DataFrameSchema(money | columns | told, name=name, strict=True, ordered=True, coerce=True)
+    origin = {"source": pa.Column(str), "note": pa.Column(str, nullable=True)}
+    return pa.DataFrameSchema(money | columns | origin, name=name, strict=True, ordered=True, coerce=True)
 
 
 BOOK = listing_schema(
@@ -73,7 +73,7 @@ def read_book(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows of the file by item and size. `price`, `price_low` and `price_high` are those of the whole
+        Rows of the file by item and size. `price`, `price_low` and `price_high` are prices of the whole
         interconnect divided by the nodes where `per` is ``cluster``; a missing `price` is the middle of
         its range.
 
@@ -149,7 +149,7 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     """Price of an interconnect at each of several sizes.
 
     Inside a published range of sizes its price holds. Between two published sizes the price of the
-    whole interconnect is interpolated linearly, so that the price per node lies between those of its
+    whole interconnect is interpolated linearly, so that the price per node lies between the prices of its
     neighbours, which are then its range; `basis` is ``interpolated``. Outside the published sizes there
     is no price, and `note` says why. One node needs no interconnect.
 
@@ -164,7 +164,7 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `QUOTE`, one row a size. `price_per_node` is that of one node's share of the interconnect;
+        `QUOTE`, one row a size. `price_per_node` is the price of one node's share of the interconnect;
         the range is empty where none was published.
 
     Raises
@@ -221,16 +221,7 @@ def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
         )
     if not pd.isna(limit):
         pieces.append({"nodes_from": limit + 1, "note": f"at most {limit} nodes"})
-    columns = [
-        "nodes_from",
-        "price_per_node",
-        "price_per_node_low",
-        "price_per_node_high",
-        "basis",
-        "source",
-        "note",
-    ]
-    return pd.DataFrame(pieces, columns=[*columns, "base"]).fillna({"base": 0.0})
+    return pd.DataFrame(pieces, columns=["nodes_from", "base", *QUOTE[4:]]).fillna({"base": 0.0})
 
 
 def _gap(below: pd.Series, above: pd.Series) -> dict[str, object]:

@@ -15,9 +15,7 @@ from analysis.runs.settings import Rule, Settings
 from analysis.tables.frames import Piece, Pieces
 
 
-def proposal_columns(
-    group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None = None
-) -> Piece:
+def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
     """Scaling table of curves of the same counts, judged by a rule.
 
     `speedup_per_doubling` of neighbouring counts p < q is (S(q) / S(p))^(1 / log2(q / p)), so that the
@@ -30,7 +28,7 @@ def proposal_columns(
     group : Alike
     rule : Rule
     settings : Settings
-    cores_per_node : int, optional
+    cores_per_node : int or None
         By which nodes are counted where the runs do not say.
 
     Returns
@@ -45,8 +43,8 @@ def proposal_columns(
     quantities = _quantities(group, settings)
     value, low, high = quantities[rule.quantity]
     minimum = _minimum(rule, group.stacked("cores"))
-    reference = {name: np.array([getattr(one, name) for one in references]) for name in _OF_REFERENCE}
-    own = np.array([one.interconnect == one.reference.interconnect for one in group.curves])
+    reference = {name: np.array([getattr(run, name) for run in references]) for name in _OF_REFERENCE}
+    own = np.array([curve.interconnect == curve.reference.interconnect for curve in group.curves])
     own = own & (processes == reference["processes"]) & (seconds == reference["seconds"])
     referred = ~group.stacked("own") | own
     judged = ~np.isnan(value) & ~np.isnan(minimum) & ~referred
@@ -74,7 +72,7 @@ def proposal_columns(
     return {
         **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
         **{f"reference_{name}": np.repeat(reference[name], len(processes)) for name in _OF_REFERENCE},
-        "reference_interconnect": group.repeated([one.interconnect or None for one in references]),
+        "reference_interconnect": group.repeated([run.interconnect or None for run in references]),
         "rule": rule.name,
         "quantity": rule.quantity,
         **flat(arrays),
@@ -92,7 +90,7 @@ def _minimum(rule: Rule, cores: np.ndarray) -> Floats:
 
 
 def _joined(notes: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Notes of each place in one text, None where there is none."""
+    """Notes of each point in one text, None where there is none."""
     joined = np.full(next(iter(notes.values())).shape, None)
     for note, where in notes.items():
         joined[where] = [f"{before}; {note}" if before else note for before in joined[where]]
@@ -112,12 +110,12 @@ def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Flo
     step = steps, *percentile_interval(drawn, settings.level)
     growth = np.full((len(processes), 1), np.nan)
     growth[1:, 0] = processes[1:] / processes[:-1]
-    reference_cores = np.array([one.reference.cores for one in group.curves])
+    reference_cores = np.array([curve.reference.cores for curve in group.curves])
     return {
         "speedup": speedup,
-        "efficiency": tuple(efficiency(one, cores, reference_cores) for one in speedup),
+        "efficiency": tuple(efficiency(values, cores, reference_cores) for values in speedup),
         "incremental_efficiency": step,
-        "speedup_per_doubling": tuple((one * growth) ** (1 / np.log2(growth)) for one in step),
+        "speedup_per_doubling": tuple((values * growth) ** (1 / np.log2(growth)) for values in step),
     }
 
 
@@ -126,7 +124,7 @@ def _step(times: Floats, processes: np.ndarray, scaling: str) -> Floats:
 
 
 def _columns(name: str, quantities: Mapping[str, tuple[Floats, Floats, Floats]]) -> dict[str, Floats]:
-    return {f"{name}{end}": one for end, one in zip(("", "_low", "_high"), quantities[name], strict=True)}
+    return dict(zip((name, f"{name}_low", f"{name}_high"), quantities[name], strict=True))
 
 
 def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> np.ndarray:

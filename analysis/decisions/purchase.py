@@ -89,12 +89,12 @@ def _mean_speedups(
     sizes = sorted({option for options in found for option in options})
     means = {}
     for kind, interconnect, nodes in sizes:
-        parts = [_at_most(options, kind, interconnect, nodes) for options in found]
-        if all(part is not None for part in parts):
+        bests = [_at_most(options, kind, interconnect, nodes) for options in found]
+        if all(best is not None for best in bests):
             shares = [weight / total for weight in (mix.weights[case] for case in weighted)]
             means[kind, interconnect, nodes] = _Best(
-                sum(share * part.log_speedup for share, part in zip(shares, parts, strict=True)),
-                sum(share * part.draws for share, part in zip(shares, parts, strict=True)),
+                sum(share * best.log_speedup for share, best in zip(shares, bests, strict=True)),
+                sum(share * best.draws for share, best in zip(shares, bests, strict=True)),
             )
     return means
 
@@ -167,11 +167,11 @@ def _at_budget(
     table = pd.DataFrame(rows)
     if rows and table["affordable"].any():
         within = np.flatnonzero(table["affordable"])
-        ranks = np.lexsort(
+        order = np.lexsort(
             (table["cluster_price"].to_numpy()[within], -table["mean_speedup"].to_numpy()[within])
         )
-        table.loc[within[ranks[0]], "best"] = True
-        draws = np.stack(np.broadcast_arrays(*(list(options.values())[place].draws for place in within)))
+        table.loc[within[order[0]], "best"] = True
+        draws = np.stack(np.broadcast_arrays(*(list(options.values())[index].draws for index in within)))
         if not np.isnan(draws).any():
             table["may_be_best"] = pd.array([pd.NA] * len(table), dtype="boolean")
             table.loc[within, "may_be_best"] = may_lead(draws, settings.level)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from analysis.decisions.economics import Offer
 from analysis.decisions.money import Market
 from analysis.decisions.parts import PARTS
 from analysis.decisions.prices import BOOK
-from analysis.runs import facts as told
+from analysis.runs.facts import Facts
 from analysis.runs.settings import Queue, Rule, Settings
 
 
@@ -34,16 +33,15 @@ class Request:
     market: Market | None = None
 
 
-def request_of(facts: told.Facts) -> Request:
+def request_of(facts: Facts) -> Request:
     """Read a request from the facts of a study."""
     economics = facts.economics
     market = None
     if economics:
-        offers = {name: _offer(offer) for name, offer in economics.offers.items()}
+        offers = {}
+        for name, offer in economics.offers.items():
+            schema = {"book": BOOK, "parts": PARTS}[offer.source]
+            listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
+            offers[name] = listing, offer.item
         market = Market(economics.node, offers, economics.mix)
     return Request(facts.all_settings(), facts.queue, facts.proposal, market)
-
-
-def _offer(offer: told.Offer) -> Offer:
-    schema = {"book": BOOK, "parts": PARTS}[offer.source]
-    return schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns))), offer.item

@@ -22,26 +22,26 @@ TREE = ("nodes", "levels", "switches", "switch_ports", "used_ports", "uplinks", 
 """Columns of `tree_prices`."""
 
 
-def uplinks_of(radix: int, blocking: float) -> int:
-    """Ports of a switch that go up: the fewest for which the rest is at most `blocking` times as many."""
-    return max(1, ceil(radix / (1 + blocking) - 1e-9))
+def uplinks_of(radix: int, blocking_ratio: float) -> int:
+    """Ports of a switch that go up: the fewest that leave at most `blocking_ratio` times as many."""
+    return max(1, ceil(radix / (1 + blocking_ratio) - 1e-9))
 
 
-def capacity(radices: Sequence[int], blockings: Sequence[float]) -> int:
+def capacity(radices: Sequence[int], ratios: Sequence[float]) -> int:
     """Nodes that a tree of full switches joins: downward ports of every level multiplied.
 
     Parameters
     ----------
     radices : sequence of int
         Ports of the switches of each level, from the edge to the top.
-    blockings : sequence of float
+    ratios : sequence of float
         Blocking ratios of the levels below the top.
     """
-    below = zip(radices[:-1], blockings, strict=True)
-    return prod(radix - uplinks_of(radix, blocking) for radix, blocking in below) * radices[-1]
+    below = zip(radices[:-1], ratios, strict=True)
+    return prod(radix - uplinks_of(radix, blocking_ratio) for radix, blocking_ratio in below) * radices[-1]
 
 
-def count_switches(nodes: ArrayLike, radices: Sequence[int], blockings: Sequence[float]) -> pd.DataFrame:
+def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[float]) -> pd.DataFrame:
     """Switches, ports and cables of a tree.
 
     A level has as many switches as its links from below need; every switch below the top uses all its
@@ -51,7 +51,7 @@ def count_switches(nodes: ArrayLike, radices: Sequence[int], blockings: Sequence
     ----------
     nodes : array (sizes,)
         Whole numbers, 1 or more.
-    radices, blockings : sequences
+    radices, ratios : sequences
         As `capacity` takes them.
 
     Returns
@@ -63,8 +63,8 @@ def count_switches(nodes: ArrayLike, radices: Sequence[int], blockings: Sequence
     """
     nodes = np.asarray(nodes, np.int64)
     links, levels = nodes, []
-    for level, (radix, blocking) in enumerate(zip(radices, [*blockings, None], strict=True), start=1):
-        up = 0 if blocking is None else uplinks_of(radix, blocking)
+    for level, (radix, blocking_ratio) in enumerate(zip(radices, [*ratios, None], strict=True), start=1):
+        up = 0 if blocking_ratio is None else uplinks_of(radix, blocking_ratio)
         switches = -(-links // (radix - up))
         counts = {"switches": switches, "switch_ports": switches * radix}
         counts |= {"used_ports": links + switches * up, "uplinks": switches * up}
@@ -72,7 +72,7 @@ def count_switches(nodes: ArrayLike, radices: Sequence[int], blockings: Sequence
         links = switches * up
     table = pd.concat(levels, ignore_index=True)
     table.loc[
-        table["nodes"] > capacity(radices, blockings), ["switches", "switch_ports", "used_ports", "uplinks"]
+        table["nodes"] > capacity(radices, ratios), ["switches", "switch_ports", "used_ports", "uplinks"]
     ] = pd.NA
     return table
 
@@ -93,7 +93,7 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
     -------
     DataFrame
         `TREE`, one row a size. `levels` and `switches` read ``24 + 288`` and ``36 + 1``, from the edge
-        to the top. `price` is that of ports, switches and cables together; it is empty, as the counts
+        to the top. `price` is of ports, switches and cables together; it is empty, as the counts
         are, where no tree is large enough.
     """
     rows, nodes = rows_of(parts, item), np.asarray(nodes, np.int64)
@@ -107,8 +107,8 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
 def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.int64]) -> pd.DataFrame:
     """`TREE` for one choice of levels."""
     switches = [switch for level, switch in enumerate(switches_of(rows), start=1) if level in levels]
-    radices = [switch.radix for switch in switches]
-    counts = count_switches(nodes, radices, [switch.blocking for switch in switches[:-1]])
+    radices, ratios = zip(*switches, strict=True)
+    counts = count_switches(nodes, radices, ratios[:-1])
     by_level = [frame.reset_index(drop=True) for _, frame in counts.groupby("level")]
     price = nodes * part_price(rows, "port", nodes)
     for level, count in zip(levels, by_level, strict=True):
@@ -116,12 +116,12 @@ def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.in
     uplinks = sum(count["uplinks"] for count in by_level)
     if len(levels) > 1:
         price = price + uplinks.astype(float) * part_price(rows, "uplink", nodes)
-    told = [" + ".join(map(str, row)) for row in zip(*(count["switches"] for count in by_level), strict=True)]
+    text = [" + ".join(map(str, row)) for row in zip(*(count["switches"] for count in by_level), strict=True)]
     return pd.DataFrame(
         {
             "nodes": nodes,
             "levels": pd.Series(" + ".join(map(str, radices)), price.index, dtype="str").where(price.notna()),
-            "switches": pd.Series(told, dtype="str").where(price.notna()),
+            "switches": pd.Series(text, dtype="str").where(price.notna()),
             "switch_ports": sum(count["switch_ports"] for count in by_level),
             "used_ports": sum(count["used_ports"] for count in by_level),
             "uplinks": uplinks,
@@ -171,7 +171,7 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
 
 
 def _largest(rows: pd.DataFrame) -> int:
-    switches = switches_of(rows)
-    joined = capacity([switch.radix for switch in switches], [switch.blocking for switch in switches[:-1]])
+    radices, ratios = zip(*switches_of(rows), strict=True)
+    joined = capacity(radices, ratios[:-1])
     priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()
     return joined if pd.isna(priced) else min(joined, int(priced))

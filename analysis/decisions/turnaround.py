@@ -80,8 +80,8 @@ class Ways:
 def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterator[Ways]:
     """Ways to run a case over each interconnect, levels and placements together.
 
-    Weak scaling has none: its jobs are not the same job. Kinds that are not compared are on machines of their
-    own: a simulated one may have more cores than any that was measured on.
+    Weak scaling has none: its jobs are not the same job. Kinds that are not compared have machines of their
+    own: a simulated machine may have more cores than any real one of the study.
 
     Parameters
     ----------
@@ -97,17 +97,17 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
     of_node = {id(curve): _cores_of_node(curve) for curve in curves}
     machines: dict[str, tuple[int, int]] = {}
     for kind in dict.fromkeys(curve.kind for curve in ordered):
-        machine = [one for one in curves if one.kind == kind or frozenset((one.kind, kind)) in together]
-        most = max(of_node[id(curve)] for curve in machine)
-        machines[kind] = most, queue.cores or max(int(_occupied(curve, most).max()) for curve in machine)
+        own = [curve for curve in curves if curve.kind == kind or frozenset((curve.kind, kind)) in together]
+        most = max(of_node[id(curve)] for curve in own)
+        machines[kind] = most, queue.cores or max(int(_occupied(curve, most).max()) for curve in own)
     for (kind, interconnect), group in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):
         members = list(group)
         most, available = machines[kind]
-        table, *others = (_times(curve, most) for curve in members)
-        draws = members[0].draws
-        if others:
-            table = {name: np.concatenate([table[name], *(one[name] for one in others)]) for name in table}
-            draws = np.concatenate([one.draws for one in members])
+        tables = [_times(curve, most) for curve in members]
+        table, draws = tables[0], members[0].draws
+        if len(members) > 1:
+            table = {name: np.concatenate([columns[name] for columns in tables]) for name in table}
+            draws = np.concatenate([curve.draws for curve in members])
         repeated = table["serial"] & (table["serial"].cumsum() > 1)
         fits = ~repeated & (table["occupied_cores"] <= available)
         if fits.any():
@@ -151,14 +151,14 @@ def _times(curve: Curve, cores_of_node: int) -> dict[str, NDArray]:
 def alike(ways: Iterable[Ways]) -> Iterator[list[Ways]]:
     """Neighbours of which the same numbers of jobs fit the cores, and whose draws are of the same shape."""
 
-    def key(one: Ways) -> tuple:
-        return one.jobs_at_once.tobytes(), one.draws.shape, _lacking(one.draws)
+    def key(case_ways: Ways) -> tuple:
+        return case_ways.jobs_at_once.tobytes(), case_ways.draws.shape, _lacking(case_ways.draws)
 
     return (list(group) for _, group in groupby(ways, key))
 
 
 def _lacking(draws: Floats) -> bool:
-    """Whether some way has no draws: NaN throughout the last axis, which has none elsewhere."""
+    """Whether some way has no draws: NaN throughout the last axis; other ways have no NaN."""
     return bool(np.isnan(draws[..., 0]).any())
 
 
@@ -180,10 +180,10 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     dict of arrays (sequence, ways)
         Columns of table ``packing``. `least_time`, `most_jobs` (with at least the queue's efficiency) and
         `least_time_efficient` mark one way each; `may_be_...` all that may be the best of them
-        (`analysis.estimates.peaks.may_lead`). The Pareto set is that of time per job against jobs a day.
+        (`analysis.estimates.peaks.may_lead`). The Pareto set is of time per job against jobs a day.
     """
-    table = {name: np.stack([one.table[name] for one in ways]) for name in ways[0].table}
-    draws, at_once = np.stack([one.draws for one in ways], axis=1), ways[0].jobs_at_once
+    table = {name: np.stack([case_ways.table[name] for case_ways in ways]) for name in ways[0].table}
+    draws, at_once = np.stack([case_ways.draws for case_ways in ways], axis=1), ways[0].jobs_at_once
     seconds = table["seconds"]
     low, high = (end.T for end in percentile_interval(draws, settings.level))  # what follows is monotone
     rate, rate_low, rate_high = (at_once * runs_per_day(time) for time in (seconds, high, low))
@@ -192,7 +192,7 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     everyone = np.ones_like(efficient)
     pareto, pareto_share = _pareto(seconds, at_once, draws)
     return table | {
-        "available_cores": np.repeat([[one.available] for one in ways], len(at_once), axis=1),
+        "available_cores": np.repeat([[case_ways.available] for case_ways in ways], len(at_once), axis=1),
         "jobs_at_once": np.broadcast_to(at_once, seconds.shape),
         "used_cores": at_once * table["cores"],
         "jobs_per_day": rate,
@@ -224,19 +224,19 @@ def _pareto(
 
 
 def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark the highest value of each row among some, of equals the one with the highest second value."""
+    """Mark the highest value of each row among some, among equals the highest second value."""
     values = np.where(among, values, -np.inf)
     second = np.where(values == values.max(axis=1, keepdims=True), second, -np.inf)
     return (np.arange(values.shape[1]) == second.argmax(axis=1)[:, None]) & among.any(axis=1, keepdims=True)
 
 
-def _contenders(draws: Floats, among: NDArray[np.bool_], level: float) -> NDArray[np.object_]:
+def _contenders(draws: Floats, among: NDArray[np.bool_], confidence: float) -> NDArray[np.object_]:
     """Which of some (sequence, ways) may be the highest of them; empty without draws."""
     if _lacking(draws):
         return np.full(among.shape, None)
     if not among.all():
         draws = np.where(among.T[..., None, None], draws, -np.inf)
-    return (may_lead(draws, level).T & among).astype(object)
+    return (may_lead(draws, confidence).T & among).astype(object)
 
 
 def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDArray[np.int64]:
@@ -286,7 +286,7 @@ GOALS = {
     "queue": ("most_jobs", "may_be_most_jobs"),
     "shared machine": ("least_time_efficient", None),
 }
-"""For whom to advise, the way that is advised (a column of ``packing``) and those not told apart from it."""
+"""For whom to advise, the way that is advised (a column of ``packing``) and the ways that may be as good."""
 
 
 def advice_columns(
@@ -309,14 +309,14 @@ def advice_columns(
     Returns
     -------
     Piece
-        Columns of table ``advice``, the goals of each of the ways one below the other.
+        Columns of table ``advice``, the goals of each of the ways in successive rows.
     """
     goals = [_advice(packing, goal, queue, words) for goal in GOALS]
     goals.append(_best_waves(ways, packing, queue, settings, words))
     nothing = np.full(len(ways), np.nan)
     rows = [np.stack([goal.get(name, nothing) for goal in goals], axis=1).ravel() for name in _ADVISED]
-    same = {name: [one.names[name] for one in ways] for name in ways[0].names}
-    same |= {"jobs": [queue.jobs] * len(ways), "available_cores": [one.available for one in ways]}
+    same = {name: [case_ways.names[name] for case_ways in ways] for name in ways[0].names}
+    same |= {"jobs": [queue.jobs] * len(ways), "available_cores": [case_ways.available for case_ways in ways]}
     columns = {name: np.repeat(np.array(values, object), len(goals)) for name, values in same.items()}
     return columns | dict(zip(_ADVISED, rows, strict=True))
 
@@ -351,7 +351,7 @@ def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue, words: Word
     return columns
 
 
-_TOLD = ("processes", "cores", "oversubscription", "processes_per_node", "jobs_at_once")
+_WORDED = ("processes", "cores", "oversubscription", "processes_per_node", "jobs_at_once")
 
 
 def _written(
@@ -360,11 +360,11 @@ def _written(
     marks: NDArray,
 ) -> NDArray[np.object_]:
     """What is written about each of the ways and its marks, once for all that are alike."""
-    told = [packing[name] for name in _TOLD]
-    keys = [b"".join(row.tobytes() for row in rows) for rows in zip(marks, *told, strict=True)]
+    worded = [packing[name] for name in _WORDED]
+    keys = [b"".join(row.tobytes() for row in rows) for rows in zip(marks, *worded, strict=True)]
     texts = {
-        key: write({name: packing[name][one] for name in _TOLD}, marks[one])
-        for key, one in dict(zip(keys, range(len(keys)), strict=True)).items()
+        key: write({name: packing[name][number] for name in _WORDED}, marks[number])
+        for key, number in dict(zip(keys, range(len(keys)), strict=True)).items()
     }
     return np.array([texts[key] for key in keys], object)
 
@@ -375,14 +375,14 @@ def _best_waves(
     waves = fastest_waves(packing["seconds"], ways[0].jobs_at_once, queue.jobs)
     drawn = np.stack(
         [
-            (often[often > 0, None, None] * one.draws[often > 0]).sum(axis=0)
-            for one, often in zip(ways, waves, strict=True)
+            (often[often > 0, None, None] * case_ways.draws[often > 0]).sum(axis=0)
+            for case_ways, often in zip(ways, waves, strict=True)
         ]
     )
     low, high = percentile_interval(drawn, settings.level)
     return {
         "goal": np.full(len(ways), words.goal_of(queue.jobs), object),
-        "advice": _written(lambda one, often: words.waves_in_words(one, often, queue.jobs), packing, waves),
+        "advice": _written(lambda rows, often: words.waves_in_words(rows, often, queue.jobs), packing, waves),
         "makespan_seconds": (waves * packing["seconds"]).sum(axis=1),
         "makespan_seconds_low": low,
         "makespan_seconds_high": high,
@@ -394,12 +394,12 @@ def packing_pieces(
 ) -> Pieces:
     """Rows of the tables ``packing`` and ``advice`` from all curves of each of some cases."""
     pieces: Pieces = {"packing": [], "advice": []}
-    every = (way for curves in of_cases for way in ways_of(curves, queue, settings))
+    every = (case_ways for curves in of_cases for case_ways in ways_of(curves, queue, settings))
     for ways in alike(every):
         packing = packing_columns(ways, queue, settings)
         counts = packing["seconds"].shape[1]
-        names = {name: [one.names[name] for one in ways] for name in ways[0].names}
-        names = {name: np.repeat(np.array(told, object), counts) for name, told in names.items()}
+        names = {name: [case_ways.names[name] for case_ways in ways] for name in ways[0].names}
+        names = {name: np.repeat(np.array(values, object), counts) for name, values in names.items()}
         pieces["packing"].append(names | {name: column.ravel() for name, column in packing.items()})
         pieces["advice"].append(advice_columns(ways, packing, queue, settings, words))
     return pieces

@@ -62,7 +62,7 @@ def picked(blocks: int, draws: int, rng: np.random.Generator) -> Small | None:
     Returns
     -------
     array (blocks, draws) or None
-        To be handed to `counted_medians`; None where there are too few or too many of them for that.
+        To be handed to `counted_medians`; None where there are too few or too many blocks for that.
     """
     if not 1 < blocks <= FEW or blocks * draws > LARGEST:
         return None
@@ -77,7 +77,7 @@ def _sharing(present: Flags) -> list[Counts]:
     while not np.array_equal(further := together.astype(float) @ together > 0, together):
         together = further
     first = together.argmax(axis=1)
-    return [np.flatnonzero(first == one) for one in np.unique(first)]
+    return [np.flatnonzero(first == number) for number in np.unique(first)]
 
 
 def _stream_medians(times: Floats, present: Flags, draws: int, rng: np.random.Generator) -> Floats:
@@ -124,7 +124,7 @@ def resampled_medians(times: Floats, picks: Counts) -> Floats:
     array (points, draws)
     """
     if picks.shape[1] > FEW:
-        return np.stack([np.median(one[picks], axis=-1) for one in times])
+        return np.stack([np.median(row[picks], axis=-1) for row in times])
     return counted_medians(times[None], _counts(picks)[None])[0]
 
 
@@ -157,20 +157,20 @@ def counted_medians(times: Floats, counts: Small) -> Floats:
     picks = counts.reshape(-1, counts.shape[2])
     cumulated = np.zeros((groups, points, counts.shape[2]), np.uint8)
     middle = [(blocks - 1) // 2, blocks // 2] if blocks % 2 == 0 else [blocks // 2]
-    ranks = [np.zeros_like(cumulated) for _ in middle]
+    positions = [np.zeros_like(cumulated) for _ in middle]
     for rank in range(blocks - 1):
         cumulated += picks.take(of_rank[:, :, rank], axis=0)
-        for below, half in zip(ranks, middle, strict=True):
+        for below, half in zip(positions, middle, strict=True):
             below += cumulated <= half
-    at = first + ranks[0]  # of the type of an index, for which `take` is several times faster
-    if len(ranks) == 1:
+    at = first + positions[0]  # of the type of an index, for which `take` is several times faster
+    if len(positions) == 1:
         return ordered.take(at)
     medians = (ordered / 2).take(at)
-    medians += (ordered / 2).take(np.add(first, ranks[1], out=at))
+    medians += (ordered / 2).take(np.add(first, positions[1], out=at))
     return medians
 
 
-def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Percentile interval of bootstrap draws.
 
     The k-th smallest and the k-th largest of B draws, k = (B + 1)(1 - level) / 2 rounded down
@@ -180,7 +180,7 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Flo
     Parameters
     ----------
     draws : array (..., scenarios, B)
-        Scenarios are the ends of a simulation's band; the interval is then that of all together.
+        Scenarios are the ends of a simulation's band; the interval is then that of all draws together.
         NaN throughout, or nowhere, in the last axis.
 
     Returns
@@ -188,7 +188,7 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Flo
     low, high : arrays (...)
         NaN where the draws are NaN.
     """
-    low, high = _ends(draws, tail(draws.shape[-1], level))
+    low, high = _ends(draws, tail(draws.shape[-1], confidence))
     none = np.isnan(draws[..., 0])
     low[none] = high[none] = np.nan
     return low.min(axis=-1), high.max(axis=-1)
@@ -201,27 +201,27 @@ def _ends(draws: Floats, k: int) -> tuple[Floats, Floats]:
     times faster than all draws at once, or than `numpy.partition` takes for two ranks.
     """
     count = draws.shape[-1]
-    parts = next((n for n in range(-(-count // SHORT), count // (4 * k) + 1) if count % n == 0), 1)
-    ordered = np.sort(draws.reshape(*draws.shape[:-1], parts, -1), axis=-1)
-    if parts == 1:
+    pieces = next((n for n in range(-(-count // SHORT), count // (4 * k) + 1) if count % n == 0), 1)
+    ordered = np.sort(draws.reshape(*draws.shape[:-1], pieces, -1), axis=-1)
+    if pieces == 1:
         return ordered[..., 0, k - 1], ordered[..., 0, count - k]
-    each = *draws.shape[:-1], parts * k
+    each = *draws.shape[:-1], pieces * k
     low = np.sort(ordered[..., :k].reshape(each), axis=-1)[..., k - 1]
     high = np.sort(ordered[..., -k:].reshape(each), axis=-1)[..., -k]
     return low, high
 
 
-def tail(draws: int, level: float) -> int:
+def tail(draws: int, confidence: float) -> int:
     """Rank from either end at which the percentile interval of so many draws ends."""
-    return max(int((draws + 1) * (1 - level) / 2 + 1e-9), 1)
+    return max(int((draws + 1) * (1 - confidence) / 2 + 1e-9), 1)
 
 
-def median_interval(times: Floats, level: float = 0.95) -> tuple[Floats, Floats, float]:
+def median_interval(times: Floats, confidence: float = 0.95) -> tuple[Floats, Floats, float]:
     """Order-statistic interval of the median, and its coverage.
 
     From the k-th smallest to the k-th largest of n times: coverage 1 - 2 P(X < k), X binomial
     (n, 1/2), for any continuous distribution (David and Nagaraja, Order Statistics, 2003, section
-    7.1). k is the largest that reaches `level`; where none does, the widest interval is given, with
+    7.1). k is the largest that reaches `confidence`; where none does, the widest interval is given, with
     its coverage 1 - 2 (1/2)^n.
 
     Parameters
@@ -237,20 +237,20 @@ def median_interval(times: Floats, level: float = 0.95) -> tuple[Floats, Floats,
     blocks = times.shape[1]
     if blocks < 2:
         return np.full(len(times), np.nan), np.full(len(times), np.nan), np.nan
-    k, coverage = _rank(blocks, level)
+    k, coverage = _rank(blocks, confidence)
     ordered = np.sort(times, axis=1)
     return ordered[:, k - 1], ordered[:, blocks - k], coverage
 
 
 @cache
-def _rank(blocks: int, level: float) -> tuple[int, float]:
+def _rank(blocks: int, confidence: float) -> tuple[int, float]:
     beyond, ways = 1, 1  # of 2^blocks on either side of the interval; exact, however many blocks
     rank, coverage = 1, (2**blocks - 2) / 2**blocks
     for k in range(2, blocks // 2 + 1):
         ways = ways * (blocks - k + 2) // (k - 1)
         beyond += ways
         reached = (2**blocks - 2 * beyond) / 2**blocks
-        if reached < level:
+        if reached < confidence:
             break
         rank, coverage = k, reached
     return rank, coverage

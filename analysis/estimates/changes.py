@@ -13,17 +13,17 @@ import pandera.pandas as pa
 
 from analysis.estimates.bootstrap import Floats, percentile_interval
 from analysis.estimates.comparison import tell_apart
-from analysis.estimates.correction import corrected
 from analysis.estimates.metrics import improvement_percent
 from analysis.estimates.outcomes import outcome
 from analysis.estimates.points import CasePoints, cases
+from analysis.estimates.significance import corrected
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated
 from analysis.tables.missing import is_missing
 
 ONLY = "only in "
-"""Begins the verdict on a point that one site has alone; the site follows."""
+"""Begins the verdict on a point that only one site has; the site follows."""
 SIDES = ("before", "after")
 VERDICTS = ("faster", "slower", "not distinguishable", "untested")
 
@@ -73,7 +73,7 @@ CHANGES = {
 
 
 _SAME = ["kind", "case", "interconnect", "oversubscription", "processes"]
-"""What a point of one site has in common with that of another, the kind first."""
+"""Columns in which points of two sites may agree, the kind first."""
 
 
 class _Key(NamedTuple):
@@ -128,10 +128,10 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
             _compare_case(points, before, after, found, settings)
     changes = corrected(pd.DataFrame(found.rows).sort_values(["site_before", "site_after"], kind="stable"))
     rows = changes.to_dict("records")
-    told = [outcome(row, "change") if is_missing(row["verdict"]) else row["verdict"] for row in rows]
-    changes = validated(CHANGES["changes"], changes.assign(verdict=told).reset_index(drop=True))
+    verdicts = [outcome(row, "change") if is_missing(row["verdict"]) else row["verdict"] for row in rows]
+    changes = validated(CHANGES["changes"], changes.assign(verdict=verdicts).reset_index(drop=True))
     for before, after in settings.compare_sites:
-        if not any((one["site_before"], one["site_after"]) == (before, after) for one in found.means):
+        if not any((mean["site_before"], mean["site_after"]) == (before, after) for mean in found.means):
             raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
     summary = pd.DataFrame(list(_summary_rows(found.means, changes, settings.level)))
     return {"changes": changes, "changes_summary": validated(CHANGES["changes_summary"], summary)}
@@ -147,8 +147,8 @@ def check_site_names(sites: Iterable[str], pairs: Sequence[tuple[str, str]]) -> 
     known = sorted(set(sites))
     for name in (name for pair in pairs for name in pair):
         if name not in known:
-            told = ", ".join(known) or "none"
-            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {told}")
+            listed = ", ".join(known) or "none"
+            raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {listed}")
 
 
 def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
@@ -169,11 +169,11 @@ def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
         sides = [runs[runs["valid"] & (runs["site"] == site)] for site in pair]
         points = [set(side[_SAME].fillna("").itertuples(index=False, name=None)) for side in sides]
         if points[0].isdisjoint(points[1]):
-            told = f"compare_sites: '{pair[0]}' and '{pair[1]}' have no point in common"
+            message = f"compare_sites: '{pair[0]}' and '{pair[1]}' have no point in common"
             kinds = [", ".join(sorted(side["kind"].unique())) for side in sides]
-            if {one[1:] for one in points[0]} & {one[1:] for one in points[1]}:
-                told += f": runs of '{pair[0]}' are {kinds[0]}, those of '{pair[1]}' {kinds[1]}"
-            raise TableError(told)
+            if {point[1:] for point in points[0]} & {point[1:] for point in points[1]}:
+                message += f": runs of '{pair[0]}' are {kinds[0]}, those of '{pair[1]}' {kinds[1]}"
+            raise TableError(message)
 
 
 def _compare_case(points: CasePoints, before: str, after: str, found: _Found, settings: Settings) -> None:
@@ -203,8 +203,8 @@ def _compare_case(points: CasePoints, before: str, after: str, found: _Found, se
             ratios.setdefault(key.kind, []).append(_log_ratio(points, sides[0], sides[1]))
         found.rows.append(row)
     for kind, logs in ratios.items():
-        told = {"site_before": before, "site_after": after, "case": points.case, "kind": kind}
-        found.means.append({**told, "logs": np.mean(logs, axis=0)})
+        about = {"site_before": before, "site_after": after, "case": points.case, "kind": kind}
+        found.means.append({**about, "logs": np.mean(logs, axis=0)})
 
 
 def _matched(points: CasePoints, before: str, after: str) -> tuple[dict[_Key, int], dict[_Key, int]]:
@@ -252,22 +252,22 @@ def _log_ratio(points: CasePoints, before: int, after: int) -> Floats:
 
 
 def _summary_rows(
-    means: list[dict[str, Any]], changes: pd.DataFrame, level: float
+    means: list[dict[str, Any]], changes: pd.DataFrame, confidence: float
 ) -> Iterator[dict[str, Any]]:
     """Geometric means of the ratios of a case's points, and over cases, each of which counts alike."""
 
-    def pair_and_kind(one: dict[str, Any]) -> tuple[str, str, str]:
-        return one["site_before"], one["site_after"], one["kind"]
+    def pair_and_kind(mean: dict[str, Any]) -> tuple[str, str, str]:
+        return mean["site_before"], mean["site_after"], mean["kind"]
 
     for (before, after, kind), group in groupby(sorted(means, key=pair_and_kind), key=pair_and_kind):
         of_cases = list(group)
         every = (changes["site_before"] == before) & (changes["site_after"] == after)
         every &= (changes["kind"] == kind) & changes["change_percent"].notna()
-        parts = [(one["case"], one["logs"], every & (changes["case"] == one["case"])) for one in of_cases]
+        lines = [(mean["case"], mean["logs"], every & (changes["case"] == mean["case"])) for mean in of_cases]
         if len(of_cases) > 1:
-            parts.append((None, np.mean([one["logs"] for one in of_cases], axis=0), every))
-        for case, logs, rows in parts:
-            low, high = percentile_interval(logs[None, 1:], level)
+            lines.append((None, np.mean([mean["logs"] for mean in of_cases], axis=0), every))
+        for case, logs, rows in lines:
+            low, high = percentile_interval(logs[None, 1:], confidence)
             verdicts = changes.loc[rows, "verdict"].value_counts()
             yield {
                 "site_before": before,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,18 @@ def pairs(
     with all interconnects of the other; without any, the default baseline of the kind named first.
     """
     for kind, other_kind, baselines in _wanted(curves, ranked, settings):
-        told = kind if kind == other_kind else f"{kind}/{other_kind}"
+        compared_kind = kind if kind == other_kind else f"{kind}/{other_kind}"
         for baseline in (curve for curve in curves if curve.kind == kind and curve.interconnect in baselines):
             for other in curves:
                 if other.kind == other_kind and other is not baseline and _comparable(baseline, other):
-                    yield baseline, other, told
+                    yield baseline, other, compared_kind
 
 
 def _wanted(
     curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
 ) -> Iterator[tuple[str, str, list[str]]]:
-    """Kind of the baselines, kind of what is compared with them, and the baselines."""
-    present = {kind: {one.interconnect for one in curves if one.kind == kind} for kind in ranked}
+    """Kind of the baselines, kind of the curves compared with them, and the baselines."""
+    present = {kind: {curve.interconnect for curve in curves if curve.kind == kind} for kind in ranked}
     kinds = [kind for kind in ranked if present[kind]]
     named = {kind: [name for name in settings.baselines if name in present[kind]] for kind in kinds}
     default = {kind: [name for name in ranked[kind] if name in present[kind]][:1] for kind in kinds}
@@ -113,18 +113,19 @@ def _compare_alike(
         return [row | {"note": "no common process count up to the baseline's peak"} for row in rows]
     seconds = np.stack([other.table["seconds"][theirs] for other in others])
     percent = improvement_percent(seconds, baseline.table["seconds"][mine])
-    draws = np.stack([one.draws[theirs] for one in others], axis=1)
+    draws = np.stack([other.draws[theirs] for other in others], axis=1)
     draws = improvement_percent(draws, baseline.draws[mine][:, None])
-    told = {"improvement_percent": percent[:, -1]}
-    told |= _ends("improvement", draws[-1], settings)
+    columns = {"improvement_percent": percent[:, -1]} | _ends("improvement", draws[-1], settings)
     parallel = common > 1
     if parallel.any():
-        told["average_percent"] = np.ascontiguousarray(percent[:, parallel]).mean(axis=1)
-        told |= _ends("average", draws[parallel].mean(axis=0), settings)
-    tests = _tests(baseline.samples[mine[-1]], [one.samples[theirs[-1]] for one in others], kind, settings)
+        columns["average_percent"] = np.ascontiguousarray(percent[:, parallel]).mean(axis=1)
+        columns |= _ends("average", draws[parallel].mean(axis=0), settings)
+    samples = [other.samples[theirs[-1]] for other in others]
+    tests = _tests(baseline.samples[mine[-1]], samples, kind, settings)
     shared = not (baseline.own[mine[-1]] or other.own[theirs[-1]])
     for number, (row, test) in enumerate(zip(rows, tests, strict=True)):
-        row |= {"at_processes": int(common[-1])} | {name: one[number] for name, one in told.items()} | test
+        row |= {"at_processes": int(common[-1])} | test
+        row |= {name: values[number] for name, values in columns.items()}
         if common[-1] < peak:
             row["note"] = f"the baseline's peak, {peak}, is no common count"
         elif shared:
@@ -143,16 +144,16 @@ def _ends(name: str, draws: Floats, settings: Settings) -> dict[str, Floats]:
 def _tests(
     first: Sample, others: Sequence[Sample], kind: str, settings: Settings
 ) -> Iterator[dict[str, object]]:
-    """Columns about the test of a point against others, those of the same blocks all at once."""
+    """Columns about the tests of a point against others; others of the same blocks are tested at once."""
     if "simulated" in kind:
         yield from ({} for _ in others)
         return
     same = [np.array_equal(first.blocks, other.blocks) for other in others]
-    at_once = _one_place(kind) and len(first.blocks) > 1 and any(same)
-    ratios = [first.seconds / one.seconds for one, fits in zip(others, same, strict=True) if fits and at_once]
+    at_once = _same_machine(kind) and len(first.blocks) > 1 and any(same)
+    ratios = [first.seconds / other.seconds for other, fits in zip(others, same, strict=True) if fits]
     p_values = iter(sign_flip_p(np.log(ratios), settings.seed) if at_once else ())
     for other, fits in zip(others, same, strict=True):
-        paired = _one_place(kind) and (fits or share_blocks(first, other))
+        paired = _same_machine(kind) and (fits or share_blocks(first, other))
         if fits and at_once:
             blocks, p_value = len(first.blocks), next(p_values)
         else:
@@ -160,7 +161,7 @@ def _tests(
         yield {"paired": paired, "blocks": blocks, "p_value": p_value}
 
 
-def _one_place(kind: str) -> bool:
+def _same_machine(kind: str) -> bool:
     return "/" not in kind or set(kind.split("/")) == {"measured", "emulated"}
 
 
@@ -204,27 +205,27 @@ def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterat
 
     Levels differ in their process counts, so no block holds both: the test is unpaired.
     """
-    for curve in (curve for curve in curves if curve.oversubscription > 1):
-        for one in (one for one in curves if _one_process_a_core(one, curve)):
-            for j in np.flatnonzero(curve.own):
-                equal = np.flatnonzero(one.table["cores"] == curve.table["cores"][j])
-                if len(equal):
-                    yield _gain(one, equal[-1], curve, j, settings)
+    crowded = [curve for curve in curves if curve.oversubscription > 1]
+    for curve, plain in product(crowded, curves):
+        for j in np.flatnonzero(curve.own) if _one_process_a_core(plain, curve) else ():
+            equal = np.flatnonzero(plain.table["cores"] == curve.table["cores"][j])
+            if len(equal):
+                yield _gain(plain, equal[-1], curve, j, settings)
 
 
-def _one_process_a_core(one: Curve, curve: Curve) -> bool:
-    same = (one.kind, one.interconnect, one.oversubscription) == (curve.kind, curve.interconnect, 1)
-    if not same or one.processes_per_node is None or curve.processes_per_node is None:
+def _one_process_a_core(plain: Curve, curve: Curve) -> bool:
+    same = (plain.kind, plain.interconnect, plain.oversubscription) == (curve.kind, curve.interconnect, 1)
+    if not same or plain.processes_per_node is None or curve.processes_per_node is None:
         return same
-    return one.processes_per_node * curve.oversubscription == curve.processes_per_node
+    return plain.processes_per_node * curve.oversubscription == curve.processes_per_node
 
 
-def _gain(one: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[str, object]:
-    draws = oversubscription_gain_percent(curve.draws[j], one.draws[i])
+def _gain(plain: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[str, object]:
+    draws = oversubscription_gain_percent(curve.draws[j], plain.draws[i])
     low, high = percentile_interval(draws, settings.level)
-    blocks, p_value = tell_apart(one.samples[i], curve.samples[j], False, settings.seed)
+    blocks, p_value = tell_apart(plain.samples[i], curve.samples[j], False, settings.seed)
     simulated = curve.kind == "simulated"
-    seconds, seconds_of_one = curve.table["seconds"][j], one.table["seconds"][i]
+    seconds, seconds_of_one = curve.table["seconds"][j], plain.table["seconds"][i]
     return {
         "case": curve.case,
         "interconnect": curve.interconnect,
@@ -234,7 +235,7 @@ def _gain(one: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[
         "cores": curve.table["cores"][j],
         "nodes": curve.table["nodes"][j] or np.nan,
         "processes": curve.processes[j],
-        "processes_of_one": one.processes[i],
+        "processes_of_one": plain.processes[i],
         "seconds": seconds,
         "seconds_of_one": seconds_of_one,
         "gain_percent": oversubscription_gain_percent(seconds, seconds_of_one),
@@ -253,7 +254,7 @@ def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict
     """
     placed = [(curve, j) for curve in curves if curve.processes_per_node for j in np.flatnonzero(curve.own)]
     points: dict[tuple, list[tuple[Curve, int]]] = {}
-    for curve, j in sorted(placed, key=lambda one: -one[0].processes_per_node):
+    for curve, j in sorted(placed, key=lambda point: -point[0].processes_per_node):
         key = (curve.kind, curve.interconnect, curve.oversubscription, curve.processes[j])
         points.setdefault(key, []).append((curve, j))
     for _, (packed, *others) in sorted(points.items(), key=lambda item: item[0]):

@@ -17,7 +17,7 @@ from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 
 SERIAL_KINDS = {"emulated": ("emulated", "measured")}
-"""Kinds whose serial run serves a kind; one that is not here is served by its own alone."""
+"""Kinds whose serial run serves a kind; any other kind is served only by its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def _serial(points: CasePoints, kind: str) -> int | None:
 def _reference(
     points: CasePoints, kind: str, ranked: dict[str, list[str]], settings: Settings
 ) -> tuple[Reference, int | None]:
-    """The reference of a kind, and the serial point, if there is one."""
+    """The reference of a kind, and its serial point, if any."""
     serial = _serial(points, kind)
     number, table = serial, points.table
     if number is None:
@@ -187,8 +187,8 @@ def _reference(
         order = ("processes", "oversubscription", "nodes")
         rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
         number = min(rows, key=lambda row: [table[column][row] for column in order])
-    told = {name: table[name][number] for name in ("interconnect", "processes", "cores", "seconds")}
-    return Reference(**told, draws=points.draws[number]), serial
+    about = {name: table[name][number] for name in ("interconnect", "processes", "cores", "seconds")}
+    return Reference(**about, draws=points.draws[number]), serial
 
 
 def _numbers(points: CasePoints, members: list[int], serial: int | None) -> list[int]:
@@ -259,12 +259,12 @@ class Alike:
     def stacked(self, name: str) -> NDArray:
         """An array of each curve, or a column of its table: (counts, curves, ...)."""
         table = self.curves[0].table
-        arrays = [one.table[name] if name in table else getattr(one, name) for one in self.curves]
+        arrays = [curve.table[name] if name in table else getattr(curve, name) for curve in self.curves]
         return np.stack(arrays, axis=1)
 
     def named(self, *names: str) -> dict[str, NDArray]:
-        """Columns (curves × counts,) of what a curve has one of."""
-        return {name: self.repeated([getattr(one, name) for one in self.curves]) for name in names}
+        """Columns (curves × counts,) of attributes that have one value a curve."""
+        return {name: self.repeated([getattr(curve, name) for curve in self.curves]) for name in names}
 
     def repeated(self, values: Sequence[object]) -> NDArray[np.object_]:
         """Column (curves × counts,) of a value of each curve."""

@@ -64,7 +64,7 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
 
 
 class Targets(NamedTuple):
-    """Speedups for which equivalents are told, and the baseline's process counts for them.
+    """Speedups for which equivalents are estimated, and the baseline's process counts for them.
 
     Attributes
     ----------
@@ -110,40 +110,41 @@ def equivalent_pieces(pairs: Sequence[tuple[Curve, Curve, str]], settings: Setti
 
     for _, group in groupby(pairs, key):
         baselines, others, (kind, *_) = zip(*group, strict=True)
-        if len(targets := targets_of(baselines[0], settings).speedup):
-            yield _equivalents(baselines[0], others, kind, settings, len(targets))
+        targets = targets_of(baselines[0], settings)
+        if len(targets.speedup):
+            yield _equivalents(baselines[0], others, kind, targets, settings.level)
 
 
 def _equivalents(
-    baseline: Curve, others: Sequence[Curve], kind: str, settings: Settings, targets: int
+    baseline: Curve, others: Sequence[Curve], kind: str, targets: Targets, confidence: float
 ) -> Piece:
     """Rows of one baseline and others of the same process counts."""
-    target, target_draws, processes, _ = targets_of(baseline, settings)
+    target, target_draws, processes, _ = targets
     speedup = np.stack([other.speedup for other in others], axis=1)
     speedup_draws = np.stack([other.speedup_draws for other in others], axis=1)
     counts = others[0].processes
     equivalent = equivalent_processes(counts, speedup, target[:, None])
     draws = equivalent_processes(counts, speedup_draws, target_draws[:, None])
-    low, high = percentile_interval(draws, settings.level)
+    low, high = percentile_interval(draws, confidence)
     equivalent, low, high = (ends.T.ravel() for ends in (equivalent, low, high))
-    target, baseline_processes = (np.tile(one, len(others)) for one in (target, _told(processes)))
+    target, baseline_processes = (np.tile(values, len(others)) for values in (target, _cells(processes)))
     return {
         "case": baseline.case,
         "target_speedup": target,
         "baseline_interconnect": baseline.interconnect,
-        "interconnect": np.repeat(np.array([other.interconnect for other in others], object), targets),
+        "interconnect": np.repeat(np.array([other.interconnect for other in others], object), len(processes)),
         "kind": kind,
         "oversubscription": baseline.oversubscription,
         "processes_per_node": baseline.processes_per_node,
         "baseline_processes": baseline_processes,
-        "equivalent_processes": _told(equivalent),
-        "equivalent_low": _told(low),
-        "equivalent_high": _told(high),
+        "equivalent_processes": _cells(equivalent),
+        "equivalent_low": _cells(low),
+        "equivalent_high": _cells(high),
         "processes_saved": baseline_processes - np.where(np.isinf(equivalent), np.nan, equivalent),
         "attainable": equivalent != np.inf,
     }
 
 
-def _told(processes: Floats) -> Floats:
-    """What a table says: empty below the smallest count."""
+def _cells(processes: Floats) -> Floats:
+    """Cells of a table, which are empty below the smallest count."""
     return np.where(np.isneginf(processes), np.nan, processes)

@@ -51,7 +51,7 @@ def _text(curve: Curve) -> str:
     lines = ["PARAMETER processes", f"POINTS {points}", "METRIC seconds"]
     lines.append(f"REGION {curve.case}->{curve.interconnect}")
     for number in own:  # the format knows no exponents
-        times = [np.format_float_positional(one, trim="-") for one in curve.samples[number].seconds]
+        times = [np.format_float_positional(seconds, trim="-") for seconds in curve.samples[number].seconds]
         lines.append(f"DATA {' '.join(times)}")
     return "\n".join(lines) + "\n"
 

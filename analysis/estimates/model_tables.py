@@ -24,14 +24,14 @@ from analysis.estimates.models import (
 )
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, TEXT, table_schema
-from analysis.tables.frames import Pieces
+from analysis.tables.frames import Piece, Pieces
 
 DRAWS = 1_000
 """Bootstrap draws that are fitted at most."""
 SHARE = 4
 """Of so many draws the study makes, one is fitted."""
 GRID = 16
-"""Process counts besides the measured ones at which a fitted curve is told, at most."""
+"""Process counts besides the measured ones at which a fitted curve is evaluated, at most."""
 
 _CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, "model": TEXT}
 MODEL_TABLES = {
@@ -87,14 +87,14 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
 
     Models of a curve are compared by their held-out error: the mean over its process counts of the
     relative error at a count that the fit did not see; `best` has the least, of equals the one with
-    the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is told
+    the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is said
     beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite.
     `limit_speedup` is the formula's own bound, not a prediction.
 
     Parameters
     ----------
     curves : iterable of Curve
-        Neighbours of the same process counts are fitted together, of whatever case.
+        Neighbours of the same process counts are fitted together, whatever their case.
     settings : Settings
 
     Returns
@@ -106,8 +106,8 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
     for group in _alike(curves, fitted_draws(settings.draws)):
         fits = [fit_model(group, model, settings.extrapolation) for model in MODELS_OF[settings.scaling]]
         pieces["models"].append(_model_columns(group, fits, settings.level))
-        told = [fit for fit in fits if not isinstance(fit, Unfitted)]
-        pieces["model_curves"] += [_curve_columns(group, told, settings.level)] if told else []
+        fitted = [fit for fit in fits if not isinstance(fit, Unfitted)]
+        pieces["model_curves"] += [_curve_columns(group, fitted, settings.level)] if fitted else []
     return pieces
 
 
@@ -215,24 +215,24 @@ def fit_model(group: FittedCurves, model: ScalingModel, extrapolation: float) ->
     return Fit(model, fitted, refits, errors, int(extrapolation * group.processes[-1]))
 
 
-def _model_columns(group: FittedCurves, fits: Sequence[Fit | Unfitted], level: float) -> dict[str, NDArray]:
-    """Columns of ``models``, the models of a curve one below the other."""
-    parts, size = [_one_model(group, fit, level) for fit in fits], len(group.curves)
+def _model_columns(group: FittedCurves, fits: Sequence[Fit | Unfitted], confidence: float) -> Piece:
+    """Columns of ``models``, the models of a curve in successive rows."""
+    models, size = [_columns_of_model(group, fit, confidence) for fit in fits], len(group.curves)
     columns = {}
     for name in _OF_A_FIT:
-        values = [part.get(name, np.nan) for part in parts]
-        columns[name] = np.empty((size, len(parts)), np.result_type(*values))
+        values = [model.get(name, np.nan) for model in models]
+        columns[name] = np.empty((size, len(models)), np.result_type(*values))
         for index, value in enumerate(values):
             columns[name][:, index] = value
         columns[name] = columns[name].ravel()
-    errors = columns["held_out_percent"].astype(float).reshape(-1, len(parts)).round(6)
+    errors = columns["held_out_percent"].astype(float).reshape(-1, len(models)).round(6)
     errors[np.isnan(errors)] = np.inf
-    best = errors.argmin(axis=1)[:, None] == np.arange(len(parts))  # of equals the fewest coefficients
-    repeated = {name: np.repeat(column, len(parts)) for name, column in group.names.items()}
+    best = errors.argmin(axis=1)[:, None] == np.arange(len(models))  # of equals the fewest coefficients
+    repeated = {name: np.repeat(column, len(models)) for name, column in group.names.items()}
     return repeated | columns | {"best": (best & np.isfinite(errors)).ravel()}
 
 
-def _one_model(group: FittedCurves, fit: Fit | Unfitted, level: float) -> dict[str, NDArray]:
+def _columns_of_model(group: FittedCurves, fit: Fit | Unfitted, confidence: float) -> dict[str, NDArray]:
     """Columns (curves,) of one model."""
     model = fit.model
     about = {"model": np.array(model.name, object), "formula": np.array(model.formula, object)}
@@ -260,10 +260,10 @@ def _one_model(group: FittedCurves, fit: Fit | Unfitted, level: float) -> dict[s
         with np.errstate(divide="ignore"):
             values["limit"] = group.reference_seconds / least_seconds(costs, turning)
             draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws, turning_draws)
-    told = {"peak": "peak_processes", "limit": "limit_speedup"}
+    titles = {"peak": "peak_processes", "limit": "limit_speedup"}
     for name, value in values.items():
-        low, high = percentile_interval(draws[name].reshape(group.reference_draws.shape), level)
-        columns |= {told.get(name, name): value, f"{name}_low": low, f"{name}_high": high}
+        low, high = percentile_interval(draws[name].reshape(group.reference_draws.shape), confidence)
+        columns |= {titles.get(name, name): value, f"{name}_low": low, f"{name}_high": high}
     return columns
 
 
@@ -272,26 +272,26 @@ def _within(fit: Fit, processes: Floats) -> Floats:
     return np.where(processes > fit.told_to, np.inf, processes)
 
 
-def _curve_columns(group: FittedCurves, fits: Sequence[Fit], level: float) -> dict[str, NDArray]:
-    """Columns of ``model_curves``: a curve's models one below the other, the counts of each in order."""
+def _curve_columns(group: FittedCurves, fits: Sequence[Fit], confidence: float) -> Piece:
+    """Columns of ``model_curves``: a curve's models in succession, the counts of each in order."""
     processes, last = group.processes, group.processes[-1]
     counts = np.geomspace(processes[0], fits[0].told_to, GRID).round().astype(int)
     counts = np.union1d(counts, processes)
-    parts = [_told_speedups(group, fit, counts, level) for fit in fits]
+    tables = [_fitted_speedups(group, fit, counts, confidence) for fit in fits]
     shape = len(group.curves), len(fits), len(counts)
-    told = {name: np.stack([part[name] for part in parts], axis=2).transpose(1, 2, 0) for name in parts[0]}
+    values = {name: np.stack([table[name] for table in tables], axis=2) for name in tables[0]}
     models = np.array([fit.model.name for fit in fits], object)
     return {
         **{name: np.repeat(column, shape[1] * shape[2]) for name, column in group.names.items()},
         "model": np.broadcast_to(models[:, None], shape).ravel(),
         "processes": np.broadcast_to(counts, shape).ravel(),
-        **{name: column.ravel() for name, column in told.items()},
+        **{name: value.transpose(1, 2, 0).ravel() for name, value in values.items()},
         "extrapolated": np.broadcast_to(counts > last, shape).ravel(),
     }
 
 
-def _told_speedups(
-    group: FittedCurves, fit: Fit, counts: NDArray[np.int64], level: float
+def _fitted_speedups(
+    group: FittedCurves, fit: Fit, counts: NDArray[np.int64], confidence: float
 ) -> dict[str, Floats]:
     """Fitted times and speedups of a model, arrays (counts, curves); weak scaling: scaled speedups."""
     ratios = np.array([curve.table["cores"][-1] / curve.processes[-1] for curve in group.curves])
@@ -299,7 +299,7 @@ def _told_speedups(
     gain = np.ones_like(grown) if fit.model.scaling == "strong" else grown
     seconds = fit.model.seconds(counts, fit.coefficients)
     drawn = fit.model.seconds(counts, fit.draws).reshape(-1, *group.reference_draws.shape)
-    low, high = percentile_interval(group.reference_draws / drawn, level)
+    low, high = percentile_interval(group.reference_draws / drawn, confidence)
     return {
         "seconds": seconds,
         "speedup": gain * group.reference_seconds / seconds,

@@ -156,10 +156,10 @@ def _settle(gram: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
             some, inside = np.flatnonzero(tried == number), number & bits > 0
             fits = left[some]
             own, targets = gram.take(fits, axis=2), right.take(fits, axis=1)
-            part = _solve(own[np.ix_(inside, inside)], targets[inside])
-            slope = targets[~inside] - (own[np.ix_(~inside, inside)] * part).sum(axis=1)
-            best[np.ix_(~inside, fits)], best[np.ix_(inside, fits)] = 0, part
-            wanted[some] = bits[inside] @ (part > 0) + bits[~inside] @ (slope > 0)
+            solution = _solve(own[np.ix_(inside, inside)], targets[inside])
+            slope = targets[~inside] - (own[np.ix_(~inside, inside)] * solution).sum(axis=1)
+            best[np.ix_(~inside, fits)], best[np.ix_(inside, fits)] = 0, solution
+            wanted[some] = bits[inside] @ (solution > 0) + bits[~inside] @ (slope > 0)
         left, wanted = left[wanted != tried], wanted[wanted != tried]
     least = np.where(best == 0, np.inf, best).min(axis=0)
     eigenvalue = pivots.prod(axis=0) * ((size - 1) / size) ** (size - 1)
@@ -172,14 +172,14 @@ def _best_of_subsets(gram: Floats, right: Floats, counts: int) -> Floats:
     """Coefficients of the subset that explains most, of equals the smallest; the others are 0."""
     size = len(right)
     best, explained = np.zeros_like(right), np.full(right.shape[1], -np.inf)
-    subsets = [list(one) for k in range(1, size + 1) for one in combinations(range(size), k)]
+    subsets = [list(subset) for k in range(1, size + 1) for subset in combinations(range(size), k)]
     for subset in (subset for subset in subsets if len(subset) <= counts):
-        part = _solve(gram[np.ix_(subset, subset)], right[subset])
-        gain = (part * right[subset]).sum(axis=0)
-        better = np.flatnonzero((part.min(axis=0) >= 0) & (gain > explained + _NOTHING))
+        solution = _solve(gram[np.ix_(subset, subset)], right[subset])
+        gain = (solution * right[subset]).sum(axis=0)
+        better = np.flatnonzero((solution.min(axis=0) >= 0) & (gain > explained + _NOTHING))
         explained[better] = gain[better]
         best[:, better] = 0
-        for coefficient, values in zip(subset, part, strict=True):
+        for coefficient, values in zip(subset, solution, strict=True):
             best[coefficient, better] = values[better]
     return best
 
@@ -238,7 +238,7 @@ MODELS = (
 )
 """Amdahl (AFIPS 30, 1967), Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 Gustafson (CACM 31, 1988), and work, constant, tree and linear communication costs."""
-MODELS_OF = {kind: [one for one in MODELS if one.scaling == kind] for kind in ("strong", "weak")}
+MODELS_OF = {kind: [model for model in MODELS if model.scaling == kind] for kind in ("strong", "weak")}
 """Models of each kind of scaling, those with the fewest coefficients first."""
 
 
@@ -297,7 +297,7 @@ def turning_point(costs: Floats) -> Floats:
 
 
 def least_seconds(costs: Floats, turning: Floats) -> Floats:
-    """Time at the turning point, or that of infinitely many processes."""
+    """Time at the turning point, or with infinitely many processes."""
     a, b, c, d = costs
     endless = np.isinf(turning)
     p = np.where(endless, 1, turning)

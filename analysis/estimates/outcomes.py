@@ -39,6 +39,6 @@ def outcome(row: Row, quantity: str) -> str:
 
 
 def is_shared(improvement: pd.DataFrame) -> pd.Series:
-    """Tell for every row of the improvement table whether its outcome is `SHARED`."""
-    told = [outcome(row, "improvement") == SHARED for row in improvement.to_dict("records")]
-    return pd.Series(told, improvement.index, dtype=bool)
+    """Say for every row of the improvement table whether its outcome is `SHARED`."""
+    shared = [outcome(row, "improvement") == SHARED for row in improvement.to_dict("records")]
+    return pd.Series(shared, improvement.index, dtype=bool)

@@ -1,4 +1,4 @@
-"""Where a curve peaks, and which counts cannot be told from the peak."""
+"""Where a curve peaks, and which counts cannot be distinguished from the peak."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analysis.tables.frames import Piece
 
 
 class Peak(NamedTuple):
-    """The highest point of a curve, or of each of several, whose axes follow that of the counts.
+    """The highest point of a curve, or of each of several, whose axes follow the axis of the counts.
 
     Attributes
     ----------
@@ -30,14 +30,14 @@ class Peak(NamedTuple):
     reached: NDArray[np.bool_]
 
 
-def peak_columns(group: Alike, level: float) -> Piece:
+def peak_columns(group: Alike, confidence: float) -> Piece:
     """Columns of the peaks table for curves of the same counts, one row a curve."""
     curves = group.curves
-    peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), level)
+    peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), confidence)
     names = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
     own = {name: np.array([getattr(curve, name) for curve in curves], object) for name in names}
-    told = group.processes.astype(str)
-    notes = [_peak_note(*one) for one in zip(own["kind"], peak.members.any(axis=0), strict=True)]
+    counts = group.processes.astype(str)
+    notes = list(map(_peak_note, own["kind"], peak.members.any(axis=0)))
     at_peak = {
         f"peak_{name}": np.array(
             [getattr(curve, name)[at] for curve, at in zip(curves, peak.index, strict=True)]
@@ -47,7 +47,7 @@ def peak_columns(group: Alike, level: float) -> Piece:
     return {
         **own,
         **at_peak,
-        "peak_set": np.array([" ".join(told[members]) or None for members in peak.members.T], object),
+        "peak_set": np.array([" ".join(counts[members]) or None for members in peak.members.T], object),
         "reached": peak.reached,
         "blocks": group.stacked("n").min(axis=0),
         "note": np.array(notes, object),
@@ -60,7 +60,7 @@ def _peak_note(kind: str, drawn: bool) -> str | None:
     return None if drawn else "one sample"
 
 
-def find_peak(speedup: Floats, draws: Floats, level: float = 0.95) -> Peak:
+def find_peak(speedup: Floats, draws: Floats, confidence: float = 0.95) -> Peak:
     """Find the peak of each curve.
 
     A count p belongs to the set unless the joint interval of log S(p) - max over the others of log S
@@ -75,11 +75,11 @@ def find_peak(speedup: Floats, draws: Floats, level: float = 0.95) -> Peak:
         no set, and `reached` goes by the point estimate.
     """
     index = np.argmax(speedup, axis=0)
-    members = may_lead(draws, level)  # NaN leads nowhere
+    members = may_lead(draws, confidence)  # NaN leads nowhere
     return Peak(index, members, np.where(members.any(axis=0), ~members[-1], index < len(speedup) - 1))
 
 
-def may_lead(values: Floats, level: float) -> NDArray[np.bool_]:
+def may_lead(values: Floats, confidence: float) -> NDArray[np.bool_]:
     """Which options may be the highest: those that are in enough of the draws.
 
     An option may be the highest unless the joint percentile interval of log value - max over the others
@@ -90,11 +90,11 @@ def may_lead(values: Floats, level: float) -> NDArray[np.bool_]:
     ----------
     values : array (options, ..., scenarios, B)
         Draws, without NaN, or there is none; axes between are choices of their own.
-    level : float
+    confidence : float
 
     Returns
     -------
     array (options, ...)
     """
     leads = (values == values.max(axis=0)).sum(axis=-1, dtype=np.int32)  # thrice as fast as of int64
-    return (leads >= tail(values.shape[-1], level)).any(axis=-1)
+    return (leads >= tail(values.shape[-1], confidence)).any(axis=-1)

@@ -17,11 +17,11 @@ from analysis.runs.groups import Counts, Groups, combined, labelled, rectangles,
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 
-GROUP = ["case", "site", "place", "processes", "oversubscription"]
-"""What shares blocks: `place` is one for runs on a site's machine, another for each foreign kind."""
+GROUP = ["case", "site", "machine", "processes", "oversubscription"]
+"""What shares blocks. `machine` is ``here`` for runs on a site's machine, else the kind of the runs."""
 POINT = [*GROUP, "kind", "interconnect", "nodes"]
 BANDS = ["seconds_low", "seconds_high"]
-_TEXTS = ("case", "site", "place", "kind", "interconnect")
+_TEXTS = ("case", "site", "machine", "kind", "interconnect")
 
 
 class Sample(NamedTuple):
@@ -70,8 +70,8 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Counts]:
         Number of the point that each belongs to.
     """
     valid = valid_rows(runs)
-    foreign = valid["kind"].isin(["simulated", "published"])
-    valid = valid.assign(place=valid["kind"].where(foreign, "here"))
+    elsewhere = valid["kind"].isin(["simulated", "published"])
+    valid = valid.assign(machine=valid["kind"].where(elsewhere, "here"))
     keys = [*POINT, "cores", "block"]
     codes = {name: labelled(valid[name], "" if name in _TEXTS else 0) for name in keys}
     groups = Groups.of(*(codes[name][0] for name in keys))
@@ -83,14 +83,14 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Counts]:
     return times, np.cumsum(np.diff(of_point, prepend=of_point[:1]) != 0)
 
 
-def point_table(times: dict[str, NDArray], point: Counts, level: float = 0.95) -> dict[str, NDArray]:
+def point_table(times: dict[str, NDArray], point: Counts, confidence: float) -> dict[str, NDArray]:
     """Median time of each point with its order-statistic interval.
 
     Parameters
     ----------
     times, point
         As `block_times` gives them.
-    level : float
+    confidence : float
 
     Returns
     -------
@@ -112,10 +112,10 @@ def point_table(times: dict[str, NDArray], point: Counts, level: float = 0.95) -
         raise TableError("two core counts for one point", where, column="cores")
     columns = {name: np.full(len(first), np.nan) for name in ("n", "seconds", *BANDS, "coverage")}
     columns["n"][:] = n
-    for points, places in rectangles(first, n):
-        samples = times["seconds"][places]
+    for points, rows in rectangles(first, n):
+        samples = times["seconds"][rows]
         columns["seconds"][points] = np.median(samples, axis=1)
-        low, high, coverage = median_interval(samples, level)
+        low, high, coverage = median_interval(samples, confidence)
         columns["seconds_low"][points], columns["seconds_high"][points] = low, high
         columns["coverage"][points] = coverage
     simulated = table["kind"] == "simulated"
@@ -130,8 +130,8 @@ def point_table(times: dict[str, NDArray], point: Counts, level: float = 0.95) -
 def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
     """The points of each case in turn, with their bootstrap draws.
 
-    The draws of a group depend on the seed, the case, the site, the place, the process count and the
-    level alone: a study that grows by other groups keeps those it had.
+    The draws of a group depend on the seed, the case, the site, the machine, the process count and the
+    oversubscription alone: a study that grows by other groups keeps those it had.
     """
     times, point = block_times(runs)
     points = point_table(times, point, settings.level)
@@ -156,8 +156,8 @@ def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Sett
             for number, band in zip(numbers, bands, strict=True):
                 draws[number] = band
             continue
-        parts = [str(part) for part in key if part != ""]
-        rng = np.random.default_rng([settings.seed, *(crc32(part.encode()) for part in parts)])
+        texts = [str(text) for text in key if text != ""]
+        rng = np.random.default_rng([settings.seed, *(crc32(text.encode()) for text in texts)])
         times = _matrix([samples[number] for number in numbers])
         counts = None if np.isnan(times).any() else picked(times.shape[1], settings.draws, rng)
         if counts is None:

@@ -24,12 +24,12 @@ PRECISION = table_schema(
 
 
 def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataFrame:
-    """Tell for each comparison whether its interval is narrow enough, and how many blocks it takes.
+    """Say for each comparison whether its interval is narrow enough, and how many blocks it takes.
 
     An interval of a median narrows with the square root of the blocks (in the long run; with few
     blocks this is a rough guide): n (half-width / target)^2 of them, and never fewer than the test
-    needs. An interval told after going on until it was narrow covers less than one of a fixed number
-    of blocks; a study that does so has to say it.
+    needs. The interval of a study that goes on until it is narrow covers less than that of a fixed
+    number of blocks; such a study has to say so.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
 def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Half-widths of the intervals that a study is made for.
 
-    Those of all improvements and of all gains of placements, at the counts where they are told. A case
-    without any, or whose baselines all peak at the serial run, so that nothing is compared, has those of
-    its times instead.
+    They are the half-widths of all improvements and of all gains of placements, at the counts where these
+    are estimated. A case without any, or whose baselines all peak at the serial run, so that nothing is
+    compared, has the half-widths of its times instead.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
         In percentage points, of a time in percent of it; NaN where there is no interval.
     """
     improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
-    told = improvement[improvement["improvement_percent"].notna() & ~is_shared(improvement)]
-    compared = {*told["case"], *placement["case"]}
+    tested = improvement[improvement["improvement_percent"].notna() & ~is_shared(improvement)]
+    compared = {*tested["case"], *placement["case"]}
     alone = scaling[~scaling["serial"] & ~scaling["case"].isin(compared)]
     return pd.concat(
         [
-            (told["improvement_high"] - told["improvement_low"]) / 2,
+            (tested["improvement_high"] - tested["improvement_low"]) / 2,
             (placement["gain_high"] - placement["gain_low"]) / 2,
             50 * (alone["seconds_high"] - alone["seconds_low"]) / alone["seconds"],
         ],

@@ -8,21 +8,12 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.significance import DISTINGUISHABLE, holm, sign_flip_p
+from analysis.estimates.significance import corrected, sign_flip_p
 from analysis.estimates.trend import trend
 from analysis.runs.groups import Counts, Floats, Groups, coded, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
-from analysis.tables.contract import (
-    COUNT,
-    FLAG,
-    NOTE,
-    NUMBER,
-    OF_A_POINT,
-    SHARE,
-    table_schema,
-    validated,
-)
+from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, OF_A_POINT, SHARE, table_schema, validated
 
 OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the quartiles of its point"
 FENCES = 1.5
@@ -120,7 +111,7 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
     instants = [coded(started)[0]] if started.notna().all() else []
     order = Groups.of(*instants, *(coded(runs[name])[0] for name in keys)).order
     ordered = runs.take(order).reset_index(drop=True)
-    return ordered.assign(order=Groups.of(coded(runs["case"])[0][order]).place + 1)
+    return ordered.assign(order=Groups.of(coded(runs["case"])[0][order]).position + 1)
 
 
 def points_of(runs: pd.DataFrame) -> Counts:
@@ -165,9 +156,9 @@ def flag_outliers(runs: pd.DataFrame, point: Counts) -> pd.DataFrame:
 
 def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
     """Quantile of each row of increasing values, between two of them by linear interpolation."""
-    place = share * (ordered.shape[1] - 1)
-    below = ordered[:, int(place)]
-    return below if place % 1 == 0 else below + (ordered[:, int(place) + 1] - below) * (place % 1)
+    position = share * (ordered.shape[1] - 1)
+    below = ordered[:, int(position)]
+    return below if position % 1 == 0 else below + (ordered[:, int(position) + 1] - below) * (position % 1)
 
 
 def _baselines(ranked: dict[str, list[str]], settings: Settings) -> dict[str, str]:
@@ -180,7 +171,7 @@ def _baselines(ranked: dict[str, list[str]], settings: Settings) -> dict[str, st
 
 @dataclass(frozen=True, eq=False)
 class _Times:
-    """Block times of points, those of a point in a row in order of execution.
+    """Block times of points, the times of a point next to each other in order of execution.
 
     Attributes
     ----------
@@ -244,7 +235,7 @@ def _variability(times: _Times, baselines: dict[str, str], seed: int) -> pd.Data
         spread_percent=100 * np.expm1(1.4826 * scale),
         worst_percent=100 * (worst / seconds - 1),
     )
-    return _corrected(table.join(_deviation_tests(times, deviations, table, baselines, seed)))
+    return corrected(table.join(_deviation_tests(times, deviations, table, baselines, seed)))
 
 
 def _deviation_tests(
@@ -261,19 +252,19 @@ def _deviation_tests(
     pairs = found["point"].to_numpy(), found["point_theirs"].to_numpy()
     blocks, differences = _paired(times, deviations, *pairs)
     p_values = np.full(len(found), np.nan)
-    for rows, places in rectangles(np.cumsum(blocks) - blocks, blocks):
-        size = places.shape[1]
+    for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
+        size = positions.shape[1]
         step = max(LARGEST // 2 ** min(size, 16), 1)
         for start in range(0, len(rows) if size > 1 else 0, step):
             some = slice(start, start + step)
-            p_values[rows[some]] = sign_flip_p(differences[places[some]], seed)
-    told = {
+            p_values[rows[some]] = sign_flip_p(differences[positions[some]], seed)
+    columns = {
         "baseline_interconnect": found["interconnect_theirs"],
         "baseline_spread_percent": found["spread_percent_theirs"],
         "blocks": np.where(blocks > 0, blocks, np.nan),
         "p_value": p_values,
     }
-    return pd.DataFrame(told).set_index(found["point"]).reindex(table.index)
+    return pd.DataFrame(columns).set_index(found["point"]).reindex(table.index)
 
 
 def _paired(times: _Times, values: Floats, first: Counts, second: Counts) -> tuple[Counts, Floats]:
@@ -284,7 +275,7 @@ def _paired(times: _Times, values: Floats, first: Counts, second: Counts) -> tup
     blocks : array (pairs,)
         Number of common blocks.
     differences : array
-        Those of the pairs one after another, by increasing block.
+        Pair after pair, by increasing block.
     """
     stride = times.block.max(initial=0) + 1
     key = times.point * stride + times.block
@@ -294,12 +285,12 @@ def _paired(times: _Times, values: Floats, first: Counts, second: Counts) -> tup
     pair = np.repeat(np.arange(len(first)), n)
     mine = np.repeat(times.first[first] - (np.cumsum(n) - n), n) + np.arange(len(pair))
     wanted = second[pair] * stride + key[mine] % stride
-    place = np.searchsorted(key, wanted).clip(max=max(len(key) - 1, 0))
-    common = key[place] == wanted
-    return np.bincount(pair[common], minlength=len(first)), (values[mine] - values[place])[common]
+    index = np.searchsorted(key, wanted).clip(max=max(len(key) - 1, 0))
+    common = key[index] == wanted
+    return np.bincount(pair[common], minlength=len(first)), (values[mine] - values[index])[common]
 
 
-def _drift(times: _Times, level: float) -> pd.DataFrame:
+def _drift(times: _Times, confidence: float) -> pd.DataFrame:
     """Drift of each point's block times from its first to its last block, in percent.
 
     Theil-Sen line through the log times in order of execution, with Kendall's test (see
@@ -309,24 +300,18 @@ def _drift(times: _Times, level: float) -> pd.DataFrame:
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
     found = np.full((len(columns), len(times.n)), np.nan)
-    for rows, places in rectangles(times.first, times.n):
-        length = min(places.shape[1], MOST)
+    for rows, positions in rectangles(times.first, times.n):
+        length = min(positions.shape[1], MOST)
         step = max(LARGEST // length**2, 1)
         for start in range(0, len(rows) if length >= FEWEST else 0, step):
             some = slice(start, start + step)
-            one = trend(_thinned(logs[places[some]]), level)
-            change = 100 * np.expm1(np.stack([one.change, one.low, one.high]))
-            found[:, rows[some]] = np.vstack([change, one.tau, one.p_value])
-    drifts = dict(zip(columns, found, strict=True))
-    return _corrected(times.points.assign(n=times.n, **drifts))
+            drift = trend(_thinned(logs[positions[some]]), confidence)
+            change = 100 * np.expm1(np.stack([drift.change, drift.low, drift.high]))
+            found[:, rows[some]] = np.vstack([change, drift.tau, drift.p_value])
+    return corrected(times.points.assign(n=times.n, **dict(zip(columns, found, strict=True))))
 
 
 def _thinned(logs: np.ndarray) -> np.ndarray:
     if logs.shape[1] <= MOST:
         return logs
-    return np.stack([np.median(part, axis=1) for part in np.array_split(logs, MOST, axis=1)], axis=1)
-
-
-def _corrected(table: pd.DataFrame) -> pd.DataFrame:
-    adjusted = holm(table["p_value"].to_numpy(float))
-    return table.assign(p_adjusted=adjusted, distinguishable=adjusted <= DISTINGUISHABLE)
+    return np.stack([np.median(blocks, axis=1) for blocks in np.array_split(logs, MOST, axis=1)], axis=1)

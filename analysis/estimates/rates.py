@@ -13,8 +13,8 @@ _WHERE = ["case", "processes"]
 def add_rates(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Give every point its rate: `runs_per_day`, and `rate` in `rate_unit` a second.
 
-    Both come from the median time, 86400 / T and work / T. A runs table tells the work of a repetition
-    in the columns `work` (an amount) and `work_unit` (``cell iterations``); a case that tells none has
+    Both come from the median time, 86400 / T and work / T. A runs table has the work of a repetition
+    in the columns `work` (an amount) and `work_unit` (``cell iterations``); a case without them has
     no rate.
 
     Parameters
@@ -37,15 +37,15 @@ def add_rates(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     table = scaling.assign(runs_per_day=runs_per_day(scaling["seconds"]))
     if "work" not in runs:
         return table
-    told = runs[runs["valid"] & runs["work"].notna()]
-    known = told.reindex(columns=[*_WHERE, "work", "work_unit"]).drop_duplicates()
-    _check_one(known, _WHERE, "work")
-    _check_one(known, ["case"], "work_unit")
+    worked = runs[runs["valid"] & runs["work"].notna()]
+    known = worked.reindex(columns=[*_WHERE, "work", "work_unit"]).drop_duplicates()
+    _check_unique(known, _WHERE, "work")
+    _check_unique(known, ["case"], "work_unit")
     found = table[_WHERE].merge(known, how="left", on=_WHERE).set_axis(table.index)
     return table.assign(rate=rate(found["work"], table["seconds"]), rate_unit=found["work_unit"])
 
 
-def _check_one(known: pd.DataFrame, keys: list[str], column: str) -> None:
+def _check_unique(known: pd.DataFrame, keys: list[str], column: str) -> None:
     pairs = known[[*keys, column]].drop_duplicates()
     twice = pairs[pairs.duplicated(keys, keep=False)]
     if twice.empty:

@@ -14,12 +14,12 @@ import pyarrow.compute
 import pyarrow.csv
 
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
-from analysis.estimates.correction import corrected
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
 from analysis.estimates.metrics import efficiency, incremental_efficiency, serial_fraction
 from analysis.estimates.peaks import peak_columns
 from analysis.estimates.rates import add_rates
+from analysis.estimates.significance import corrected
 from analysis.estimates.sites import by_site
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
@@ -105,7 +105,7 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
     table = {name: group.stacked(name) for name in group.curves[0].table}
     speedups = {name: group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high")}
     cores, processes, seconds = table["cores"], table["processes"], table["seconds"]
-    reference = {name: np.array([getattr(one, name) for one in references]) for name in _OF_REFERENCE}
+    reference = {name: np.array([getattr(run, name) for run in references]) for name in _OF_REFERENCE}
     fraction = serial_fraction(seconds, reference["seconds"], processes, reference["processes"])
     efficiencies = {
         name.replace("speedup", "efficiency"): efficiency(values, cores, reference["cores"])
@@ -123,7 +123,7 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
     return {
         **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
         **{f"reference_{name}": np.repeat(reference[name], len(group.processes)) for name in _OF_REFERENCE},
-        "reference_interconnect": group.repeated([one.interconnect or None for one in references]),
+        "reference_interconnect": group.repeated([run.interconnect or None for run in references]),
         **flat(arrays),
     }
 

@@ -1,4 +1,4 @@
-"""Exact tests of whether two interconnects can be told apart."""
+"""Exact tests of whether two interconnects can be told apart, and their correction in a table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import combinations, count
 from math import comb
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import Floats
@@ -59,14 +60,14 @@ def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:
     first, second : arrays (blocks,)
         Times, or any increasing function of them.
     """
-    _, place, ties = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]
-    ranks -= ranks.mean()
-    observed = ranks[: len(first)].sum()
-    if comb(len(ranks), len(first)) <= EXACT:
-        return float(_as_far(_choices(len(ranks), len(first)) @ ranks, observed).mean())
+    _, position, ties = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
+    mean_ranks = (np.cumsum(ties) - (ties - 1) / 2)[position]
+    mean_ranks -= mean_ranks.mean()
+    observed = mean_ranks[: len(first)].sum()
+    if comb(len(mean_ranks), len(first)) <= EXACT:
+        return float(_as_far(_choices(len(mean_ranks), len(first)) @ mean_ranks, observed).mean())
     rng = np.random.default_rng(seed)
-    sums = np.array([rng.permutation(ranks)[: len(first)].sum() for _ in range(SAMPLED)])
+    sums = np.array([rng.permutation(mean_ranks)[: len(first)].sum() for _ in range(SAMPLED)])
     return (int(_as_far(sums, observed).sum()) + 1) / (SAMPLED + 1)
 
 
@@ -102,14 +103,40 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def blocks_needed(tests: int, paired: bool, level: float = 0.05) -> int:
-    """Blocks at which the smallest p-value of a family of tests can fall to `level` at all.
+def blocks_needed(tests: int, paired: bool) -> int:
+    """Blocks at which the smallest p-value of a family of tests can fall to `DISTINGUISHABLE` at all.
 
-    The smallest n with ``tests`` times the smallest possible p-value <= `level`: 2 / 2^n paired, 2 / C(2n, n)
-    unpaired. For one paired test six, for sixteen ten.
+    The smallest n with ``tests`` times the smallest possible p-value up to it: 2 / 2^n paired, 2 / C(2n, n)
+    unpaired. For a single paired test six, for sixteen ten.
     """
     return next(
         blocks
         for blocks in count(2)
-        if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= level
+        if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= DISTINGUISHABLE
+    )
+
+
+def corrected(table: pd.DataFrame) -> pd.DataFrame:
+    """Correct the p-values of a table, and count the blocks that the best of them would need.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``p_value``, empty where there is no test, and ``paired``; without that column none is paired.
+
+    Returns
+    -------
+    DataFrame
+        `table` with ``p_adjusted``, ``distinguishable`` and ``blocks_needed``.
+    """
+    if table.empty:
+        return table
+    adjusted = pd.Series(holm(table["p_value"].to_numpy(float)), table.index)
+    tested = adjusted.notna()
+    paired = table["paired"] if "paired" in table else pd.Series(False, table.index)
+    needed = {pairing: blocks_needed(max(tested.sum(), 1), pairing) for pairing in (False, True)}
+    return table.assign(
+        p_adjusted=adjusted,
+        distinguishable=adjusted <= DISTINGUISHABLE,
+        blocks_needed=paired.map(needed).where(tested),
     )

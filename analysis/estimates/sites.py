@@ -1,4 +1,4 @@
-"""Studies of several sites: what is estimated apart, and how it is told apart in one report.
+"""Studies of several sites: what is estimated separately, and how one report distinguishes it.
 
 Results of two sites share no curve, no block, no reference and no comparison. Every table has the column
 ``site``, which is empty where a study has one site.
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.estimates.correction import corrected
+from analysis.estimates.significance import corrected
 from analysis.runs.facts import AboutInterconnect, Facts
 from analysis.runs.runs import TableError
 
@@ -57,7 +57,7 @@ def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Table
     TableError
         As `make` does, with the site.
     """
-    parts: dict[str, list[pd.DataFrame]] = {}
+    by_name: dict[str, list[pd.DataFrame]] = {}
     for site, own in split(runs):
         try:
             made = make(own)
@@ -66,12 +66,9 @@ def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Table
                 raise TableError(f"site '{site}': {error}") from None
             raise
         for name, table in made.items():
-            parts.setdefault(name, []).append(_of_site(table, site))
-    return {name: _joined(tables) for name, tables in parts.items()}
-
-
-def _of_site(table: pd.DataFrame, site: str) -> pd.DataFrame:
-    return table.assign(site=pd.Series(site or None, table.index, dtype="str"))
+            table = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
+            by_name.setdefault(name, []).append(table)
+    return {name: _joined(tables) for name, tables in by_name.items()}
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
@@ -98,7 +95,7 @@ def told_apart(
     -------
     runs, tables, facts
         The same for a study of one site. Else interconnects are called ``name@site``, and their titles
-        in the facts end in the site; the order is the study's, and of one interconnect that of the sites.
+        in the facts end in the site; the order is the study's, for an interconnect the order of the sites.
         Tables that compare sites keep the names they have, which follow in the facts.
     """
     if runs["site"].isna().all():
@@ -106,12 +103,12 @@ def told_apart(
     known = facts.interconnects
     present = runs.dropna(subset="interconnect")[["interconnect", "site"]].drop_duplicates()
     names = [*known, *sorted(set(present["interconnect"]) - set(known))]
-    places = list(dict.fromkeys(["", *facts.sites, *sorted(set(present["site"].fillna("")))]))
+    sites = list(dict.fromkeys(["", *facts.sites, *sorted(set(present["site"].fillna("")))]))
     pairs = set(zip(present["interconnect"], present["site"].fillna(""), strict=True))
     apart = {
         at_site(name, site): _at(facts.interconnect(name), name, site)
         for name in names
-        for site in places
+        for site in sites
         if (name, site) in pairs
     }
     changed = {name: _renamed(table) for name, table in tables.items()}

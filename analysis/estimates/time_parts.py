@@ -60,8 +60,8 @@ def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def at_extremes(table: pd.DataFrame) -> pd.DataFrame:
     """Rows of each case at its smallest and its largest process count.
 
-    Each at its lowest oversubscription: that of the larger counts is another one where data servers run
-    beside each process, and the serial run has none. The largest count is the one of that level.
+    Each is at its lowest oversubscription, which differs between the two where data servers run beside each
+    process but not beside the serial run. The largest count is the largest at its oversubscription level.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def at_extremes(table: pd.DataFrame) -> pd.DataFrame:
         With ``case, oversubscription, processes``.
     """
     smallest = _of_case(table, "processes", "min")
-    few, more = (_of_case(part, "oversubscription", "min") for part in (smallest, table.drop(smallest.index)))
+    few, more = (_of_case(rows, "oversubscription", "min") for rows in (smallest, table.drop(smallest.index)))
     return pd.concat([few, _of_case(more, "processes", "max")]).sort_index()
 
 
@@ -86,13 +86,12 @@ def _parts(valid: pd.DataFrame) -> pd.DataFrame:
         _medians(valid, MAIN_LOOP, loop, valid["seconds"]),
     ]
     whole = pd.concat(stages, ignore_index=True)
-    place = {stage: place for place, stage in enumerate(STAGES)}
-    whole["place"] = whole["stage"].map(place)
-    return whole.sort_values([*POINT, "place"], kind="stable").drop(columns="place").reset_index(drop=True)
+    whole["order"] = whole["stage"].map(STAGES.index)
+    return whole.sort_values([*POINT, "order"], kind="stable").drop(columns="order").reset_index(drop=True)
 
 
 def _run_parts(valid: pd.DataFrame) -> dict[str, pd.Series]:
-    """Start-up, main loop, output and the rest of the runs that tell their start-up."""
+    """Start-up, main loop, output and the rest of the runs that record their start-up."""
     needed = ("startup_seconds", "output_seconds", "wall_seconds")
     if any(name not in valid for name in needed):
         return {}
@@ -114,11 +113,11 @@ def _medians(
     found = []
     for part, seconds in parts.items():
         share = seconds / whole if whole is not None else pd.Series(np.nan, seconds.index)
-        one = valid[POINT].assign(n=seconds, seconds=seconds, share=share)[seconds.notna()]
-        told = one.groupby(POINT, dropna=False, as_index=False).agg(
+        timed = valid[POINT].assign(n=seconds, seconds=seconds, share=share)[seconds.notna()]
+        medians = timed.groupby(POINT, dropna=False, as_index=False).agg(
             {"n": "size", "seconds": "median", "share": "median"}
         )
-        found.append(told.assign(stage=stage, part=part))
+        found.append(medians.assign(stage=stage, part=part))
     return pd.concat(found)[columns] if found else pd.DataFrame(columns=columns)
 
 

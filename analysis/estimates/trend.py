@@ -34,7 +34,7 @@ class Trend(NamedTuple):
     p_value: Floats
 
 
-def trend(values: Floats, level: float = 0.95) -> Trend:
+def trend(values: Floats, confidence: float = 0.95) -> Trend:
     """Trend of values against their order.
 
     Kendall's S (Mann, Econometrica 13, 1945) with its exact distribution, and the median of the slopes
@@ -45,7 +45,7 @@ def trend(values: Floats, level: float = 0.95) -> Trend:
     ----------
     values : array (series, n)
         In order; n at least 2.
-    level : float
+    confidence : float
         Nominal coverage of the interval, which is at least that.
     """
     n = values.shape[1]
@@ -54,7 +54,7 @@ def trend(values: Floats, level: float = 0.95) -> Trend:
     score = np.sign(steps).sum(axis=1)
     slopes = np.sort(steps / (second - first) * (n - 1), axis=1)
     pairs = len(first)
-    critical = _critical(n, level)
+    critical = _critical(n, confidence)
     none = np.full(len(values), np.nan)
     low, high = none, none
     if critical is not None:
@@ -85,9 +85,9 @@ def _p_value(n: int, score: Floats) -> Floats:
     return np.minimum(1, 2 * tail[inversions])
 
 
-def _critical(n: int, level: float) -> int | None:
-    """Smallest S, of the parity of the pairs, that a test at 1 - `level` rejects; None without one."""
+def _critical(n: int, confidence: float) -> int | None:
+    """Smallest S, of the parity of the pairs, that a test at 1 - `confidence` rejects; None without one."""
     pairs = n * (n - 1) // 2
     scores = np.arange(pairs, 0, -2)
-    rejected = scores[_p_value(n, scores.astype(float)) <= 1 - level]
+    rejected = scores[_p_value(n, scores.astype(float)) <= 1 - confidence]
     return int(rejected[-1]) if len(rejected) else None

@@ -1,4 +1,4 @@
-"""Foreign results: those of other benchmarking frameworks, network benchmarks and publications."""
+"""Results imported from other benchmarking frameworks, network benchmarks and publications."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _OF_CURVES = ("interconnect", "kind", "processes")
 
 
 def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping | None = None) -> Import:
-    """Read a file of foreign results, or a folder of ReFrame's performance logs.
+    """Read a file of results to import, or a folder of ReFrame's performance logs.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
         Of a folder, all ``*.log*`` at any depth are read: ReFrame puts a log aside as ``.log.h0`` when its
         header changes
     format : str, optional
-        One of `FORMATS`; by default told from the content.
+        One of `FORMATS`; by default recognised by the content.
     mapping : Mapping, optional
-        Which of the file's variables is what, and what the file does not tell. A runs table, network
+        Which of the file's variables is what, and what the file does not say. A runs table, network
         curves in CSV and derived figures need none and take none.
 
     Returns
@@ -83,8 +83,8 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
     Raises
     ------
     TableError
-        In one line with file, place and column, if the file cannot be read, is in no known format, or
-        holds wrong names or numbers. What is merely missing is skipped and told in `Import.unread`.
+        In one line with file, line and column, if the file cannot be read, is in no known format, or
+        holds wrong names or numbers. What is merely missing is skipped and listed in `Import.unread`.
     """
     path, mapping = Path(path), mapping or Mapping()
     if format is not None and format not in FORMATS:
@@ -164,7 +164,7 @@ def _read_text(path: Path) -> str:
 
 
 def _detected(text: str, path: Path) -> str:
-    """Tell a format from what is in a file."""
+    """Recognise a format by the content of a file."""
     lines = [line for line in text.splitlines() if line.strip()]
     if text.lstrip().startswith("{"):
         return "reframe-report"

@@ -1,4 +1,4 @@
-"""Write foreign results as a CSV table of ours: ``python -m analysis.importers --help``."""
+"""Write results of other tools as a CSV table of ours: ``python -m analysis.importers --help``."""
 
 from __future__ import annotations
 

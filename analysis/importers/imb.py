@@ -41,7 +41,7 @@ def read_imb(text: str, source: str) -> tuple[list[dict], list[str]]:
     -------
     rows : list of dict
         Columns of network curves, and ``line``. The bandwidth is left out where the version, and with
-        it the unit, is not told.
+        it the unit, is not known.
     unread : list of str
     """
     rows: list[dict] = []

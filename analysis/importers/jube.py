@@ -28,14 +28,14 @@ def read_table(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     Returns
     -------
     records : list of Recorded
-        One a row; ``name[unit]`` in the heading gives a variable and its unit. What has no unit may be
-        a parameter and counts as one.
+        One a row; ``name[unit]`` in the heading gives a variable and its unit. A variable without a unit
+        counts as a parameter, since it may be.
     unread : list of str
 
     Raises
     ------
     TableError
-        If there is no heading of two columns or more, a name in it is there twice, or a quote is open.
+        If there is no heading of two columns or more, a name is twice in it, or a quote is open.
     """
     unread: list[str] = []
     rows = _rows(text, source, unread)
@@ -62,7 +62,7 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
     """Line number and cells of each row of the first table, the heading first."""
     lines = list(whole_lines(text, source, unread))
     begin = next((index for index, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
-    table = list(itertools.takewhile(lambda one: one[1].strip(), lines[begin:]))
+    table = list(itertools.takewhile(lambda numbered: numbered[1].strip(), lines[begin:]))
     beyond = next((number for number, line in lines[begin + len(table) :] if line.strip()), None)
     if beyond is not None:
         unread.append(f"{source}: line {beyond}: a second table: give each table a file of its own")

@@ -17,7 +17,7 @@ SLACK = 0.002
 
 
 def whole_lines(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, str]]:
-    """Number and text of each line, from 1; a last line without an end is told as cut off instead."""
+    """Number and text of each line, from 1; a last line without an end is listed as cut off instead."""
     *lines, last = text.split("\n")
     yield from enumerate((line.rstrip("\r") for line in lines), 1)
     if last.strip():
@@ -42,7 +42,7 @@ def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str
     Returns
     -------
     dict or str
-        Values by column, or what keeps the row from being one.
+        Values by column, or why it cannot be read.
     """
     if len(cells) != len(targets):
         return f"has {len(cells)} values where the table has {len(targets)} columns"

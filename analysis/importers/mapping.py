@@ -1,4 +1,4 @@
-"""Which of a foreign file's variables is what in our runs table."""
+"""Which of an imported file's variables is what in our runs table."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Field:
     value : str or int or None
         The constant.
     names : dict of str to str
-        Other words for what the file says; what is not there stays.
+        Other words for the file's values; values that are not there stay.
     unit : str
-        One of `SECONDS`; empty where the file tells it.
+        One of `SECONDS`; empty where the file holds it.
     """
 
     variables: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Mapping:
     @property
     def constants(self) -> dict[str, str | int]:
         """Columns of which the mapping gives the value itself."""
-        return {column: one.value for column, one in self.fields.items() if one.value is not None}
+        return {column: origin.value for column, origin in self.fields.items() if origin.value is not None}
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -118,12 +118,12 @@ def _field(column: str, entry: object, source: str) -> Field:
     entry = {"from": entry} if isinstance(entry, str) else entry
     allowed = _KEYS[column]
     if not isinstance(entry, dict) or ("from" in entry) == ("value" in entry):
-        one = " or ".join(key for key in ("from", "value") if key in allowed)
-        raise TableError(f"must be a variable's name, or hold {one}", source, f"key '{column}'")
+        needed = " or ".join(key for key in ("from", "value") if key in allowed)
+        raise TableError(f"must be a variable's name, or hold {needed}", source, f"key '{column}'")
     odd = next((key for key in entry if key not in allowed or ("value" in entry and key != "value")), None)
     if odd is not None:
-        told = "value" if "value" in entry and "value" in allowed else ", ".join(allowed)
-        raise TableError(f"is unknown here (allowed: {told})", source, f"key '{column}.{odd}'")
+        keys = "value" if "value" in entry and "value" in allowed else ", ".join(allowed)
+        raise TableError(f"is unknown here (allowed: {keys})", source, f"key '{column}.{odd}'")
     if "value" in entry:
         return Field(value=_constant(column, entry["value"], source))
     variables = _names(entry["from"], source, f"{column}.from")
@@ -136,9 +136,9 @@ def _field(column: str, entry: object, source: str) -> Field:
 
 
 def _constant(column: str, value: object, source: str) -> str | int:
-    wanted, told = (str, "text") if column in TEXTS else (int, "a whole number")
+    wanted, description = (str, "text") if column in TEXTS else (int, "a whole number")
     if not isinstance(value, wanted) or isinstance(value, bool) or value == "":
-        raise TableError(f"{value!r} must be {told}", source, f"key '{column}.value'")
+        raise TableError(f"{value!r} must be {description}", source, f"key '{column}.value'")
     return value
 
 

@@ -29,8 +29,8 @@ def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:
     Returns
     -------
     rows : list of dict
-        Columns of network curves, and ``line``. The time is half a round trip, or that of a message
-        where NetPIPE streamed or sent in both directions; then the bytes are those of both.
+        Columns of network curves, and ``line``. The time is half a round trip, or the time of a
+        message where NetPIPE streamed or sent in both directions; then both directions' bytes are counted.
     unread : list of str
     """
     rows: list[dict] = []

@@ -24,12 +24,12 @@ COLUMNS: dict[str, Target] = {
 
 
 def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that one or more OSU micro-benchmarks printed.
+    """Read the text that OSU micro-benchmarks printed.
 
     Parameters
     ----------
     text : str
-        Also with other programs' lines in it, which are told as unread.
+        Also with other programs' lines in it, which are listed as unread.
     source : str
         The file's name.
 

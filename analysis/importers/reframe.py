@@ -76,7 +76,7 @@ def _cases(runs: list) -> Iterator[dict]:
         yield from cases if isinstance(cases, list) else [run]
 
 
-def _record(case: dict, source: str, place: str) -> Recorded:
+def _record(case: dict, source: str, location: str) -> Recorded:
     own = {**case.get("check_vars", {}), **case.get("check_params", {}), **case}
     variables: dict[str, Value] = _named(case["display_name"])
     parameters = frozenset(variables) - {"test"}
@@ -89,15 +89,15 @@ def _record(case: dict, source: str, place: str) -> Recorded:
     phase, result = case["fail_phase"], case["result"]
     failed = phase not in (None, "performance") or (phase is None and result in ("fail", "failure", "abort"))
     reason = " ".join(str(case["fail_reason"] or f"result: {result}").split()) if failed else ""
-    return Recorded(source, place, variables, units, parameters, reason)
+    return Recorded(source, location, variables, units, parameters, reason)
 
 
 def _performance(case: dict) -> Iterator[tuple[str, Value, str]]:
     """Name, value and unit of each performance variable, in the form of format 4 or of format 3."""
     for key, (value, _, _, _, unit, *_) in (case.get("perfvalues") or {}).items():
         yield key.rpartition(":")[2], value, unit
-    for one in case.get("perfvars") or []:
-        yield one["name"], one["value"], one["unit"]
+    for variable in case.get("perfvars") or []:
+        yield variable["name"], variable["value"], variable["unit"]
 
 
 def _named(name: str) -> dict[str, Value]:
@@ -145,16 +145,16 @@ def read_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     return records, unread
 
 
-def _logged(header: list[str], cells: list[str], source: str, place: str) -> Recorded:
-    told = {
+def _logged(header: list[str], cells: list[str], source: str, location: str) -> Recorded:
+    values = {
         name: None if cell in ("", "null", "None") else cell for name, cell in zip(header, cells, strict=True)
     }
-    variables = _named(told.get("name") or "")
+    variables = _named(values.get("name") or "")
     parameters = frozenset(variables) - {"test"}
     units = {}
     for name, after in pairwise(header):
         if name.endswith("_value") and after == name.removesuffix("_value") + "_unit":
-            units[after.removesuffix("_unit")] = told[after] or ""
-    variables |= told | {name: told[f"{name}_value"] for name in units}
-    failed = told["result"] == "fail" and not any(variables[name] for name in units)
-    return Recorded(source, place, variables, units, parameters, "the test failed" if failed else "")
+            units[after.removesuffix("_unit")] = values[after] or ""
+    variables |= values | {name: values[f"{name}_value"] for name in units}
+    failed = values["result"] == "fail" and not any(variables[name] for name in units)
+    return Recorded(source, location, variables, units, parameters, "the test failed" if failed else "")

@@ -53,7 +53,7 @@ def _empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Import:
-    """What was read of foreign results.
+    """What an import has read.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Import:
     derived : dict of str to DataFrame
         Figures without a time a run, by the name of their table: shown beside ours, no part of an estimate.
     unread : list of str
-        One line for each thing that was skipped: file, place, why.
+        One line for each thing that was skipped: file, line, why.
     """
 
     runs: pd.DataFrame = field(default_factory=lambda: _empty(RUNS))
@@ -81,9 +81,9 @@ def make_curves(
     Parameters
     ----------
     rows : iterable of mappings
-        Columns of `CURVES` as far as the output tells them, and ``line``, the number of its line.
+        Columns of `CURVES` as far as the output holds them, and ``line``, the number of its line.
     constants : mapping
-        What the output does not tell: `interconnect`; `kind`, else ``published``; `processes`.
+        What the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
     unread : list of str
     source : str
         The file.
@@ -100,9 +100,9 @@ def make_curves(
         message = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
         raise TableError(message, source, column="interconnect")
     name = Path(source).name
-    told = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    known = [{key: value for key, value in row.items() if value is not None} for row in rows]
     frame = pd.DataFrame(
-        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in told]
+        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in known]
     )
     try:
         curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)))
@@ -119,7 +119,7 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
     ----------
     table : DataFrame
         `Import.runs` or `Import.curves`; `read_foreign` reads the file back to an equal table.
-    path : path of the CSV file, replaced where it is there
+    path : path of the CSV file, which is replaced if it exists
 
     Raises
     ------
@@ -127,10 +127,10 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
         If the file cannot be written.
     """
     path = Path(path)
-    part = path.with_name(path.name + ".part")
+    fresh = path.with_name(path.name + ".part")
     try:
-        table.to_csv(part, index=False, lineterminator="\n")
-        part.replace(path)
+        table.to_csv(fresh, index=False, lineterminator="\n")
+        fresh.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
         raise TableError(f"cannot be written: {' '.join(str(error).split())}", str(path)) from None

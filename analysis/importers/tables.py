@@ -107,7 +107,7 @@ DERIVED = {
         ),
     )
 }
-"""Tables of published figures that are no runs, by name; a file is the one whose columns it has."""
+"""Tables of published figures that are no runs, by name; a file is recognised by its columns."""
 
 SOURCE = "source"
 """Column of the file that a figure comes from; only tables that were put together have it."""
@@ -120,7 +120,7 @@ _KEYS = {
     "network_summary": ["interconnect", "api"],
     "network_names": ["interconnect", "network", "api"],
 }
-"""What tells apart the rows of the tables that a report shows."""
+"""Columns that distinguish the rows of the tables that a report shows."""
 
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(
@@ -151,7 +151,7 @@ def table_of(text: str) -> str:
 
 
 def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
-    found = next((one for one in DERIVED.values() if heading - {SOURCE} == set(one.columns)), None)
+    found = next((schema for schema in DERIVED.values() if heading - {SOURCE} == set(schema.columns)), None)
     return found.add_columns({SOURCE: pa.Column(str)}) if found and SOURCE in heading else found
 
 
@@ -189,7 +189,7 @@ def read_derived(path: Path, text: str) -> Import:
     """
     schema = _derived_schema(_heading(text))
     if schema is None:
-        known = "; ".join(f"{name}: {', '.join(one.columns)}" for name, one in DERIVED.items())
+        known = "; ".join(f"{name}: {', '.join(table.columns)}" for name, table in DERIVED.items())
         raise TableError(f"has the columns of no table of derived figures ({known})", str(path))
     return Import(derived={schema.name: read_listing(path, schema, [])})
 
@@ -205,28 +205,28 @@ def merge_derived(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict of str to DataFrame
-        By name of the table. Column `source` is the file's name, or what the file has there itself.
+        By name of the table. Column `source` is the file's own, or else the file's name.
 
     Raises
     ------
     TableError
-        If two rows tell the same figure.
+        If two rows hold the same figure.
     """
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for file, one in found.items():
-        for name, table in one.derived.items():
+    by_name: dict[str, list[pd.DataFrame]] = {}
+    for file, imported in found.items():
+        for name, table in imported.derived.items():
             sourced = table if SOURCE in table else table.assign(**{SOURCE: file.name})
-            _check_distinct(pd.concat([*parts.get(name, []), sourced]), name, file)
-            parts.setdefault(name, []).append(sourced)
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+            _check_distinct(pd.concat([*by_name.get(name, []), sourced]), name, file)
+            by_name.setdefault(name, []).append(sourced)
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in by_name.items()}
 
 
 def _check_distinct(table: pd.DataFrame, name: str, file: Path) -> None:
     key = _KEYS.get(name, [])
     twice = table[table.duplicated(key)] if key else table.iloc[:0]
     if len(twice):
-        told = ", ".join(map(str, twice[key].iloc[0]))
-        raise TableError(f"tells {name} of {told} a second time", str(file))
+        figure = ", ".join(map(str, twice[key].iloc[0]))
+        raise TableError(f"tells {name} of {figure} a second time", str(file))
 
 
 def write_derived(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:

@@ -40,7 +40,7 @@ class Recorded:
 
     Attributes
     ----------
-    file, place : str
+    file, location : str
         Where it stands: the file, and the line or the test in it.
     variables : dict of str to str, number or None
         None where there is no value.
@@ -53,7 +53,7 @@ class Recorded:
     """
 
     file: str
-    place: str
+    location: str
     variables: dict[str, Value]
     units: dict[str, str] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
@@ -61,9 +61,9 @@ class Recorded:
 
 
 def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[str], source: str) -> Import:
-    """Make the runs table of foreign records.
+    """Make the runs table of imported records.
 
-    A record without one of the columns that a run needs is skipped and told. An invalid one needs no
+    A record without one of the columns that a run needs is skipped and listed. An invalid one needs no
     time. Wrong names and numbers refuse the file.
 
     Parameters
@@ -78,7 +78,7 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
     Raises
     ------
     TableError
-        If no variable tells one of the needed columns, the mapping names a variable that is not there,
+        If no variable holds one of the needed columns, the mapping names a variable that is not there,
         runs that differ in a parameter would count as repetitions of one point, or nothing is left.
     """
     unread = list(unread)
@@ -90,14 +90,14 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
     for record in records:
         row = _run(record, fields)
         if isinstance(row, str):
-            unread.append(f"{record.file}: {record.place}: {row}")
+            unread.append(f"{record.file}: {record.location}: {row}")
         else:
             rows.append(row)
             kept.append(record)
     if not rows:
         raise TableError(f"holds no run: {unread[0]}", source)
     frame = pd.DataFrame(rows)
-    used = {name for one in fields.values() if one is not None for name in one.variables}
+    used = {name for origin in fields.values() if origin is not None for name in origin.variables}
     _check_alike(frame, kept, used | set(mapping.may_differ), source)
     try:
         runs = complete_runs(frame, source)
@@ -105,20 +105,20 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
         if error.row is None:
             raise
         record = kept[error.row]
-        raise TableError(error.message, record.file, record.place, error.column, error.row) from None
+        raise TableError(error.message, record.file, record.location, error.column, error.row) from None
     return Import(runs=runs, unread=unread)
 
 
 def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source: str) -> Field | None:
-    """Where a column comes from: the mapping, else a guess; None where nothing tells it."""
+    """Where a column comes from: the mapping, else a guess; None where no variable holds it."""
     found = {name for record in records for name, value in record.variables.items() if value is not None}
-    one = mapping.fields.get(column)
-    if one is not None:
-        odd = next((name for name in one.variables if name not in found), None)
+    origin = mapping.fields.get(column)
+    if origin is not None:
+        odd = next((name for name in origin.variables if name not in found), None)
         if odd is not None:
             message = f"'{odd}' is no variable of {source} (found: {_listed(found)})"
             raise TableError(message, mapping.source, f"key '{column}'")
-        return one
+        return origin
     guess = next((name for name in GUESSES[column] if name in found), None)
     if guess is None and column == "seconds":
         guess = _time_variable(records, source)
@@ -129,7 +129,7 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
 
 
 def _time_variable(records: Sequence[Recorded], source: str) -> str | None:
-    """The only variable whose unit is one of time, if there is one."""
+    """The only variable that has a unit of time; None where there is none."""
     times = {name for record in records for name, unit in record.units.items() if unit in SECONDS}
     if len(times) > 1:
         message = f"several variables are times ({_listed(times)}): name one in a mapping"
@@ -141,20 +141,20 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def _value(record: Recorded, one: Field) -> Value:
-    if one.value is not None:
-        return one.value
-    values = [record.variables.get(name) for name in one.variables]
+def _value(record: Recorded, origin: Field) -> Value:
+    if origin.value is not None:
+        return origin.value
+    values = [record.variables.get(name) for name in origin.variables]
     if any(value is None or value == "" for value in values):
         return None
     value = values[0] if len(values) == 1 else "-".join(str(value) for value in values)
-    return one.names.get(str(value), value)
+    return origin.names.get(str(value), value)
 
 
 def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object] | str:
-    """A row of the runs table, or what keeps a record from being one."""
+    """A row of the runs table, or why a record cannot be one."""
     row: dict[str, object] = {
-        column: _value(record, one) for column, one in fields.items() if one is not None
+        column: _value(record, origin) for column, origin in fields.items() if origin is not None
     }
     for column in REQUIRED:
         names = ", ".join(fields[column].variables)
@@ -165,20 +165,20 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
         if isinstance(seconds, str):
             return seconds
         row["seconds"] = seconds
-    name = f"{record.file.rpartition('/')[2]}: {record.place}"
+    name = f"{record.file.rpartition('/')[2]}: {record.location}"
     return {**row, "valid": not record.reason, "reason": record.reason or None, "record": name}
 
 
-def _seconds(value: Value, record: Recorded, one: Field) -> float | str:
-    """A time in seconds, or what keeps it from being one."""
-    (name,) = one.variables
+def _seconds(value: Value, record: Recorded, origin: Field) -> float | str:
+    """A time in seconds, or why it is none."""
+    (name,) = origin.variables
     recorded = record.units.get(name, "s" if name == "seconds" else "")
-    if one.unit and SECONDS.get(record.units.get(name), SECONDS[one.unit]) != SECONDS[one.unit]:
-        return f"'seconds' ({name}) has the unit {recorded!r}, and {one.unit!r} in the mapping"
-    unit = one.unit or recorded
+    if origin.unit and SECONDS.get(record.units.get(name), SECONDS[origin.unit]) != SECONDS[origin.unit]:
+        return f"'seconds' ({name}) has the unit {recorded!r}, and {origin.unit!r} in the mapping"
+    unit = origin.unit or recorded
     if unit not in SECONDS:
-        told = f"has the unit {unit!r}, which is no time" if unit else "has no unit: give it in a mapping"
-        return f"'seconds' ({name}) {told}"
+        fault = f"has the unit {unit!r}, which is no time" if unit else "has no unit: give it in a mapping"
+        return f"'seconds' ({name}) {fault}"
     try:
         return float(value) * SECONDS[unit]
     except (TypeError, ValueError):

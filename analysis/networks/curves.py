@@ -68,8 +68,8 @@ def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `NETWORK`, points in the order of the runs, sizes rising; without rows where no run was one
-        of a network benchmark.
+        Columns of `NETWORK`, points in the order of the runs, sizes rising; without rows where no run
+        is of a network benchmark.
     """
     frame = runs.reindex(columns=[*RUN, *POINT]).merge(rows, on=list(RUN))
     if frame.empty:
@@ -142,7 +142,7 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
     """How much of an exchange's time the processor has for other work, by message size.
 
     The overhead is what the exchange adds to work that takes longer than the exchange: time of both at
-    once less that of the work alone. Availability is 1 - overhead / time of the exchange: 0 where the
+    once less the time of the work alone. Availability is 1 - overhead / time of the exchange: 0 where the
     processor does all of it, 1 where the adapter does (Doerfler and Brightwell, EuroPVM/MPI 2006).
 
     Parameters
@@ -187,7 +187,7 @@ def spreads(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Rows of 0 bytes and powers of two, with ``between_percent``: slowest less fastest run's median, in
         percent of their median; and ``within_percent``: 95th percentile over a run's batches less its
-        median, in percent of the latter.
+        median, in percent of that median.
     """
     rows = powers_only(sized(table))
     rows = rows[rows["benchmark"].isin(DIRECTIONS) & (rows["runs"] > 1)]
@@ -206,8 +206,8 @@ def powers_only(table: pd.DataFrame) -> pd.DataFrame:
 
 def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """Interconnects of a study's runs and of its network curves, which may be imported."""
-    parts = [runs, tables["network"]] if "network" in tables else [runs]
-    return list(dict.fromkeys(name for part in parts for name in part["interconnect"].dropna()))
+    sources = [runs, tables["network"]] if "network" in tables else [runs]
+    return list(dict.fromkeys(name for source in sources for name in source["interconnect"].dropna()))
 
 
 def without_benchmarks(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -234,7 +234,7 @@ _OF_BENCHMARKS = ("network", "traffic")
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> set[str]:
-    """Cases of a study that are benchmarks of a network: those of its curves and of its traffic patterns."""
+    """Cases of a study that are benchmarks of a network: cases of its curves and of its traffic patterns."""
     found = set(tables["traffic"]["case"]) if "traffic" in tables else set()
     if "network" in tables:
         found |= set(tables["network"].loc[tables["network"]["imported_from"].isna(), "case"])

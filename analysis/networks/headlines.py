@@ -10,7 +10,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 STEP = 0.25
-"""At a protocol switch, the time is by more than this share above what the sizes before it let expect."""
+"""At a protocol switch, the time exceeds what the sizes before it predict by more than this share."""
 
 LOSS = 0.05
 """Large messages lose where the bandwidth stays by more than this share below its peak."""
@@ -30,7 +30,7 @@ class Headlines:
     peak_bandwidth, peak_bytes : float
         Highest bandwidth, MB/s, and the size that has it.
     percent_of_link : float
-        Peak in percent of that of the link; NaN where that is not known.
+        Peak in percent of the link's peak; NaN where that is not known.
     half_peak_bytes : float
         N/2, the size that has half the peak; NaN where the smallest size has more.
     switches : tuple of int
@@ -77,7 +77,7 @@ def headlines(sizes: Array, latency_us: Array, bandwidth: Array, link: float = f
 def half_peak(sizes: Array, bandwidth: Array) -> float:
     """Find N/2, the message size that reaches half the peak bandwidth for the first time.
 
-    Between two sizes, the logarithm of the bandwidth is linear in that of the size.
+    Between two sizes, the logarithm of the bandwidth is linear in the logarithm of the size.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ def protocol_switches(sizes: Array, latency: Array) -> tuple[int, ...]:
         First size of each new protocol, bytes.
     """
     found: list[int] = []
-    for place in range(2, len(sizes)):
-        first, second = place - 2, place - 1
+    for index in range(2, len(sizes)):
+        first, second = index - 2, index - 1
         slope = max((latency[second] - latency[first]) / (sizes[second] - sizes[first]), 0.0)
-        expected = latency[second] + slope * (sizes[place] - sizes[second])
+        expected = latency[second] + slope * (sizes[index] - sizes[second])
         jumped_before = bool(found) and found[-1] == int(sizes[second])
-        if not jumped_before and latency[place] > (1 + STEP) * expected:
-            found.append(int(sizes[place]))
+        if not jumped_before and latency[index] > (1 + STEP) * expected:
+            found.append(int(sizes[index]))
     return tuple(found)
 
 
@@ -130,8 +130,8 @@ def loses_from(sizes: Array, bandwidth: Array) -> float:
     Returns
     -------
     float
-        Smallest size above that of the peak from which on every size is `LOSS` or more below the peak;
-        NaN where the largest is not.
+        Smallest size above the peak's from which on every bandwidth is `LOSS` or more below the peak;
+        NaN where the largest size's is not.
     """
     best = int(np.argmax(bandwidth))
     low = bandwidth < (1 - LOSS) * bandwidth[best]
@@ -147,7 +147,7 @@ def faster_from(sizes: Array, latency: Array, other_sizes: Array, other_latency:
     sizes, latency : array of shape (n,)
         Curve of the interconnect, sizes rising, 0 allowed.
     other_sizes, other_latency : array of shape (m,)
-        That of the other one. Only sizes that both have are compared.
+        Curve of the other interconnect. Only sizes that both have are compared.
 
     Returns
     -------

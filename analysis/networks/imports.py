@@ -29,7 +29,7 @@ SAME = {
     "osu_barrier_latency": "barrier",
     "imb_barrier": "barrier",
 }
-"""Our benchmark for each foreign one that times the same; any other keeps its name."""
+"""Our benchmark for each imported one that times the same; any other keeps its name."""
 
 
 def read_imported(folder: str | Path) -> pd.DataFrame:
@@ -58,7 +58,7 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
     """Give imported curves the columns of measured ones.
 
     Of a ping-pong and an exchange, time and bandwidth follow from each other, bytes over time, where a source
-    tells one of them only. Both are between two processes.
+    has only one of them. Both are between two processes.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns of `analysis.networks.curves.NETWORK`, sizes rising within a curve. `case` is the benchmark's
         name, `imported_from` the file; extremes over processes are `latency_us_lowest_rank` and
-        `latency_us_highest_rank`, and what was not told is empty.
+        `latency_us_highest_rank`, and what the source lacks is empty.
     """
     if curves.empty:
         return validated(NETWORK, pd.DataFrame())

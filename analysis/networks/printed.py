@@ -31,7 +31,7 @@ IMB = {
 """The same for the Intel MPI Benchmarks."""
 
 NETPIPE = {"pingpong": 1, "sendrecv": 2}
-"""The same for NetPIPE, with the messages that its bytes count: in bidirectional mode those of both."""
+"""The same for NetPIPE, with the messages that its bytes count: in bidirectional mode both directions'."""
 
 
 def osu_text(curve: pd.DataFrame) -> str:
@@ -151,5 +151,5 @@ def write_texts(network: pd.DataFrame, folder: Path) -> list[Path]:
 
 
 def _one_clock(first: pd.Series) -> bool:
-    """Whether the time is that of one process, as in a ping-pong."""
+    """Whether the time is taken by one process, as in a ping-pong."""
     return first["benchmark"] == "pingpong"

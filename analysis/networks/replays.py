@@ -9,7 +9,7 @@ from analysis.tables.details import DETAILS, FACTORS, PARTS, RUN, SECONDS, WHOLE
 
 _POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT}
 _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "bytes")}
-"""What is told of one step of a trace, by table."""
+"""Amounts that are given for one step of a trace, by table."""
 
 SIMULATED_TABLES = {
     **{name: DETAILS[name] for name in ("traces", *_AMOUNTS)},
@@ -17,7 +17,7 @@ SIMULATED_TABLES = {
         "simulated_times",
         **_POINT,
         rank=WHOLE,
-        **{f"{part}_seconds": SECONDS for part in PARTS},
+        **{f"{use}_seconds": SECONDS for use in PARTS},
     ),
     "simulated_efficiency": table_schema(
         "simulated_efficiency",

@@ -14,6 +14,7 @@ from analysis.networks.curves import (
     availability,
     network_parts,
     powers_only,
+    sized,
 )
 from analysis.networks.headlines import faster_from, headlines
 from analysis.networks.links import LINKS
@@ -102,13 +103,13 @@ def link_rates(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str,
     Parameters
     ----------
     facts : Facts
-        Of a study; its ``interconnects`` tell ``link_mbps``, in 10^6 bits per second.
+        Of a study; its ``interconnects`` have ``link_mbps``, in 10^6 bits per second.
     published : mapping of str to DataFrame
-        Published figures; ``network_peaks`` tells the links of published interconnects.
+        Published figures; ``network_peaks`` has the links of published interconnects.
     """
-    told = published.get("network_peaks", pd.DataFrame(columns=["interconnect", _LINK_PEAK]))
-    links = dict(zip(told["interconnect"], told[_LINK_PEAK].astype(float), strict=True))
-    return links | {name: one.link_mbps / 8 for name, one in facts.interconnects.items() if one.link_mbps}
+    peaks = published.get("network_peaks", pd.DataFrame(columns=["interconnect", _LINK_PEAK]))
+    links = dict(zip(peaks["interconnect"], peaks[_LINK_PEAK].astype(float), strict=True))
+    return links | {name: info.link_mbps / 8 for name, info in facts.interconnects.items() if info.link_mbps}
 
 
 _LINK_PEAK = "link_peak_unidirectional_MBps"
@@ -133,12 +134,8 @@ def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> di
     kept = powers_only(network)
     tables = {
         "network": network,
-        "network_headlines": validated(
-            HEADLINES, pd.DataFrame(_headline_rows(kept, links), columns=list(HEADLINES.columns))
-        ),
-        "network_crossings": validated(
-            CROSSINGS, pd.DataFrame(_crossing_rows(kept), columns=list(CROSSINGS.columns))
-        ),
+        "network_headlines": validated(HEADLINES, pd.DataFrame(_headline_rows(kept, links))),
+        "network_crossings": validated(CROSSINGS, pd.DataFrame(_crossing_rows(kept))),
         "network_availability": validated(AVAILABILITY, availability(network)),
         "network_pairs": validated(PAIRS, _pairs_at_once(network)),
     }
@@ -156,17 +153,16 @@ def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
 
 
 def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterator[dict[str, object]]:
-    told = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
-    for one in network_parts(told):
-        if one["bandwidth_MBps"].isna().all():
+    timed = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
+    for curve in network_parts(timed):
+        if curve["bandwidth_MBps"].isna().all():
             continue
-        link = DIRECTIONS[one["benchmark"].iat[0]] * links.get(one["interconnect"].iat[0], float("nan"))
-        found = headlines(
-            one["bytes"].to_numpy(float), one["latency_us"].to_numpy(), one["bandwidth_MBps"].to_numpy(), link
-        )
+        link = DIRECTIONS[curve["benchmark"].iat[0]] * links.get(curve["interconnect"].iat[0], float("nan"))
+        columns = (curve[name].to_numpy(float) for name in ("bytes", "latency_us", "bandwidth_MBps"))
+        found = headlines(*columns, link)
         yield {
-            **one.iloc[0][["site", "benchmark", "case", "interconnect", "kind", "processes"]],
-            "oversubscription": one["oversubscription"].iat[0],
+            **curve.iloc[0][["site", "benchmark", "case", "interconnect", "kind", "processes"]],
+            "oversubscription": curve["oversubscription"].iat[0],
             "latency_us": found.latency_us,
             "peak_MBps": found.peak_bandwidth,
             "peak_bytes": found.peak_bytes,
@@ -175,26 +171,20 @@ def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterato
             "loses_from_bytes": found.loses_from_bytes,
             "link_MBps": link,
             "switches": " ".join(map(str, found.switches)) or None,
-            "imported_from": one["imported_from"].iat[0],
+            "imported_from": curve["imported_from"].iat[0],
         }
 
 
 def _crossing_rows(network: pd.DataFrame) -> Iterator[dict[str, object]]:
-    place = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
-    sized = network[
-        network[["bytes", "latency_us"]].notna().all(axis="columns")
-        & network[["pairs", "source", "part"]].isna().all(axis="columns")
-    ]
-    for values, group in sized.groupby(place, dropna=False, sort=False):
+    keys = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
+    timed = sized(network).dropna(subset="latency_us")
+    for values, group in timed.groupby(keys, dropna=False, sort=False):
         curves = dict(list(group.groupby("interconnect", sort=False)))
         for name, other in permutations(curves, 2):
-            own, others = (
-                (curves[one]["bytes"].to_numpy(float), curves[one]["latency_us"].to_numpy())
-                for one in (name, other)
-            )
-            for size in faster_from(*own, *others):
+            columns = [curves[title][column] for title in (name, other) for column in ("bytes", "latency_us")]
+            for size in faster_from(*(column.to_numpy(float) for column in columns)):
                 yield {
-                    **dict(zip(place, values, strict=True)),
+                    **dict(zip(keys, values, strict=True)),
                     "interconnect": name,
                     "other_interconnect": other,
                     "from_bytes": size,

@@ -9,15 +9,20 @@ from analysis.tables.details import CHOICE, PHASE, RATE, RUN, WHOLE, Details
 
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes")
 
+_PATTERN = {
+    "interconnect": NOTE,
+    "kind": TEXT,
+    "pattern": TEXT,
+    "job": TEXT,
+    "processes": COUNT,
+    "offered_load": POSITIVE,
+    "beside_load": POSITIVE,
+}
+_CASE = {**CHOICE, "case": TEXT, "oversubscription": COUNT, "nodes": COUNT}
+
 TRAFFIC = table_schema(
     "traffic",
-    interconnect=NOTE,
-    kind=TEXT,
-    pattern=TEXT,
-    job=TEXT,
-    processes=COUNT,
-    offered_load=POSITIVE,
-    beside_load=POSITIVE,
+    **_PATTERN,
     accepted_load=RATE,
     accepted_load_lowest_run=RATE,
     accepted_load_highest_run=RATE,
@@ -36,29 +41,11 @@ TRAFFIC = table_schema(
     completed=WHOLE,
     withheld=WHOLE,
     runs=COUNT,
-    **CHOICE,
-    case=TEXT,
-    oversubscription=COUNT,
-    nodes=COUNT,
+    **_CASE,
 )
 """One row a point, job of a pattern and load, medians over runs; columns.yaml says what they mean."""
 
-PROCESSES = table_schema(
-    "traffic_processes",
-    interconnect=NOTE,
-    kind=TEXT,
-    pattern=TEXT,
-    job=TEXT,
-    processes=COUNT,
-    offered_load=POSITIVE,
-    beside_load=POSITIVE,
-    process=WHOLE,
-    accepted_MBps=RATE,
-    **CHOICE,
-    case=TEXT,
-    oversubscription=COUNT,
-    nodes=COUNT,
-)
+PROCESSES = table_schema("traffic_processes", **_PATTERN, process=WHOLE, accepted_MBps=RATE, **_CASE)
 """One row a client of `TRAFFIC`'s rows."""
 
 TRAFFIC_TABLES = {"traffic": TRAFFIC, "traffic_processes": PROCESSES}
@@ -102,12 +89,12 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
     shares = clients.groupby([*key, "process"], dropna=False, sort=False)["process_MBps"].median()
     shares = shares.rename("accepted_MBps").reset_index()
     tables = {"traffic": table, "traffic_processes": shares}
-    return {name: validated(TRAFFIC_TABLES[name], _in_order(one)) for name, one in tables.items()}
+    return {name: validated(TRAFFIC_TABLES[name], _in_order(rows)) for name, rows in tables.items()}
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     """Cases in the order of the runs, then by point and choices, loads rising."""
-    places = {name: index for index, name in enumerate(dict.fromkeys(table["case"]))}
-    ordered = table.assign(place=table["case"].map(places))
-    by = ["place", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
+    order = {name: index for index, name in enumerate(dict.fromkeys(table["case"]))}
+    ordered = table.assign(order=table["case"].map(order))
+    by = ["order", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
     return ordered.sort_values(by, kind="stable", ignore_index=True)

@@ -1,6 +1,6 @@
 """Traffic patterns beside the figures that were published of them on QsNet, statement by statement.
 
-The statements are those of ``qsnet.csv`` (Petrini, Frachtenberg, Hoisie, Coll 2003), on 64 nodes and fewer.
+The statements are from ``qsnet.csv`` (Petrini, Frachtenberg, Hoisie, Coll 2003), on 64 nodes and fewer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PUBLISHED_OF = "quadrics_elan3"
 
 NODES = 64
 UNEVEN = ("shuffle", "transpose", "bit_reversal")
-"""Permutations of which the source tells the lowest and the highest bandwidth."""
+"""Permutations of which the source states the lowest and the highest bandwidth."""
 
 Tables = Mapping[str, pd.DataFrame]
 Statement = tuple[str, str, str]
@@ -39,23 +39,23 @@ def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         A row a statement and interconnect: ``experiment, condition, quantity, unit, published, interconnect,
-        kind, found, error_percent``. Statements that nothing stands beside have no row; one in percent
-        has no error in percent.
+        kind, found, error_percent``. Statements without a counterpart have no row; a statement in
+        percent has no error in percent.
     """
     traffic = tables["traffic"]
     owners = traffic.loc[traffic["interconnect"].str.startswith(PUBLISHED_OF), ["interconnect", "kind"]]
     rows = []
-    for told in statements.to_dict("records"):
-        finder = FOUND.get((told["experiment"], told["condition"], told["quantity"]))
+    for statement in statements.to_dict("records"):
+        finder = FOUND.get((statement["experiment"], statement["condition"], statement["quantity"]))
         for interconnect, kind in owners.drop_duplicates().itertuples(index=False) if finder else ():
             found = finder({name: _of(tables[name], interconnect, kind) for name in TRAFFIC_TABLES})
             if found is None:
                 continue
-            value = float(told["value"])
+            value = float(statement["value"])
             rows.append(
-                {name: told[name] for name in ("experiment", "condition", "quantity", "unit")}
+                {name: statement[name] for name in ("experiment", "condition", "quantity", "unit")}
                 | {"published": value, "interconnect": interconnect, "kind": kind, "found": found}
-                | {"error_percent": 100 * (found / value - 1) if told["unit"] != "%" else None}
+                | {"error_percent": 100 * (found / value - 1) if statement["unit"] != "%" else None}
             )
     columns = ["experiment", "condition", "quantity", "unit", "published", "interconnect", "kind", "found"]
     return pd.DataFrame(rows, columns=[*columns, "error_percent"]).astype({"error_percent": float})

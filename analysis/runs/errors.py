@@ -1,4 +1,4 @@
-"""The error of a bad table or file, and what stands on one line."""
+"""The error of a bad table or file, and putting texts on one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 
 
 class TableError(Exception):
-    """A bad table, told in one line: the file, the row, the column, what is wrong.
+    """A bad table, described in one line: the file, the row, the column, what is wrong.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class TableError(Exception):
         What is wrong with the value.
     source : str
         The file, or what else the table is called.
-    place : str
+    location : str
         ``line 7`` of a text file, ``row 6`` of another table; empty where no row is to blame.
     column : str
     row : int or None
@@ -26,10 +26,10 @@ class TableError(Exception):
     """
 
     def __init__(
-        self, message: str, source: str = "", place: str = "", column: str = "", row: int | None = None
+        self, message: str, source: str = "", location: str = "", column: str = "", row: int | None = None
     ) -> None:
-        where = ", ".join(part for part in (place, f"column '{column}'" if column else "") if part)
-        super().__init__(": ".join(part for part in (source, where, message) if part))
+        where = ", ".join(text for text in (location, f"column '{column}'" if column else "") if text)
+        super().__init__(": ".join(text for text in (source, where, message) if text))
         self.message, self.column, self.row = message, column, row
 
 

@@ -32,7 +32,7 @@ class AboutTarget(JsonPart):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
-    """``study``: what is asked, and how it was run."""
+    """``study``: the question, and how it was run."""
 
     name: str | None = None
     title: str | None = None
@@ -177,7 +177,7 @@ _MADE = {
     "economics": Economics.of,
     "interconnects": each(AboutInterconnect.of),
     "sites": each(Site.of),
-    "left_out": lambda several: [LeftOut.of(one) for one in several],
+    "left_out": lambda entries: [LeftOut.of(entry) for entry in entries],
     "runs": Counts.of,
 }
 
@@ -214,7 +214,7 @@ class Facts(JsonPart, made=_MADE):
         """Join what the study says of its analysis with what it says of itself."""
         study = self.study
         return Settings(
-            **{one.name: getattr(self.settings, one.name) for one in Chosen.parts()},
+            **{key.name: getattr(self.settings, key.name) for key in Chosen.entries()},
             study=study.name or Settings.study,
             seed=study.seed or Settings.seed,
             scaling=study.scaling,

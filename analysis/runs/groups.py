@@ -21,7 +21,7 @@ _ROOM = 2**62
 
 
 def coded(column: pd.Series) -> tuple[Counts, Any]:
-    """Number the values of a column in their order; what is missing comes last.
+    """Number the values of a column in their order; missing values come last.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def coded(column: pd.Series) -> tuple[Counts, Any]:
 
 
 def labelled(column: pd.Series, missing: str | int) -> tuple[Counts, NDArray]:
-    """Number the values of a column in their order; `missing` stands for what is missing, and comes first.
+    """Number the values of a column in their order; `missing` stands for missing values and comes first.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def labelled(column: pd.Series, missing: str | int) -> tuple[Counts, NDArray]:
 
 
 def combined(keys: Sequence[Counts]) -> Counts:
-    """One number a row that sorts as the keys do, the first of them slowest.
+    """One number a row that sorts as the keys do, the first key slowest.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class Groups:
         return number
 
     @property
-    def place(self) -> Counts:
-        """Place of each row in its group, from 0, array (rows,)."""
-        place = np.empty(len(self.order), np.int64)
-        place[self.order] = np.arange(len(self.order)) - np.repeat(self.first, self.size)
-        return place
+    def position(self) -> Counts:
+        """Position of each row in its group, from 0, array (rows,)."""
+        position = np.empty(len(self.order), np.int64)
+        position[self.order] = np.arange(len(self.order)) - np.repeat(self.first, self.size)
+        return position
 
     @property
     def rows(self) -> Counts:
@@ -110,8 +110,8 @@ class Groups:
 
     def of_size(self) -> Iterator[tuple[Counts, Counts]]:
         """Groups (some,) of each size that occurs, and their rows (some, size)."""
-        for groups, places in rectangles(self.first, self.size):
-            yield groups, self.order[places]
+        for groups, positions in rectangles(self.first, self.size):
+            yield groups, self.order[positions]
 
     def median(self, values: Floats) -> Floats:
         """Median of each group, array (groups,); NaN where a value is."""
@@ -122,13 +122,13 @@ class Groups:
 
 
 def runs_of(ordered: NDArray) -> tuple[Counts, Counts]:
-    """First place and length of each run of equal values, arrays (runs,)."""
+    """First position and length of each run of equal values, arrays (runs,)."""
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
     return first, np.diff(first, append=len(ordered))
 
 
 def rectangles(first: Counts, size: Counts) -> Iterator[tuple[Counts, Counts]]:
-    """Slices of each length that occurs: their numbers (some,), and their places (some, length)."""
+    """Slices of each length that occurs: their numbers (some,), and their positions (some, length)."""
     for length in np.unique(size):
         some = np.flatnonzero(size == length)
         yield some, first[some][:, None] + np.arange(length)

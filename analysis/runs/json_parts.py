@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 class JsonPart:
     """Part of a file, written in the order of its attributes.
 
-    A class of it says with ``made`` what makes the values that are no plain data, by key, and with
-    ``optional`` which keys are written only if they have a value.
+    A subclass names with ``made`` the functions that make values that are no plain data, by key, and with
+    ``optional`` the keys that are written only if they have a value.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class JsonPart:
     def __init_subclass__(
         cls, made: Mapping[str, Callable[[Any], Any]] | None = None, optional: Collection[str] = ()
     ) -> None:
-        """Note what is said of the keys, beside what is said of those of a class above."""
+        """Add `made` and `optional` to what the parent class has."""
         cls._made = {**cls._made, **(made or {})}
         cls._optional = {*cls._optional, *optional}
 
@@ -36,32 +36,32 @@ class JsonPart:
     def of(cls, data: Mapping[str, Any]) -> Self:
         """Take a part from what a file holds, which has been checked."""
         given = {key: make(data[key]) for key, make in cls._made.items() if data.get(key) is not None}
-        return cls(**{**data, **given}, absent=frozenset(one.name for one in cls.parts()) - data.keys())
+        return cls(**{**data, **given}, absent=frozenset(key.name for key in cls.entries()) - data.keys())
 
     def as_json(self) -> dict[str, Any]:
         """Give what its file holds."""
-        return {one.name: _plain(getattr(self, one.name)) for one in self.parts() if not self._lacks(one)}
+        return {key.name: _plain(getattr(self, key.name)) for key in self.entries() if not self._lacks(key)}
 
-    def _lacks(self, one: Field) -> bool:
-        value = getattr(self, one.name)
-        if one.name in self.absent:
-            return value == (one.default if one.default_factory is MISSING else one.default_factory())
-        return value is None and one.name in self._optional
+    def _lacks(self, key: Field) -> bool:
+        value = getattr(self, key.name)
+        if key.name in self.absent:
+            return value == (key.default if key.default_factory is MISSING else key.default_factory())
+        return value is None and key.name in self._optional
 
     @classmethod
-    def parts(cls) -> list[Field]:
+    def entries(cls) -> list[Field]:
         """Give the fields of all keys that it may have, in order."""
-        return [one for one in fields(cls) if one.name != "absent"]
+        return [key for key in fields(cls) if key.name != "absent"]
 
 
 def each(make: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Make every value of a section of the file."""
-    return lambda section: {name: make(one) for name, one in section.items()}
+    return lambda section: {name: make(value) for name, value in section.items()}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, JsonPart):
         return value.as_json()
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -22,7 +22,7 @@ def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> 
     Returns
     -------
     list of tuple of str
-        Every kind is in one set at least; the order is that of `ORDER`, unknown kinds last.
+        Every kind is in one set at least; in the order of `ORDER`, unknown kinds last.
 
     Examples
     --------
@@ -37,11 +37,11 @@ def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> 
             together = all(frozenset(pair) in pairs for pair in combinations(subset, 2))
             if together and not any(set(subset) <= set(larger) for larger in sets):
                 sets.append(subset)
-    return sorted(sets, key=lambda one: [ordered.index(kind) for kind in one])
+    return sorted(sets, key=lambda members: [ordered.index(kind) for kind in members])
 
 
-def side(kind: str, place: int) -> str:
-    """Give the kind of one side of a comparison: place 0 is the baseline, 1 what is compared with it.
+def side(kind: str, index: int) -> str:
+    """Give the kind of one side of a comparison: index 0 is the baseline, 1 what is compared with it.
 
     Examples
     --------
@@ -49,4 +49,4 @@ def side(kind: str, place: int) -> str:
     ('measured', 'measured')
     """
     sides = kind.split("/")
-    return sides[min(place, len(sides) - 1)]
+    return sides[min(index, len(sides) - 1)]

@@ -152,7 +152,7 @@ RUNS = pa.DataFrameSchema(
 )
 """Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
 in `seconds`, in `work_unit`; a table without it gives no rates. `origin` is how a row came into a study's
-table; that of another tool has none."""
+table; it is empty for results of other tools."""
 
 _TIME = pa.Check(lambda seconds: (seconds > 0) & (seconds < np.inf), error="must be a positive time")
 _MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
@@ -204,8 +204,8 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     except TableError as error:
         if error.row is None or path.suffix == ".parquet":
             raise
-        place = f"line {line_of(path, error.row)}"
-        raise TableError(error.message, str(path), place, error.column, error.row) from None
+        line = f"line {line_of(path, error.row)}"
+        raise TableError(error.message, str(path), line, error.column, error.row) from None
 
 
 def read_complete(path: str | Path) -> pd.DataFrame:
@@ -250,7 +250,7 @@ def complete_runs(
     source : str
         What a message calls the table.
     may_be_empty : bool
-        Whether a table without rows is one, as that of a study of published figures alone.
+        Whether a table may be without rows, as in a study of published figures alone.
 
     Returns
     -------
@@ -279,8 +279,8 @@ def complete_runs(
         _fitting(runs)
         _distinct(runs)
     except TableError as error:
-        place = "" if error.row is None else f"row {error.row + 1}"
-        raise TableError(error.message, source, place, error.column, error.row) from None
+        row = "" if error.row is None else f"row {error.row + 1}"
+        raise TableError(error.message, source, row, error.column, error.row) from None
     return runs
 
 
@@ -296,8 +296,8 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column(frame: pd.DataFrame, name: str) -> pd.Series:
-    of_part = name.startswith((PREPARE_SECONDS, *RECORDED))
-    read, dtype = (_number, "float") if of_part else _READ.get(name, (None, None))
+    recorded = name.startswith((PREPARE_SECONDS, *RECORDED))
+    read, dtype = (_number, "float") if recorded else _READ.get(name, (None, None))
     if name not in frame:
         return pd.Series(np.nan if dtype == "float" else pd.NA, frame.index, dtype=dtype)
     return read(frame[name]) if read else frame[name]
@@ -377,7 +377,7 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
         ordered = runs.loc[lone].sort_values([*group, "kind", "interconnect", "nodes", "seconds"])
         runs.loc[lone, "block"] = first + ordered.groupby(group, dropna=False).cumcount()
     if runs["repetition"].isna().any():
-        order = _rows_with_the_same(runs, REPETITION[:-2]).place + 1
+        order = _rows_with_the_same(runs, REPETITION[:-2]).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
 
@@ -397,8 +397,8 @@ def _fitting(runs: pd.DataFrame) -> None:
     crowded = (ranks > runs["cores"] * runs["oversubscription"]).to_numpy()
     if crowded.any():
         row = int(crowded.argmax())
-        level, told = runs.at[row, "oversubscription"], ranks[row] / runs.at[row, "cores"]
-        message = f"{level}: by processes and cores it is {told:g}"
+        stated, needed = runs.at[row, "oversubscription"], ranks[row] / runs.at[row, "cores"]
+        message = f"{stated}: by processes and cores it is {needed:g}"
         raise TableError(message, column="oversubscription", row=row)
 
 
@@ -408,12 +408,12 @@ def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
     except SchemaError as error:
         row, column = int(error.failure_cases["index"].iloc[0]), error.schema.name
         value, rule = runs.at[row, column], getattr(error.check, "error", None)
-        told = "is empty" if pd.isna(value) else repr(value) if isinstance(value, str) else f"{value:g}"
-        raise TableError(f"{told}: it {rule}" if rule else told, column=column, row=row) from None
+        found = "is empty" if pd.isna(value) else repr(value) if isinstance(value, str) else f"{value:g}"
+        raise TableError(f"{found}: it {rule}" if rule else found, column=column, row=row) from None
 
 
 def _distinct(runs: pd.DataFrame) -> None:
-    twice = _rows_with_the_same(runs, REPETITION).place > 0
+    twice = _rows_with_the_same(runs, REPETITION).position > 0
     if twice.any():
         row = int(twice.argmax())
         raise TableError("the same repetition as in a row before", column="repetition", row=row)

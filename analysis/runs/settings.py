@@ -20,8 +20,8 @@ class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_int
     level : float
         Nominal coverage of the intervals.
     target_speedups : tuple of float
-        Speedups for which node equivalents are told; without any, those that a baseline has at each
-        of its counts up to its peak.
+        Speedups for which node equivalents are estimated; without any, the speedups that a baseline has at
+        each of its counts up to its peak.
     extrapolation : float
         Models say nothing beyond this many times the largest process count they were fitted to.
     target_percent : float
@@ -199,5 +199,5 @@ class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))
 
     def at_least(self, cores: int) -> float:
         """Minimum at a number of cores; NaN where the rule says nothing."""
-        fitting = (one for one in self.limits if one.up_to_cores is None or cores <= one.up_to_cores)
-        return next((one.at_least for one in fitting), math.nan)
+        fitting = (limit for limit in self.limits if limit.up_to_cores is None or cores <= limit.up_to_cores)
+        return next((limit.at_least for limit in fitting), math.nan)

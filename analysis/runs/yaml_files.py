@@ -1,4 +1,4 @@
-"""Reading the small YAML files of the analysis; what is wrong with one is told in one line."""
+"""Reading the small YAML files of the analysis; an error is described in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def load_yaml(text: str) -> object:
     Raises
     ------
     YAMLError
-        What is wrong, as the parser in Python says it; libyaml is four times as fast, and names places worse.
+        What is wrong, as the parser in Python says it; libyaml is four times as fast, but less clear.
     """
     try:
         return YAML(typ="safe").load(text)
@@ -30,7 +30,7 @@ def read_yaml(path: Path) -> object:
     Raises
     ------
     TableError
-        In one line with file and place, if there is no such file or it is no YAML.
+        In one line with file and line, if there is no such file or it is no YAML.
     """
     try:
         return load_yaml(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Side tables of the runs table: what runs tell beside seconds, traces, and how well models fit."""
+"""Side tables of the runs table: what runs record beside seconds, traces, and how well models fit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ RUN = ("record", "started")
 PERCENTILES = (5, 25, 50, 75, 95)
 DELAYS = (5, 50, 95)
 LABELS = ("bytes", "pairs", "source", "target", "part")
-"""What tells rows of one run of a benchmark apart; a benchmark has some of them."""
+"""Columns that distinguish the rows of a run of a benchmark; a benchmark has some of them."""
 CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinations", "write_ratio")
-"""What a pattern of traffic leaves open; a case has some of them."""
+"""Columns of what a pattern of traffic leaves open; a case has some of them."""
 PHASE = ("pattern", "job", *CHOICES, "offered_load", "beside_load")
-"""What tells rows of one run of a pattern apart."""
+"""Columns that distinguish the rows of a run of a pattern."""
 PARTS = ("compute", "waiting", "transfer")
 """What the time of a replayed rank is spent with."""
 FACTORS = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
@@ -73,7 +73,7 @@ DETAILS = {
     ),
     "traffic_processes": _of_runs("traffic_processes", row=WHOLE, process=WHOLE, process_MBps=RATE),
     "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),
-    "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{part}_seconds": SECONDS for part in PARTS}),
+    "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{use}_seconds": SECONDS for use in PARTS}),
     "traces": table_schema(
         "traces",
         case=TEXT,

@@ -45,10 +45,10 @@ def _typed(values: NDArray) -> NDArray | pd.api.extensions.ExtensionArray:
     return typed.take(codes, allow_fill=True)
 
 
-def merge(parts: Iterable[Pieces]) -> Pieces:
+def merge(several: Iterable[Pieces]) -> Pieces:
     """Put the pieces of the same table together, in order."""
     merged: Pieces = {}
-    for part in parts:
-        for name, pieces in part.items():
+    for tables in several:
+        for name, pieces in tables.items():
             merged.setdefault(name, []).extend(pieces)
     return merged

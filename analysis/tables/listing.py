@@ -1,4 +1,4 @@
-"""Reading a CSV file against a closed schema: what is wrong is told with its line and column."""
+"""Reading a CSV file against a closed schema: an error names its line and column."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ def _fault(
     frame: pd.DataFrame, column: str, row: int, message: str, path: str | Path, lines: list[int]
 ) -> TableError:
     cell = frame.at[row, column]
-    told = message if pd.isna(cell) else f"'{one_line(cell)}' {message}"
-    return TableError(told, str(path), f"line {lines[row]}", column, row)
+    fault = message if pd.isna(cell) else f"'{one_line(cell)}' {message}"
+    return TableError(fault, str(path), f"line {lines[row]}", column, row)

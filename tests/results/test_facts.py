@@ -43,7 +43,7 @@ def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
 def sections(schema, part):
     """Sections of the schema beside the types that hold them."""
     yield schema, part
-    for one in part.parts():
+    for one in part.entries():
         if one.name in PARTS:
             inner = schema["properties"][one.name]
             each = [inner, inner.get("additionalProperties"), inner.get("items")]
@@ -63,9 +63,9 @@ def test_the_schema_has_the_keys_that_the_types_have():
     found = list(sections(inputs.read_yaml(inputs.SCHEMAS / "facts.yaml"), told.Facts))
     assert {part for _, part in found} == {told.Facts, *PARTS.values()}
     for schema, part in found:
-        assert issubclass(part, JsonPart) and list(schema["properties"]) == [one.name for one in part.parts()]
-        needed = [one.name for one in part.parts() if one.default is one.default_factory is MISSING]
-        assert set(needed) == set(schema.get("required", ())), part
+        keys = {key.name: key.default is key.default_factory is MISSING for key in part.entries()}
+        assert issubclass(part, JsonPart) and list(schema["properties"]) == list(keys)
+        assert {name for name, needed in keys.items() if needed} == set(schema.get("required", ())), part
 
 
 OLD = {

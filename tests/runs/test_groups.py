@@ -19,7 +19,7 @@ def test_groups_are_those_of_pandas(rows):
     groups = Groups.of(coded(frame["name"])[0], coded(frame["count"])[0])
     expected = frame.groupby(["name", "count"], dropna=False)
     assert groups.number.tolist() == expected.ngroup().tolist()
-    assert groups.place.tolist() == expected.cumcount().tolist()
+    assert groups.position.tolist() == expected.cumcount().tolist()
     assert groups.size.tolist() == expected.size().tolist()
     assert groups.median(frame["value"].to_numpy()).tolist() == expected["value"].median().tolist()
     first = frame.drop_duplicates(["name", "count"]).index

@@ -138,7 +138,7 @@ def pattern_bounds(topologies: Mapping[str, Topology], patterns: Mapping[str, pd
     -------
     DataFrame
         `BOUNDS`, one row a topology, pattern and routing. Loads are in link bandwidths; `accepted_bound` and
-        `free_of_conflict` are those of the functions of these names.
+        `free_of_conflict` are as the functions of these names give them.
     """
     rows = []
     for topology, pattern, routing in itertools.product(topologies, patterns, ROUTINGS):
@@ -152,7 +152,7 @@ def pattern_bounds(topologies: Mapping[str, Topology], patterns: Mapping[str, pd
 def congestion_matrix(tree: Tree, links: pd.DataFrame) -> pd.DataFrame:
     """Loads as they stand around the switches of a tree.
 
-    The form is that of figure 15 of Petrini and others (2003): a row a level, a block a switch, above the
+    The form is as in figure 15 of Petrini and others (2003): a row a level, a block a switch, above the
     links from the switches over it, beneath those from switches or nodes under it, in the middle the sum.
     There the numbers are waiting times that were measured; here they are route load. Links from a switch to
     its nodes are in neither, since nothing comes in by them: see `link_loads`.

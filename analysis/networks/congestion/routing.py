@@ -89,16 +89,16 @@ def _in_torus(torus: Torus, source: Nodes, destination: Nodes, load: Loads, spre
     for dimension, size in enumerate(torus.sizes):
         stride = prod(torus.sizes[dimension + 1 :])
         goal = destination // stride % size
-        at, to, part = _merged(source, goal, load, (torus.nodes, size))
+        at, to, moved = _merged(source, goal, load, (torus.nodes, size))
         steps = (to - at // stride) % size
         share = (2 * steps <= size).astype(float)
         if spread and size > 2:
             share[2 * steps == size] = 0.5
-        carried[dimension, 1] = _along(torus, dimension, at, steps, part * share)
+        carried[dimension, 1] = _along(torus, dimension, at, steps, moved * share)
         # The other way round, a flow passes the links that one from its end would pass this way: link x,
         # which leaves node x upwards, is the one that leaves x + 1 downwards.
         turned = at + (to - at // stride % size) * stride
-        downwards = _along(torus, dimension, turned, (size - steps) % size, part * (1 - share))
+        downwards = _along(torus, dimension, turned, (size - steps) % size, moved * (1 - share))
         leaving = downwards.reshape(-1, size, stride)
         carried[dimension, -1] = np.roll(leaving, 1, axis=1).ravel()
         source = source + (goal - source // stride % size) * stride
@@ -112,10 +112,10 @@ def _along(torus: Torus, dimension: int, first: Nodes, hops: Nodes, load: Loads)
     ring; the running sum, folded, is what each link carries.
     """
     size, stride = torus.sizes[dimension], prod(torus.sizes[dimension + 1 :])
-    ring, place = first // (size * stride) * stride + first % stride, first // stride % size
+    ring, position = first // (size * stride) * stride + first % stride, first // stride % size
     lines, twice = torus.nodes // size, 2 * size
-    change = np.bincount(ring * twice + place, load, lines * twice)
-    change -= np.bincount(ring * twice + place + hops, load, lines * twice)
+    change = np.bincount(ring * twice + position, load, lines * twice)
+    change -= np.bincount(ring * twice + position + hops, load, lines * twice)
     running = np.cumsum(change.reshape(lines, twice), axis=1)
     by_ring = (running[:, :size] + running[:, size:]).reshape(-1, stride, size)
     return by_ring.transpose(0, 2, 1).ravel()

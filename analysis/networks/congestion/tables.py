@@ -11,9 +11,7 @@ import pandera.pandas as pa
 from analysis.networks.congestion.loads import congestion_matrix, link_loads, pattern_bounds
 from analysis.networks.congestion.topology import Topology, Torus, Tree, fat_tree, k_ary_n_tree, ring, star
 from analysis.tables.contract import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schema, validated
-
-_LEVEL = pa.Column("Int64", pa.Check.ge(0), nullable=True)
-_LOAD = pa.Column(float, pa.Check.ge(0))
+from analysis.tables.details import WHOLE
 
 CONGESTION = table_schema(
     "congestion",
@@ -36,10 +34,10 @@ MATRIX = table_schema(
     pattern=TEXT,
     routing=TEXT,
     level=COUNT,
-    switch=_LEVEL,
+    switch=WHOLE,
     side=TEXT,
-    port=_LEVEL,
-    load=_LOAD,
+    port=WHOLE,
+    load=pa.Column(float, pa.Check.ge(0)),
     share=SHARE,
 )
 """Congestion matrices as `analysis.networks.congestion.loads.congestion_matrix` gives them."""
@@ -113,9 +111,9 @@ def make_congestion_tables(
             blocks.append(cells.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING))
     tables = {"congestion": bounds, "congestion_matrix": blocks}
     return {
-        name: validated(CONGESTION_TABLES[name], pd.concat(parts, ignore_index=True))
-        for name, parts in tables.items()
-        if parts
+        name: validated(CONGESTION_TABLES[name], pd.concat(rows, ignore_index=True))
+        for name, rows in tables.items()
+        if rows
     }
 
 

@@ -86,7 +86,7 @@ class Torus:
     ----------
     sizes : tuple of int
         Nodes along each dimension. Node numbers run along the last dimension first. Along a dimension of 2
-        there is one cable between the two, along one of 1 there is none.
+        there is one cable between the two, along a dimension of 1 there is none.
     """
 
     sizes: tuple[int, ...]
@@ -112,12 +112,12 @@ class Torus:
     def links(self) -> pd.DataFrame:
         """`ENDS`; links from all nodes, to all nodes, then of all switches way by way, as `ways` has them."""
         node = np.arange(self.nodes)
-        places = np.unravel_index(node, self.sizes)
+        coordinates = np.unravel_index(node, self.sizes)
         tables = [_links(0, node, 1, node), _links(1, node, 0, node)]
         for dimension, step in self.ways():
             moved = [
-                (place + step) % self.sizes[dimension] if axis == dimension else place
-                for axis, place in enumerate(places)
+                (coordinate + step) % self.sizes[dimension] if axis == dimension else coordinate
+                for axis, coordinate in enumerate(coordinates)
             ]
             tables.append(_links(1, node, 1, np.ravel_multi_index(moved, self.sizes)))
         return pd.concat(tables, ignore_index=True)
@@ -135,27 +135,29 @@ def k_ary_n_tree(k: int, n: int) -> Tree:
     return Tree((k,) * n, (k,) * (n - 1))
 
 
-def fat_tree(down: tuple[int, ...], blocking: float) -> Tree:
-    """Tree whose switches have `blocking` links down for each link up.
+def fat_tree(down: tuple[int, ...], blocking_ratio: float) -> Tree:
+    """Tree whose switches have `blocking_ratio` links down for each link up.
 
     Parameters
     ----------
     down : tuple of int
         Links of a switch to below, from the edge to the top.
-    blocking : float
+    blocking_ratio : float
         1 for a tree that does not block, 2 for one of half the bandwidth (2:1).
 
     Raises
     ------
     TableError
-        Where `blocking` does not divide the links of a level.
+        Where `blocking_ratio` does not divide the links of a level.
     """
-    if blocking <= 0:
-        raise TableError(f"blocking ratio {blocking}: must be above 0")
-    up = [links / blocking for links in down[:-1]]
+    if blocking_ratio <= 0:
+        raise TableError(f"blocking ratio {blocking_ratio}: must be above 0")
+    up = [links / blocking_ratio for links in down[:-1]]
     odd = [links for links, number in zip(down, up, strict=False) if number < 1 or number != int(number)]
     if odd:
-        raise TableError(f"blocking ratio {blocking}: does not divide the {odd[0]} links down of a switch")
+        raise TableError(
+            f"blocking ratio {blocking_ratio}: does not divide the {odd[0]} links down of a switch"
+        )
     return Tree(tuple(down), tuple(int(number) for number in up))
 
 
