@@ -86,7 +86,7 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
     Returns
     -------
     list of Panel
-        By kinds, then by level. The serial run, one process on one core, is in those of level 1. A panel
+        By kinds, then by level. Panels of level 1 show the serial run, one process on one core. A panel
         of a single count, which shows no curve, is left out where there are others.
     """
     panels = []

@@ -39,7 +39,7 @@ SLOW_FAST = LinearSegmentedColormap.from_list("pairs", [style.COLOURS[0], style.
 def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw every pair as a square of pairs, a figure a message size, a panel an interconnect.
 
-    The smallest size shows the latency, larger ones the bandwidth. Colours tell the time of a message
+    The smallest size shows the latency, larger ones the bandwidth. Colours show the time of a message
     relative to the median over the pairs, so that a slow link shows whatever the interconnect.
 
     Parameters

@@ -134,7 +134,7 @@ class _OverviewRow:
 def _overview_page(
     name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
 ) -> Drawing:
-    """Draw one page; `rows` are those of all pages, whose axes and looks are the same."""
+    """Draw one page; `rows` are of all pages, which share axes and looks."""
     speedup, columns = speedup_of(labels), len(page[0].cells)
     cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
     alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."

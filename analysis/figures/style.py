@@ -32,7 +32,7 @@ EXTRAPOLATED = (0, (3, 2))
 HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
 
 WIDTH = 6.7
-"""Width of a figure in inches: that of the text on A4 with margins of 2 cm."""
+"""Width of a figure in inches: as wide as the text on A4 with margins of 2 cm."""
 
 RC = {
     "font.family": "sans-serif",

@@ -66,7 +66,7 @@ def agreement_blocks(
 
 
 def _peak_rows(theirs: pd.DataFrame | None, case: str, own: str, content: Content) -> Iterator[Row]:
-    """Peaks of each interconnect beside that of the first one of the case."""
+    """Compare the peak of each interconnect with the peak of the first interconnect of the case."""
     if theirs is None:
         return
     published = theirs[theirs["case"] == case].set_index("interconnect")["peak_processes"]

@@ -80,22 +80,18 @@ def differences(
     for baseline, other in combinations(sorted(factors, key=lambda name: name not in baselines), 2):
         if baseline not in baselines or kinds[baseline] != kinds[other]:
             continue
-        pair = factors[other], factors[baseline]
-        keys = [key for key in dict.fromkeys([*TITLES, *pair[0], *pair[1]]) if _differs(key, *pair)]
+        first, second = factors[other], factors[baseline]
+        keys = [key for key in dict.fromkeys([*TITLES, *first, *second]) if first.get(key) != second.get(key)]
         if "mpi" in keys:
             keys = [key for key in keys if not key.startswith("launch.")]
-        found = listed(_difference(key, pair) for key in keys)
+        found = listed(_difference(key, first, second) for key in keys)
         found += ", each with settings of its own" if "mpi" in keys else ""
         what = f"differs from {labels.interconnect(baseline)} in {found or 'nothing that their files tell'}"
         said.append(f"{labels.interconnect(other)} {what}.")
     return said
 
 
-def _differs(key: str, factors: Factors, other: Factors) -> bool:
-    return factors.get(key) != other.get(key)
-
-
-def _difference(key: str, pair: Sequence[Factors]) -> str:
+def _difference(key: str, *pair: Factors) -> str:
     title, unit = TITLES.get(key, (key, ""))
     title = title if title[:2].isupper() else title[0].lower() + title[1:]
     values = listed(_value(key, factors, "not told") for factors in pair)

@@ -37,7 +37,7 @@ class Labels:
     def interconnect(self, name: object, kind: str | None = None) -> str:
         """Title of an interconnect, with its kind unless it is measured.
 
-        Without a `kind`, that of the facts is taken. A missing name means the serial run.
+        Without a `kind`, the facts decide it. A missing name means the serial run.
         """
         if is_missing(name):
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
@@ -99,7 +99,7 @@ class Labels:
         return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
     def _intervals_of_times(self, covered: pd.Series) -> str:
-        """Name intervals by their nominal coverage; add what those of times cover if it is another share.
+        """Name intervals by their nominal coverage, and by what intervals of times cover if that differs.
 
         The interval of a time lies between two of its blocks, so that it cannot have just any coverage.
         """

@@ -33,7 +33,7 @@ def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], job
 
 
 def way_in_words(packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
-    """Write so many jobs at a time with the size of each, and its placement where that varies."""
+    """Write how many jobs run at a time, the size of each, and its placement where placement varies."""
     counts = (int(packing[name][way]) for name in ("processes", "cores"))
     return _in_words(int(jobs_at_once), *counts, *per_node(packing["processes_per_node"][way]))
 
