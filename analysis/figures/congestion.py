@@ -94,9 +94,9 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         most = max(1, int(PAGE_INCHES / (tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES)))
         for first in range(0, len(of_patterns), most):
             shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
-            figure = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
-            figure.name = file_stem("congestion", title, taken={drawing.name for drawing in drawings})
-            drawings.append(figure)
+            drawing = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
+            drawing.name = file_stem("congestion", title, taken={earlier.name for earlier in drawings})
+            drawings.append(drawing)
     return drawings
 
 

@@ -205,11 +205,11 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     keys = [*_AGAINST, "interconnect"]
     for (baseline, kind, placement, interconnect), rows in judged.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
-        verdicts = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
+        found = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
         if unknown := int(rows["verdict"].isna().sum()):
-            verdicts.append(f"cannot be judged in {counted(unknown, 'case')}")
+            found.append(f"cannot be judged in {counted(unknown, 'case')}")
         against = labels.placed(baseline, side(kind, 0), placement)
-        names = alike.setdefault((against, listed(verdicts)), [])
+        names = alike.setdefault((against, listed(found)), [])
         names.append(labels.placed(interconnect, side(kind, 1), placement))
     return [f"{listed(names)} against {against}: {verdicts}." for (against, verdicts), names in alike.items()]
 
