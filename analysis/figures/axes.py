@@ -102,7 +102,7 @@ def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[fl
     for step in sorted(digit * 10.0**decade for decade in decades for digit in (0.1, 0.2, 0.4, 0.5, 1, 2, 5)):
         first, last = math.ceil(low / step), math.floor(high / step)
         if last - first + 1 <= most:
-            return [float(f"{step * place:.6g}") for place in range(first, last + 1)]
+            return [float(f"{step * multiple:.6g}") for multiple in range(first, last + 1)]
     return []
 
 

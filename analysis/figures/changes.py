@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.tables.missing import as_float, is_missing
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -27,15 +27,14 @@ POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per
 Point = tuple[Any, ...]
 
 
-def changes_figures(changes: pd.DataFrame | None, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[Drawing]:
     """Draw the change of every point, one panel a case.
 
     Parameters
     ----------
     changes : DataFrame or None
         As `analysis.estimates.changes.make_changes` gives it; None where nothing is compared.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -55,7 +54,7 @@ def changes_figures(changes: pd.DataFrame | None, labels: Labels, looks: Mapping
             for first in range(0, len(points), MOST_ROWS):
                 stem = file_stem("changes", before, after, taken={drawing.name for drawing in drawings})
                 shown = points[first : first + MOST_ROWS]
-                drawings.append(_figure(stem, (before, after), rows, chunk, shown, labels, looks))
+                drawings.append(_figure(stem, (before, after), rows, chunk, shown, labels))
     return drawings
 
 
@@ -78,8 +77,7 @@ def _figure(
     rows: pd.DataFrame,
     cases: Sequence[str],
     points: Sequence[Point],
-    labels: Labels,
-    looks: Mapping[str, Look],
+    labels: FigureLabels,
 ) -> Drawing:
     before, after = sites
     with mpl.rc_context(style.RC):
@@ -90,7 +88,7 @@ def _figure(
         grid = figure.subplots(1, len(cases), squeeze=False, sharey=True)[0]
         for axes, case in zip(grid, cases, strict=True):
             panel = rows[rows["case"] == case]
-            _draw_panel(axes, panel, points, drawing, labels, looks)
+            _draw_panel(axes, panel, points, drawing, labels)
             axes.set_title(shortened(labels.case(case), 28))
         figure.supxlabel("Change of speed (%)", fontsize=style.RC["axes.labelsize"])
         grid[0].set_yticks(range(len(points)), [_name(point, labels) for point in points])
@@ -100,20 +98,15 @@ def _figure(
 
 def _name(point: Point, labels: Labels) -> str:
     name, kind, level, processes, placement = point
-    told = shortened(labels.interconnect(name or None, kind), 34, lines=1)
+    title = shortened(labels.interconnect(name or None, kind), 34, lines=1)
     if name:
-        told += f", {processes}"
-        told += f" ({level} per core)" if level > 1 else ""
-    return told + (f", {formats.number(placement)} per node" if placement else "")
+        title += f", {processes}"
+        title += f" ({level} per core)" if level > 1 else ""
+    return title + (f", {formats.number(placement)} per node" if placement else "")
 
 
 def _draw_panel(
-    axes: Axes,
-    rows: pd.DataFrame,
-    points: Sequence[Point],
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, rows: pd.DataFrame, points: Sequence[Point], drawing: Drawing, labels: FigureLabels
 ) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     axes.grid(False, axis="y")
@@ -121,27 +114,21 @@ def _draw_panel(
     for row in rows.to_dict("records"):
         point = _point(row)
         if point in points:
-            look = looks[point[0]] if point[0] else style.SERIAL_LOOK
-            _dot(axes, row, points.index(point), look, drawing, labels)
+            _dot(axes, row, points.index(point), drawing, labels)
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
 
 
 def _dot(
-    axes: Axes,
-    row: Mapping[Hashable, Any],
-    height: int,
-    look: Look,
-    drawing: Drawing,
-    labels: Labels,
+    axes: Axes, row: Mapping[Hashable, Any], height: int, drawing: Drawing, labels: FigureLabels
 ) -> None:
-    name = "" if is_missing(row["interconnect"]) else row["interconnect"]
+    name, look = row["interconnect"], labels.look(row["interconnect"])
     value, low, high = (as_float(row[f"change_{end}"]) for end in ("percent", "low", "high"))
     hollow = is_missing(low)
     if not hollow:
         (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
         drawing.mark(line, name)
-    told = formats.bracketed_percent(value, low, high)
+    change = formats.bracketed_percent(value, low, high)
     title = _name(_point(row), labels)
     (dot,) = axes.plot(
         value,
@@ -153,7 +140,7 @@ def _dot(
         markersize=3.6,
         zorder=3,
     )
-    drawing.mark(dot, name, f"{title}: {told}{formats.THIN}%, {row['verdict']}")
+    drawing.mark(dot, name, f"{title}: {change}{formats.THIN}%, {row['verdict']}")
     if row["distinguishable"]:
         star = axes.annotate(
             "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
@@ -167,7 +154,7 @@ def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str
         "Beside the interconnect stands the number of processes."
     ]
     if rows["change_low"].notna().any():
-        sentences.append(f"Whiskers are {labels.level} intervals; * marks what is distinguishable.")
+        sentences.append(f"Whiskers are {labels.coverage} intervals; * marks what is distinguishable.")
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:

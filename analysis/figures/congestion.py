@@ -1,4 +1,4 @@
-"""The congestion matrix: what the links and switches of a tree carry, level by level."""
+"""The congestion matrix: what the links and switches of a tree carry, stage by stage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERED_LINKS = 64
 MOST_COLUMNS = 1024
 """Links side by side at most that are drawn one by one; of more, the most loaded of neighbours is."""
 STRIPS = {"above": 1.45, "switch": 0.8, "below": 1.45}
-"""Height of the parts of a row, from its top."""
+"""Strips of a row and their heights, from its top."""
 GAP = 0.6
 NUMBER_POINTS = 7
 UNIT_INCHES = 0.16
@@ -50,9 +50,9 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
     -------
     Drawing
     """
-    rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
+    rows = [(stage, side) for stage in range(tree.levels, 0, -1) for side in STRIPS]
     rows = [row for row in rows if row != (tree.levels, "above")]
-    places, height = _places(rows)
+    tops, height = _tops(rows)
     with mpl.rc_context(style.RC):
         inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
         figure = canvas(inches)
@@ -61,8 +61,8 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
         grid = figure.subplots(len(matrices), 1, squeeze=False)[:, 0]
         for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
             for row in rows:
-                _draw_strip(axes, drawing, tree, matrix, row, places[row])
-            _set_axes(axes, title, tree, matrix, places, height)
+                _draw_strip(axes, drawing, tree, matrix, row, tops[row])
+            _set_axes(axes, title, matrix, tops, height)
         shades = mpl.cm.ScalarMappable(Normalize(0, 100), SHADES)
         bar = figure.colorbar(shades, ax=list(grid), location="bottom", aspect=60, shrink=0.6, pad=0.01)
         bar.set_label("Route load (% of the most loaded link, or switch)")
@@ -93,30 +93,30 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         of_patterns = list(rows.groupby("pattern", sort=False))
         most = max(1, int(PAGE_INCHES / (tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES)))
         for first in range(0, len(of_patterns), most):
-            shown = {pattern.replace("_", " "): part for pattern, part in of_patterns[first : first + most]}
+            shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
             drawing = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
-            drawing.name = file_stem("congestion", title, taken={one.name for one in drawings})
+            drawing.name = file_stem("congestion", title, taken={earlier.name for earlier in drawings})
             drawings.append(drawing)
     return drawings
 
 
-def _places(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:
+def _tops(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:
     """Top edge of every strip, downwards, and the height of all."""
-    places: dict[tuple[int, str], float] = {}
+    tops: dict[tuple[int, str], float] = {}
     top = 0.0
     for row in rows:
-        places[row] = top
+        tops[row] = top
         top += STRIPS[row[1]] + (GAP if row[1] == "below" else 0)
-    return places, top - GAP
+    return tops, top - GAP
 
 
 def _draw_strip(
     axes: Axes, drawing: Drawing, tree: Tree, matrix: pd.DataFrame, row: tuple[int, str], top: float
 ) -> None:
-    level, side = row
-    part = matrix[(matrix["level"] == level) & (matrix["side"] == side)].sort_values(["switch", "port"])
+    stage, side = row
+    loads = matrix[(matrix["level"] == stage) & (matrix["side"] == side)].sort_values(["switch", "port"])
     bottom = top + STRIPS[side]
-    shares = part["share"].to_numpy(float)
+    shares = loads["share"].to_numpy(float)
     axes.imshow(
         _thinned(shares)[None, :],
         cmap=SHADES,
@@ -125,7 +125,7 @@ def _draw_strip(
         aspect="auto",
         interpolation="nearest",
     )
-    width = 1 / len(part)
+    width = 1 / len(loads)
     if _numbered(tree):
         for index, share in enumerate(shares):
             axes.text(
@@ -139,15 +139,15 @@ def _draw_strip(
                 va="center",
             )
     if side == "switch":
-        _outline(axes, drawing, tree, part, top)
+        _outline(axes, drawing, tree, loads, top)
 
 
-def _outline(axes: Axes, drawing: Drawing, tree: Tree, part: pd.DataFrame, top: float) -> None:
-    """Frame around every switch of a level with its links, or around all where there are too many."""
-    level = int(part["level"].iloc[0])
-    above = 0 if level == tree.levels else STRIPS["above"]
+def _outline(axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float) -> None:
+    """Frame every switch of a stage of the tree with its links, or all together where there are too many."""
+    stage = int(switches["level"].iloc[0])
+    above = 0 if stage == tree.levels else STRIPS["above"]
     height = above + STRIPS["switch"] + STRIPS["below"]
-    frames = part.to_dict("records") if _numbered(tree) else [None]
+    frames = switches.to_dict("records") if _numbered(tree) else [None]
     for index, switch in enumerate(frames):
         frame = Rectangle(
             (index / len(frames), top - above),
@@ -161,21 +161,15 @@ def _outline(axes: Axes, drawing: Drawing, tree: Tree, part: pd.DataFrame, top: 
         axes.add_patch(frame)
         if switch is not None:
             load = f"route load {switch['load']:.3g}, {100 * switch['share']:.0f} % of the most loaded switch"
-            drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {load}")
+            drawing.mark(frame, text=f"Level {stage}, switch {switch['switch']}: {load}")
 
 
 def _set_axes(
-    axes: Axes,
-    title: str,
-    tree: Tree,
-    matrix: pd.DataFrame,
-    places: Mapping[tuple[int, str], float],
-    height: float,
+    axes: Axes, title: str, matrix: pd.DataFrame, tops: Mapping[tuple[int, str], float], height: float
 ) -> None:
     names = {"above": "from above", "below": "from below"}
-    ticks = [top + STRIPS[side] / 2 for (_, side), top in places.items()]
-    told = [names.get(side, f"level {level}, switch") for level, side in places]
-    axes.set_yticks(ticks, told)
+    ticks = [top + STRIPS[side] / 2 for (_, side), top in tops.items()]
+    axes.set_yticks(ticks, [names.get(side, f"level {stage}, switch") for stage, side in tops])
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0)
     axes.grid(False)

@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.drawing import Drawing, point_text
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import as_float
 from analysis.text import formats
-from analysis.text.labels import SERIAL, Labels
+from analysis.text.labels import DIRECT, SERIAL, Labels
 
 PERCENT = 100.0
 NEAR = 1.6
@@ -53,16 +53,19 @@ class Panel:
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """One curve: an interconnect, its kind, processes per node where placement varies, rows by processes."""
+    """One curve: an interconnect, its kind, processes per node where placement varies, rows by processes.
 
-    interconnect: str
+    The points of the serial run are a curve without an interconnect.
+    """
+
+    interconnect: str | None
     kind: str
     placement: float | None
     rows: Sequence[Mapping[Hashable, Any]]
 
     def title(self, labels: Labels) -> str:
         """Name it as a legend or a value on hover does."""
-        return labels.curve(self.rows[0])
+        return labels.curve(self.rows[0]) if self.interconnect else SERIAL
 
 
 def speedup_of(labels: Labels) -> Quantity:
@@ -83,7 +86,7 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
     Returns
     -------
     list of Panel
-        By kinds, then by level. The serial run, one process on one core, is in those of level 1. A panel
+        By kinds, then by level. Panels of level 1 show the serial run, one process on one core. A panel
         of a single count, which shows no curve, is left out where there are others.
     """
     panels = []
@@ -114,60 +117,34 @@ def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
     return rows.sort_values("processes").to_dict("records")
 
 
-def draw_panel(
-    axes: Axes,
-    panel: Panel,
-    curves: Sequence[DrawnCurve],
-    quantity: Quantity,
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
-) -> None:
-    """Draw the ideal, the `curves` and the serial run of a panel."""
+def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, labels: FigureLabels) -> None:
+    """Draw the ideal, the curves and the serial run of a panel."""
     for x, y in ideal_of(panel.rows, quantity):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
+    curves = curves_of(panel, labels)
     for index, curve in enumerate(curves):
         # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
         shift = dodge(index, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
-        look = style.placed(looks[curve.interconnect], curve.placement)
-        _draw_curve(axes, curve, quantity, shift, drawing, labels, look)
+        x = [row["processes"] * (1.0 if row["serial"] else shift) for row in curve.rows]
+        y = [row[quantity.column] * quantity.factor for row in curve.rows]
+        colour = labels.look(curve.interconnect, curve.placement).colour
+        (line,) = axes.plot(x, y, color=colour, linestyle=style.line_of(curve.kind), zorder=2)
+        drawing.mark(line, curve.interconnect)
+        _draw_points(axes, curve, quantity, shift, drawing, labels)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
-    _draw_points(axes, serial, quantity, 1.0, style.SERIAL_LOOK, None, SERIAL, drawing, labels)
-
-
-def _draw_curve(
-    axes: Axes,
-    curve: DrawnCurve,
-    quantity: Quantity,
-    shift: float,
-    drawing: Drawing,
-    labels: Labels,
-    look: Look,
-) -> None:
-    """Draw a line, and a marker with its interval bar for every point (hollow without interval).
-
-    `shift` is a factor on the process counts that keeps the bars of several curves apart; the serial run
-    stays where it is.
-    """
-    x = [row["processes"] * (1.0 if row["serial"] else shift) for row in curve.rows]
-    y = [row[quantity.column] * quantity.factor for row in curve.rows]
-    (line,) = axes.plot(x, y, color=look.colour, linestyle=style.line_of(curve.kind), zorder=2)
-    drawing.mark(line, curve.interconnect)
-    own = [row for row in curve.rows if not row["serial"]]
-    _draw_points(axes, own, quantity, shift, look, curve.interconnect, curve.title(labels), drawing, labels)
+    _draw_points(axes, DrawnCurve(None, DIRECT, None, serial), quantity, 1.0, drawing, labels)
 
 
 def _draw_points(
-    axes: Axes,
-    rows: Sequence[Mapping[Hashable, Any]],
-    quantity: Quantity,
-    shift: float,
-    look: Look,
-    interconnect: str | None,
-    title: str,
-    drawing: Drawing,
-    labels: Labels,
+    axes: Axes, curve: DrawnCurve, quantity: Quantity, shift: float, drawing: Drawing, labels: FigureLabels
 ) -> None:
+    """Draw a marker with its interval bar for every point of a curve, hollow where it has no interval.
+
+    `shift` is a factor on the process counts that keeps the bars of several curves apart. The serial run is
+    no point of an interconnect's curve.
+    """
+    rows = [row for row in curve.rows if not (curve.interconnect and row["serial"])]
+    look, interconnect = labels.look(curve.interconnect, curve.placement), curve.interconnect
     values = [
         [as_float(row[f"{quantity.column}{end}"]) * quantity.factor for end in ("", "_low", "_high")]
         for row in rows
@@ -182,10 +159,10 @@ def _draw_points(
         zorder=2.5,
     )
     drawing.mark(bars, interconnect)
-    for row, place, (value, low, high) in zip(rows, x, values, strict=True):
+    for row, count, (value, low, high) in zip(rows, x, values, strict=True):
         hollow = math.isnan(low) or math.isnan(high)
         (marker,) = axes.plot(
-            place,
+            count,
             value,
             color=look.colour,
             marker=look.marker,
@@ -194,19 +171,19 @@ def _draw_points(
             linestyle="none",
             zorder=3,
         )
-        told = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
-        drawing.mark(marker, interconnect, point_text(labels, row, title, told))
+        text = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
+        drawing.mark(marker, interconnect, point_text(labels, row, curve.title(labels), text))
 
 
-def dodge(place: int, curves: int, counts: Iterable[int]) -> float:
-    """Factor on the counts of curve `place` of `curves` that keeps interval bars from covering each other.
+def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
+    """Factor on the counts of curve `index` of `curves` that keeps interval bars from covering each other.
 
     A step is 0.08 of a doubling, less where all of them would take more than 0.28 of the narrowest gap.
     """
     unique = sorted({int(count) for count in counts})
     gap = min((math.log2(b / a) for a, b in pairwise(unique)), default=1.0)
     step = min(0.08, 0.28 * min(gap, 1.0) / max(curves - 1, 1))
-    return 2 ** (step * (place - (curves - 1) / 2))
+    return 2 ** (step * (index - (curves - 1) / 2))
 
 
 def ideal_of(rows: pd.DataFrame, quantity: Quantity) -> list[tuple[list[float], list[float]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -20,12 +21,11 @@ from analysis.figures.parts_of_time import parts_figures
 from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.simulated import simulated_figures
-from analysis.figures.style import looks
+from analysis.figures.style import FigureLabels, looks
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.figures.traffic import traffic_figures
 from analysis.networks.curves import interconnects_of, without_benchmarks
 from analysis.runs.facts import Facts
-from analysis.text.labels import Labels
 
 
 def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts) -> list[Drawing]:
@@ -46,24 +46,23 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         Names are unique. A topic that has no data has no figure.
     """
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
-    labels = Labels(drawable(facts))
-    appearance = looks(labels.order(), interconnects_of(runs, tables))
-    of_first_site = {name.partition("@")[0]: look for name, look in reversed(appearance.items())}
+    labels = FigureLabels(drawable(facts), looks(list(facts.interconnects), interconnects_of(runs, tables)))
+    of_first_site = {name.partition("@")[0]: look for name, look in reversed(labels.looks.items())}
     return [
-        *changes_figures(tables.get("changes"), labels, of_first_site),
-        *overview_figure(tables["scaling"], labels, appearance),
-        *scaling_figures(tables["scaling"], labels, appearance),
-        *improvement_figures(tables["improvement"], labels, appearance),
-        *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels, appearance),
-        *(pareto_figures(tables["value"], labels, appearance) if "value" in tables else []),
-        *(turnaround_figures(tables["packing"], labels, appearance) if "packing" in tables else []),
-        *(model_figures(tables, labels, appearance) if "models" in tables else []),
-        *(parts_figures(tables["parts"], labels, appearance) if "parts" in tables else []),
-        *(spread_figure(tables["variability"], labels, appearance) if "variability" in tables else []),
-        *network_figures(tables, labels, appearance),
+        *changes_figures(tables.get("changes"), replace(labels, looks=of_first_site)),
+        *overview_figure(tables["scaling"], labels),
+        *scaling_figures(tables["scaling"], labels),
+        *improvement_figures(tables["improvement"], labels),
+        *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels),
+        *(pareto_figures(tables["value"], labels) if "value" in tables else []),
+        *(turnaround_figures(tables["packing"], labels) if "packing" in tables else []),
+        *(model_figures(tables, labels) if "models" in tables else []),
+        *(parts_figures(tables["parts"], labels) if "parts" in tables else []),
+        *(spread_figure(tables["variability"], labels) if "variability" in tables else []),
+        *network_figures(tables, labels),
         *(link_figures(tables["network_links"]) if "network_links" in tables else []),
-        *traffic_figures(tables, labels, appearance),
-        *simulated_figures(tables, labels, appearance),
+        *traffic_figures(tables, labels),
+        *simulated_figures(tables, labels),
         *matrix_figures(tables, facts.congestion),
-        *order_figure(runs, labels, appearance),
+        *order_figure(runs, labels),
     ]

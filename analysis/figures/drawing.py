@@ -99,7 +99,7 @@ class Drawing:
 
 
 def point_text(labels: Labels, row: Mapping[Hashable, Any], name: str, value: str) -> str:
-    """Say on lines of their own whose a value is: case, interconnect and kind, processes; then the value.
+    """Write what a value belongs to (case, interconnect and kind, processes) and the value, a line each.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ def point_text(labels: Labels, row: Mapping[Hashable, Any], name: str, value: st
     row : mapping
         With ``case``, ``kind``, ``processes`` and ``oversubscription``.
     name : str
-        Title of the interconnect, or of what else is told apart; the kind is added where it lacks it.
+        Title of the interconnect, or of whatever else the value belongs to. The kind is added if it lacks it.
     value : str
         With its unit and interval; may be of several lines.
     """
-    told = is_missing(row["kind"]) or row["kind"] in name
-    owner = name if told else f"{name}, {one_line(row['kind'])}"
+    with_kind = is_missing(row["kind"]) or row["kind"] in name
+    owner = name if with_kind else f"{name}, {one_line(row['kind'])}"
     count = counted(row["processes"], "process", "processes")
     return "\n".join(
         [labels.case(row["case"]), owner, f"{count}, oversubscription {row['oversubscription']}", value]
@@ -223,8 +223,9 @@ def drawable(facts: Facts) -> Facts:
     known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
 
     def plain(about: _About) -> _About:
-        letters = (one if one.isspace() or ord(one) in known else "\ufffd" for one in about.title or "")
-        return replace(about, title="".join(letters))
+        letters = about.title or ""
+        shown = (letter if letter.isspace() or ord(letter) in known else "\ufffd" for letter in letters)
+        return replace(about, title="".join(shown))
 
     return replace(
         facts,

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from analysis.estimates.outcomes import is_shared
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import as_float, is_missing
 from analysis.text import formats
@@ -28,16 +28,13 @@ AVERAGE_BELOW = 0.26
 """Distance of the average from the headline, in rows."""
 
 
-def improvement_figures(
-    improvement: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
-) -> list[Drawing]:
+def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the improvement over each baseline, one panel per case and oversubscription level.
 
     Parameters
     ----------
     improvement : DataFrame
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -57,16 +54,15 @@ def improvement_figures(
             stem = file_stem("improvement", baseline, taken={drawing.name for drawing in drawings})
             several = known["oversubscription"].nunique() > 1
             title = labels.interconnect(baseline, kind) + f" at oversubscription {level}" * several
-            drawings.append(_figure(stem, title, rows, labels, looks))
+            drawings.append(_figure(stem, title, rows, labels))
     return drawings
 
 
-def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     cases = labels.sorted_cases(rows["case"].unique())
     order = labels.sorted_interconnects(rows["interconnect"].unique())
-    places = {_name(row, labels): order.index(row["interconnect"]) for row in rows.to_dict("records")}
     owners = {_name(row, labels): row["interconnect"] for row in rows.to_dict("records")}
-    entries = sorted(places, key=lambda name: (places[name], name))
+    entries = sorted(owners, key=lambda name: (order.index(owners[name]), name))
     columns = min(COLUMNS, len(cases))
     chunks = [cases[start : start + columns] for start in range(0, len(cases), columns)]
     names = [shortened(name, 26) for name in entries]
@@ -85,7 +81,7 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: Labels, looks: Ma
                     continue
                 panel = rows[rows["case"] == case]
                 drawing.mark(axes, case=case)
-                _draw_panel(axes, panel, entries, drawing, labels, looks)
+                _draw_panel(axes, panel, entries, drawing, labels)
                 _fit(axes, panel)
                 axes.set_title(_title(labels.case(case), panel, columns))
             axis_row[0].set_yticks(range(len(entries)), names)
@@ -108,30 +104,16 @@ def _whisker(marker: str, size: float) -> Line2D:
 
 
 def _draw_panel(
-    axes: Axes,
-    rows: pd.DataFrame,
-    entries: Sequence[str],
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, rows: pd.DataFrame, entries: Sequence[str], drawing: Drawing, labels: FigureLabels
 ) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     for row in rows.to_dict("records"):
-        name = _name(row, labels)
-        place = entries.index(name)
-        look = style.placed(looks[row["interconnect"]], row["processes_per_node"])
-        point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
-        text = point_text(labels, point, name, _headline(row))
-        _dot(axes, row, "improvement", place - AVERAGE_BELOW / 2, look, look.marker, drawing, text)
+        height = entries.index(_name(row, labels))
+        _dot(axes, row, "improvement", height - AVERAGE_BELOW / 2, drawing, labels)
         if not is_missing(row["average_percent"]):
-            average = formats.bracketed_percent(
-                *(row[f"average_{end}"] for end in ("percent", "low", "high"))
-            )
-            told = f"average improvement up to here {average}{formats.THIN}%"
-            text = point_text(labels, point, name, told)
-            _dot(axes, row, "average", place + AVERAGE_BELOW, look, "|", drawing, text)
+            _dot(axes, row, "average", height + AVERAGE_BELOW, drawing, labels)
 
 
 def _dot(
@@ -139,11 +121,12 @@ def _dot(
     row: Mapping[Hashable, Any],
     quantity: str,
     height: float,
-    look: Look,
-    marker: str,
     drawing: Drawing,
-    text: str,
+    labels: FigureLabels,
 ) -> None:
+    """Draw the `quantity` of a comparison: its improvement at the peak, or the average up to it."""
+    look = labels.look(row["interconnect"], row["processes_per_node"])
+    marker, size = ("|", 5) if quantity == "average" else (look.marker, 4.2)
     value, low, high = (as_float(row[f"{quantity}_{end}"]) for end in ("percent", "low", "high"))
     hollow = is_missing(low) or is_missing(high)
     if not hollow:
@@ -156,10 +139,12 @@ def _dot(
         linestyle="none",
         color=look.colour,
         markerfacecolor=style.PAPER if hollow else look.colour,
-        markersize=4.2 if marker != "|" else 5,
+        markersize=size,
         zorder=3,
     )
-    drawing.mark(dot, row["interconnect"], text)
+    point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
+    text = _improvement_text(row) if quantity == "improvement" else _average_text(row)
+    drawing.mark(dot, row["interconnect"], point_text(labels, point, _name(row, labels), text))
     if quantity == "improvement" and row["distinguishable"]:
         star = axes.annotate(
             "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
@@ -187,7 +172,12 @@ def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
     return labels.curve({**row, "kind": row["own_kind"]})
 
 
-def _headline(row: Mapping[Hashable, Any]) -> str:
+def _average_text(row: Mapping[Hashable, Any]) -> str:
+    average = formats.bracketed_percent(*(row[f"average_{end}"] for end in ("percent", "low", "high")))
+    return f"average improvement up to here {average}{formats.THIN}%"
+
+
+def _improvement_text(row: Mapping[Hashable, Any]) -> str:
     value = formats.bracketed_percent(*(row[f"improvement_{end}"] for end in ("percent", "low", "high")))
     words = [f"improvement {value}{formats.THIN}%"]
     if not is_missing(row["p_adjusted"]):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.labels import SERIAL, Labels
@@ -51,14 +49,15 @@ def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[Entry]:
         )
         for row in curves.to_dict("records")
     ]
-    return sorted(entries, key=lambda one: (order.index(one.interconnect), one.kind, one.placement or 0))
+    return sorted(
+        entries, key=lambda entry: (order.index(entry.interconnect), entry.kind, entry.placement or 0)
+    )
 
 
 def add_legend(
-    figure: Figure,
     drawing: Drawing,
-    entries: Sequence[Entry],
-    looks: Mapping[str, Look],
+    rows: pd.DataFrame,
+    labels: FigureLabels,
     serial: bool = False,
     curves: bool = True,
     ideal: bool = True,
@@ -67,10 +66,10 @@ def add_legend(
 
     Parameters
     ----------
-    figure : Figure
     drawing : Drawing
-    entries : sequence of Entry
-    looks : mapping of str to Look
+    rows : DataFrame
+        Rows of the curves that are drawn.
+    labels : FigureLabels
     serial : bool
         Whether there is a point of the serial run to explain.
     curves : bool
@@ -83,17 +82,13 @@ def add_legend(
     float
         Its approximate height in inches.
     """
-    shown = [style.placed(looks[entry.interconnect], entry.placement) for entry in entries]
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=look.colour,
-            marker=look.marker,
-            linestyle=style.line_of(entry.kind) if curves else "none",
+    entries = legend_entries(rows, labels)
+    handles = []
+    for entry in entries:
+        look, line = labels.look(entry.interconnect, entry.placement), style.line_of(entry.kind)
+        handles.append(
+            Line2D([], [], color=look.colour, marker=look.marker, linestyle=line if curves else "none")
         )
-        for entry, look in zip(entries, shown, strict=True)
-    ]
     texts = [shortened(entry.label, WIDEST) for entry in entries]
     if serial:
         handles.append(
@@ -105,8 +100,9 @@ def add_legend(
         texts.append("Ideal")
     longest = max(len(line) for text in texts for line in text.split("\n"))
     entry_points = longest * LETTER_POINTS + HANDLE_POINTS
-    columns = max(1, min(len(texts), int(figure.get_size_inches()[0] * POINTS_PER_INCH / entry_points)))
-    legend = figure.legend(handles, texts, loc="outside lower center", ncols=columns)
+    width_points = drawing.figure.get_size_inches()[0] * POINTS_PER_INCH
+    columns = max(1, min(len(texts), int(width_points / entry_points)))
+    legend = drawing.figure.legend(handles, texts, loc="outside lower center", ncols=columns)
     for entry, handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
         drawing.mark(handle, entry.interconnect)
         drawing.mark(text, entry.interconnect)
@@ -119,8 +115,8 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []
     if with_interval.any():
-        told = labels.intervals(rows, times).removeprefix("the ")
-        notes.append(f"Points are {labels.times(rows)}, bars their {told}.")
+        intervals = labels.intervals(rows, times).removeprefix("the ")
+        notes.append(f"Points are {labels.times(rows)}, bars their {intervals}.")
         if not with_interval.all():
             notes.append("Hollow points have no interval.")
     else:

@@ -16,7 +16,7 @@ from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.curves import ideal_of, speedup_of
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.tables.missing import as_float, is_missing
 from analysis.tables.selection import CURVE, alike
 from analysis.text import formats
@@ -32,17 +32,14 @@ BAND = 0.22
 """Opacity of a band."""
 
 
-def model_figures(
-    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
-) -> list[Drawing]:
+def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
     """Draw the best model of every curve with its band over the measured points, one panel per curve.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
         With ``models``, ``model_curves`` and ``scaling``.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -53,21 +50,16 @@ def model_figures(
     drawings: list[Drawing] = []
     for case in labels.sorted_cases(best["case"].unique()):
         stem = file_stem("models", case, taken={drawing.name for drawing in drawings})
-        drawings.append(_figure(stem, case, best[best["case"] == case], tables, labels, looks))
+        drawings.append(_figure(stem, case, best[best["case"] == case], tables, labels))
     return drawings
 
 
 def _figure(
-    stem: str,
-    case: str,
-    best: pd.DataFrame,
-    tables: Mapping[str, pd.DataFrame],
-    labels: Labels,
-    looks: Mapping[str, Look],
+    stem: str, case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
 ) -> Drawing:
     order = labels.sorted_interconnects(best["interconnect"])
     lines = sorted(
-        best.to_dict("records"), key=lambda one: (one["oversubscription"], order.index(one["interconnect"]))
+        best.to_dict("records"), key=lambda row: (row["oversubscription"], order.index(row["interconnect"]))
     )
     shown = lines[:MOST_PANELS]
     several = best["oversubscription"].nunique() > 1
@@ -85,29 +77,28 @@ def _figure(
             case,
         )
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        points, told = [], []
+        points, predictions = [], []
         for axes, line in zip(grid.flat, shown, strict=False):
             points.append(_points(line, tables["scaling"]))
             fitted = alike(tables["model_curves"], line, [*CURVE, "model"])
-            told.append(fitted.sort_values("processes"))
-            look = style.placed(looks[line["interconnect"]], line["processes_per_node"])
-            _draw_panel(axes, line, points[-1], told[-1], look, drawing, labels)
+            predictions.append(fitted.sort_values("processes"))
+            _draw_panel(axes, line, points[-1], predictions[-1], drawing, labels)
             title = labels.curve(line)
             title += f", oversubscription {line['oversubscription']}" if several else ""
             axes.set_title(f"{shortened(title, 24 if columns > 3 else 34)}\n{model_title(line['model'])}")
         for axes in grid.flat[len(shown) :]:
             axes.set_axis_off()
-        _finish(grid[0][0], pd.concat(points), pd.concat(told), style.WIDTH / max(columns, 3) - 0.4)
+        _finish(grid[0][0], pd.concat(points), pd.concat(predictions), style.WIDTH / max(columns, 3) - 0.4)
         for axes in grid[-1]:
             axes.set_xlabel("Processes")
         for axes in grid[:, 0]:
             axes.set_ylabel(speedup_of(labels).title)
-        _add_legend(drawing, any(table["speedup_low"].notna().any() for table in told), columns)
+        _add_legend(drawing, any(curve["speedup_low"].notna().any() for curve in predictions), columns)
     return drawing
 
 
 def _points(line: Mapping[Hashable, Any], scaling: pd.DataFrame) -> pd.DataFrame:
-    """Points that the model was fitted to: above level 1 the shared serial run is none of them."""
+    """Points that the model was fitted to: above oversubscription 1, the shared serial run is not."""
     rows = alike(scaling, line)
     return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
 
@@ -116,22 +107,22 @@ def _draw_panel(
     axes: Axes,
     line: Mapping[Hashable, Any],
     points: pd.DataFrame,
-    told: pd.DataFrame,
-    look: Look,
+    predictions: pd.DataFrame,
     drawing: Drawing,
-    labels: Labels,
+    labels: FigureLabels,
 ) -> None:
     owner, name = line["interconnect"], labels.curve(line)
+    look = labels.look(owner, line["processes_per_node"])
     for x, y in ideal_of(points, speedup_of(labels)):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
-    inside, beyond = told[~told["extrapolated"]], told[told["extrapolated"]]
+    inside, beyond = predictions[~predictions["extrapolated"]], predictions[predictions["extrapolated"]]
     beyond = pd.concat([inside.tail(1), beyond])
-    for part, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
-        if part["speedup_low"].notna().any():
+    for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
+        if curve["speedup_low"].notna().any():
             band = axes.fill_between(
-                part["processes"].astype(float),
-                part["speedup_low"],
-                part["speedup_high"],
+                curve["processes"].astype(float),
+                curve["speedup_low"],
+                curve["speedup_high"],
                 color=look.colour,
                 alpha=BAND,
                 linewidth=0,
@@ -139,10 +130,10 @@ def _draw_panel(
             )
             drawing.mark(band, owner)
         (drawn,) = axes.plot(
-            part["processes"].astype(float), part["speedup"], color=look.colour, linestyle=dashes, zorder=2
+            curve["processes"].astype(float), curve["speedup"], color=look.colour, linestyle=dashes, zorder=2
         )
-        last = part.iloc[-1]
-        drawing.mark(drawn, owner, point_text(labels, last, name, _told(last, line, labels)))
+        last = curve.iloc[-1]
+        drawing.mark(drawn, owner, point_text(labels, last, name, _prediction_text(last, line, labels)))
     for point in points.to_dict("records"):
         value, low, high = (as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high"))
         hollow = is_missing(low)
@@ -160,21 +151,21 @@ def _draw_panel(
             linestyle="none",
             zorder=3,
         )
-        told_here = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
-        drawing.mark(marker, owner, point_text(labels, point, name, told_here))
+        text = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
+        drawing.mark(marker, owner, point_text(labels, point, name, text))
 
 
-def _told(point: Mapping[Hashable, Any], line: Mapping[Hashable, Any], labels: Labels) -> str:
+def _prediction_text(point: Mapping[Hashable, Any], line: Mapping[Hashable, Any], labels: Labels) -> str:
     value = formats.bracketed(*(as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high")))
     error = formats.percent(line["held_out_percent"])
     return f"{labels.speedup} {value} by {model_title(line['model'])}, held-out error {error}"
 
 
-def _finish(axes: Axes, points: pd.DataFrame, told: pd.DataFrame, inches: float) -> None:
-    """Set the axes that all panels share: all points and predictions, the ideal as far as it is near."""
-    count_axis(axes, [*points["processes"], int(told["processes"].max())], inches)
+def _finish(axes: Axes, points: pd.DataFrame, predictions: pd.DataFrame, inches: float) -> None:
+    """Set the axes that all panels share so that they show all points and predictions."""
+    count_axis(axes, [*points["processes"], int(predictions["processes"].max())], inches)
     columns = ["speedup", "speedup_low", "speedup_high"]
-    values = np.concatenate([table[columns].to_numpy(float).ravel() for table in (points, told)])
+    values = np.concatenate([table[columns].to_numpy(float).ravel() for table in (points, predictions)])
     log_axis(axes, values[np.isfinite(values)], base=2)
 
 

@@ -9,21 +9,17 @@ import pandas as pd
 from analysis.figures.drawing import Drawing
 from analysis.figures.network_curves import collective_figures, curve_figures, variability_figures
 from analysis.figures.network_pairs import availability_figures, matrix_figures, pairs_figures
-from analysis.figures.style import Look
-from analysis.text.labels import Labels
+from analysis.figures.style import FigureLabels
 
 
-def network_figures(
-    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
-) -> list[Drawing]:
+def network_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
     """Draw every figure of network benchmarks that the tables carry.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
         Those of `analysis.networks.tables.NETWORK_TABLES` that the study has.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -33,11 +29,11 @@ def network_figures(
     if "network" not in tables:
         return []
     network = tables["network"]
-    drawings = curve_figures(network, labels, looks) + matrix_figures(network, labels, looks)
+    drawings = curve_figures(network, labels) + matrix_figures(network, labels)
     for name, draw in (("network_pairs", pairs_figures), ("network_availability", availability_figures)):
-        drawings += draw(tables[name], labels, looks) if name in tables else []
+        drawings += draw(tables[name], labels) if name in tables else []
     return [
         *drawings,
-        *collective_figures(network, labels, looks),
-        *variability_figures(network, labels, looks),
+        *collective_figures(network, labels),
+        *variability_figures(network, labels),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -13,8 +12,8 @@ from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, canvas, file_stem
 from analysis.figures.legend import add_legend, legend_entries
-from analysis.figures.sizes import draw_curve, places, size_axis
-from analysis.figures.style import Look
+from analysis.figures.sizes import draw_curve, positions, size_axis
+from analysis.figures.style import FigureLabels
 from analysis.networks.curves import network_parts, sized, spreads
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -44,7 +43,7 @@ class PanelCounts(NamedTuple):
 
 
 def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFrame]:
-    """Part the curves of a benchmark into panels.
+    """Divide the curves of a benchmark into panels.
 
     Curves that were measured here share a panel where processes and oversubscription are the same. Imported
     ones stand beside those of their process count, or beside all.
@@ -64,62 +63,64 @@ def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFram
     """
     imported = rows["imported_from"].notna()
     own = rows[~imported].groupby(["processes", "oversubscription"])
-    found = {PanelCounts(int(count), int(level)): part for (count, level), part in own}
-    beside: dict[PanelCounts, list[pd.DataFrame]] = {panel: [part] for panel, part in found.items()}
-    for count, part in rows[imported].groupby("processes", dropna=False):
+    shown = {PanelCounts(int(count), int(level)): [curves] for (count, level), curves in own}
+    measured = list(shown)
+    for count, curves in rows[imported].groupby("processes", dropna=False):
         known = None if pd.isna(count) else int(count)
-        fitting = [panel for panel in found if any_count or known in (None, panel.processes)]
+        fitting = [panel for panel in measured if any_count or known in (None, panel.processes)]
         for panel in fitting or [PanelCounts(known, None)]:
-            beside.setdefault(panel, []).append(part)
-    order = sorted(beside, key=lambda panel: (panel.processes or 0, panel.oversubscription or 0))
-    return {panel: pd.concat(beside[panel]) for panel in order}
+            shown.setdefault(panel, []).append(curves)
+    return {panel: pd.concat(shown[panel]) for panel in sorted(shown, key=_ascending)}
 
 
-def curve_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def _ascending(panel: PanelCounts) -> tuple[int, int]:
+    return panel.processes or 0, panel.oversubscription or 0
+
+
+def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw latency and bandwidth against size, a figure a benchmark that is no collective.
 
     Parameters
     ----------
     network : DataFrame
         As `analysis.networks.curves.NETWORK`.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
     """
     rows = sized(network)
     names = [name for name in ordered(set(rows["benchmark"])) if name not in COLLECTIVES]
-    return [_curve_figure(name, rows[rows["benchmark"] == name], labels, looks) for name in names]
+    return [_curve_figure(name, rows[rows["benchmark"] == name], labels) for name in names]
 
 
-def _curve_figure(name: str, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
-    parts = panels(rows, any_count=True)
+def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    found = panels(rows, any_count=True)
     shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
     titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
     about = formats.listed([titles[quantity] for quantity in shown])
     with mpl.rc_context(style.RC):
-        height = PANEL_HEIGHT * len(parts)
+        height = PANEL_HEIGHT * len(found)
         figure = canvas(height)
         caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
         alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
         drawing = Drawing(file_stem("network", name, taken=set()), "network", figure, caption, alt)
-        grid = figure.subplots(len(parts), len(shown), sharex=True, sharey="col", squeeze=False)
-        for line, (panel, part) in zip(grid, parts.items(), strict=True):
+        grid = figure.subplots(len(found), len(shown), sharex=True, sharey="col", squeeze=False)
+        for line, (panel, curves) in zip(grid, found.items(), strict=True):
             for axes, quantity in zip(line, shown, strict=True):
-                for curve in network_parts(part):
-                    draw_curve(axes, curve, quantity, drawing, labels, looks)
+                for curve in network_parts(curves):
+                    draw_curve(axes, curve, quantity, drawing, labels)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
-            if len(parts) > 1:
+            if len(found) > 1:
                 line[0].set_title(panel.title, fontweight="bold")
         for axes, quantity in zip(grid[0], shown, strict=True):
             log_axis(axes, list(rows[quantity].dropna()))
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"])
-        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        legend = add_legend(drawing, rows, labels, ideal=False)
         figure.set_size_inches(style.WIDTH, height + legend)
     return drawing
 
 
-def collective_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the time of collectives against size, a row of panels a collective, a column a process count.
 
     Returns
@@ -132,36 +133,35 @@ def collective_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str
     if rows.empty:
         return []
     names = ordered(set(rows["benchmark"]))
-    parts = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
-    columns = sorted({panel for found in parts.values() for panel in found}, key=lambda one: (one[0] or 0,
-                     one[1] or 0))[:MOST_COLUMNS]  # fmt: skip
+    found = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
+    columns = sorted(set().union(*found.values()), key=_ascending)[:MOST_COLUMNS]
     with mpl.rc_context(style.RC):
         height = SMALL_PANEL * len(names)
         width = style.WIDTH if len(columns) > 1 else 0.6 * style.WIDTH
         figure = canvas(height, width)
-        told = f"Time of collective operations against the message size. {reading_notes(rows)}"
+        caption = f"Time of collective operations against the message size. {reading_notes(rows)}"
         alt = f"Time of {formats.listed(map(benchmark, names))} over {_names(rows, labels)} against size."
-        drawing = Drawing("network-collectives", "network", figure, told, alt)
+        drawing = Drawing("network-collectives", "network", figure, caption, alt)
         grid = figure.subplots(len(names), len(columns), sharex=True, sharey="row", squeeze=False)
         for line, name in zip(grid, names, strict=True):
             for axes, panel in zip(line, columns, strict=True):
-                if panel not in parts[name]:
+                if panel not in found[name]:
                     axes.set_axis_off()
                     continue
-                for curve in network_parts(parts[name][panel]):
-                    draw_curve(axes, curve, "latency_us", drawing, labels, looks)
+                for curve in network_parts(found[name][panel]):
+                    draw_curve(axes, curve, "latency_us", drawing, labels)
                 axes.set_title(f"{benchmark(name)}, {panel.title}" if panel.title else benchmark(name))
             line[0].set_ylabel("Time (µs)")
             log_axis(line[0], list(rows.loc[rows["benchmark"] == name, "latency_us"]), most=5)
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"], narrow=len(columns) > 2)
-        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        legend = add_legend(drawing, rows, labels, ideal=False)
         figure.set_size_inches(width, height + legend)
     return [drawing]
 
 
-def variability_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw how the times of a ping-pong and an exchange vary, within a run and from run to run.
 
     Returns
@@ -189,25 +189,23 @@ def variability_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[st
             own = rows[rows["benchmark"] == name]
             for axes, (column, title) in zip(line, columns.items(), strict=True):
                 for curve in network_parts(own):
-                    _draw_spread(axes, curve, column, drawing, looks)
+                    _draw_spread(axes, curve, column, drawing, labels)
                 log_axis(axes, list(own[column].clip(lower=LEAST_PERCENT)), most=5)
                 axes.set_title(benchmark(name))
                 axes.set_ylabel(title)
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"])
-        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        legend = add_legend(drawing, rows, labels, ideal=False)
         figure.set_size_inches(style.WIDTH, height + legend)
     return [drawing]
 
 
-def _draw_spread(
-    axes: Axes, rows: pd.DataFrame, column: str, drawing: Drawing, looks: Mapping[str, Look]
-) -> None:
+def _draw_spread(axes: Axes, rows: pd.DataFrame, column: str, drawing: Drawing, labels: FigureLabels) -> None:
     first = rows.iloc[0]
-    look = style.look_of(looks, first["interconnect"])
+    look = labels.look(first["interconnect"])
     (line,) = axes.plot(
-        places(rows["bytes"]),
+        positions(rows["bytes"]),
         rows[column].clip(lower=LEAST_PERCENT),
         color=look.colour,
         linestyle=style.line_of(first["kind"]),
@@ -221,22 +219,18 @@ def _draw_spread(
 
 def reading_notes(rows: pd.DataFrame) -> str:
     """Say what bands and line styles mean."""
-    said = []
+    notes = []
     if (rows["runs"] > 1).any():
-        said.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")
+        notes.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")
     names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
     kinds = [kind for kind in dict.fromkeys(rows["kind"]) if kind in names]
     if kinds:
         lines = formats.listed([f"{names[kind]} lines are {kind}" for kind in kinds])
-        said.append(f"{lines[0].upper()}{lines[1:]}.")
+        notes.append(f"{lines[0].upper()}{lines[1:]}.")
     if files := list(dict.fromkeys(rows["imported_from"].dropna())):
-        said.append(f"Imported: {formats.listed(files)}.")
-    return " ".join(said)
+        notes.append(f"Imported: {formats.listed(files)}.")
+    return " ".join(notes)
 
 
 def _names(rows: pd.DataFrame, labels: Labels) -> str:
-    return formats.listed(_labels(rows, labels))
-
-
-def _labels(rows: pd.DataFrame, labels: Labels) -> Iterable[str]:
-    return (entry.label for entry in legend_entries(rows, labels))
+    return formats.listed(entry.label for entry in legend_entries(rows, labels))

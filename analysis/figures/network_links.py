@@ -53,9 +53,9 @@ def link_figures(links: pd.DataFrame) -> list[Drawing]:
                 if pd.isna(value):
                     continue
                 drawing.mark(bar, text=f"{name} (published)\n{title}: {exact(value)}")
-                place = (value, bar.get_y() + bar.get_height() / 2)
+                end = (value, bar.get_y() + bar.get_height() / 2)
                 axes.annotate(
-                    exact(value), place, xytext=(2, 0), textcoords="offset points", va="center", fontsize=7
+                    exact(value), end, xytext=(2, 0), textcoords="offset points", va="center", fontsize=7
                 )
             axes.set_xlabel(title)
             axes.grid(False, axis="y")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -14,9 +12,9 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis, rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
-from analysis.figures.legend import add_legend, legend_entries
-from analysis.figures.sizes import places, size_axis
-from analysis.figures.style import Look
+from analysis.figures.legend import add_legend
+from analysis.figures.sizes import positions, size_axis
+from analysis.figures.style import FigureLabels
 from analysis.networks.curves import POINT, pair_matrix
 from analysis.text.formats import counted, number
 from analysis.text.labels import Labels
@@ -25,9 +23,9 @@ from analysis.text.network_words import QUANTITIES, size_text
 NUMBERED_RANKS = 16
 """Processes at most whose pairs have their numbers written in."""
 WIDEST = 2.0
-"""Times the median, or one part of it, at which the colours end."""
+"""Factor over and under the median at which the colours end."""
 DARK = 0.65
-"""Times below this part of the median have white numbers."""
+"""Times below this share of the median have white numbers."""
 WIDE_CELLS = 4
 """Processes up to which there is room for three digits."""
 TITLE_LETTERS = 30
@@ -38,19 +36,17 @@ _CURVE = ("case", "interconnect", "kind", "processes", "oversubscription")
 SLOW_FAST = LinearSegmentedColormap.from_list("pairs", [style.COLOURS[0], style.PAPER, style.COLOURS[1]])
 
 
-def matrix_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw every pair as a square of pairs, a figure a message size, a panel an interconnect.
 
-    The smallest size shows the latency, larger ones the bandwidth. Colours tell the time of a message
+    The smallest size shows the latency, larger ones the bandwidth. Colours show the time of a message
     relative to the median over the pairs, so that a slow link shows whatever the interconnect.
 
     Parameters
     ----------
     network : DataFrame
         As `analysis.networks.curves.NETWORK`.
-    labels : Labels
-    looks : mapping of str to Look
-        Not used: the colours are those of times.
+    labels : FigureLabels
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
     drawings = []
@@ -62,9 +58,9 @@ def matrix_figures(network: pd.DataFrame, labels: Labels, looks: Mapping[str, Lo
 
 def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
     order = labels.sorted_interconnects(rows["interconnect"])
-    rows = rows.assign(place=rows["interconnect"].map(order.index))
-    key = ["processes", "oversubscription", "place", *POINT]
-    squares = [(part.iloc[0], part) for _, part in rows.groupby(key, dropna=False)]
+    rows = rows.assign(position=rows["interconnect"].map(order.index))
+    key = ["processes", "oversubscription", "position", *POINT]
+    squares = [(pairs.iloc[0], pairs) for _, pairs in rows.groupby(key, dropna=False)]
     columns = min(MOST_COLUMNS, len(squares))
     lines = -(-len(squares) // columns)
     title, unit = QUANTITIES[quantity]
@@ -80,9 +76,9 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
         )
         grid = figure.subplots(lines, columns, squeeze=False)
         norm = LogNorm(1 / WIDEST, WIDEST)
-        for axes, (first, part) in zip(grid.flat, squares, strict=False):
-            values = pair_matrix(part, quantity).to_numpy(float)
-            times = pair_matrix(part, "latency_us").to_numpy(float)
+        for axes, (first, pairs) in zip(grid.flat, squares, strict=False):
+            values = pair_matrix(pairs, quantity).to_numpy(float)
+            times = pair_matrix(pairs, "latency_us").to_numpy(float)
             relative = np.clip(times / np.nanmedian(times), 1 / WIDEST, WIDEST)
             axes.imshow(relative, cmap=SLOW_FAST, norm=norm)
             _write_numbers(axes, values, relative)
@@ -116,15 +112,14 @@ def _write_numbers(axes: Axes, values: np.ndarray, relative: np.ndarray) -> None
             axes.text(along, down, text, ha="center", va="center", fontsize=size, color=colour)
 
 
-def pairs_figures(pairs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
 
     Parameters
     ----------
     pairs : DataFrame
         Table ``network_pairs``. Shown are the smallest and the largest message of the points with most pairs.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -136,9 +131,9 @@ def pairs_figures(pairs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
     pairs = pairs[pairs.groupby(["processes", "oversubscription"])["pairs"].transform("max") > 1]
     small, large = int(pairs["bytes"].min()), int(pairs["bytes"].max())
     shown = {"latency_us": small, "bandwidth_MBps": large}
-    parts = list(pairs.groupby(["processes", "oversubscription"]))
+    points = list(pairs.groupby(["processes", "oversubscription"]))
     with mpl.rc_context(style.RC):
-        height = LINE_HEIGHT * len(parts)
+        height = LINE_HEIGHT * len(points)
         figure = canvas(height)
         caption = (
             "Pairs of processes that exchange messages at once, the first half of the processes with the "
@@ -147,36 +142,31 @@ def pairs_figures(pairs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
             "link or core, the bandwidth does not grow."
         )
         drawing = Drawing("network-at_once", "network", figure, caption, caption)
-        grid = figure.subplots(len(parts), 2, squeeze=False)
-        for line, ((count, level), part) in zip(grid, parts, strict=True):
+        grid = figure.subplots(len(points), 2, squeeze=False)
+        for line, ((count, level), rows) in zip(grid, points, strict=True):
             for axes, (quantity, size) in zip(line, shown.items(), strict=True):
-                own = part[part["bytes"] == size]
+                own = rows[rows["bytes"] == size]
                 for _, curve in own.groupby(["interconnect", "kind"], sort=False):
-                    _draw_pairs(axes, curve, quantity, drawing, labels, looks)
+                    _draw_pairs(axes, curve, quantity, drawing, labels)
                 log_axis(axes, list(own[quantity]))
                 count_axis(axes, list(own["pairs"]), inches=2.6)
                 title, unit = QUANTITIES[quantity]
                 axes.set_ylabel(f"{title} ({unit})")
-                of = f"{counted(count, 'process', 'processes')}, " if len(parts) > 1 else ""
-                at = f", oversubscription {level}" if len(parts) > 1 and level > 1 else ""
+                of = f"{counted(count, 'process', 'processes')}, " if len(points) > 1 else ""
+                at = f", oversubscription {level}" if len(points) > 1 and level > 1 else ""
                 axes.set_title(f"{of}{size_text(size)}{at}")
         for axes in grid[-1]:
             axes.set_xlabel("Pairs at once")
-        legend = add_legend(figure, drawing, legend_entries(pairs, labels), looks, ideal=False)
+        legend = add_legend(drawing, pairs, labels, ideal=False)
         figure.set_size_inches(style.WIDTH, height + legend)
     return [drawing]
 
 
 def _draw_pairs(
-    axes: Axes,
-    rows: pd.DataFrame,
-    quantity: str,
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels
 ) -> None:
     first = rows.iloc[0]
-    look, line = style.look_of(looks, first["interconnect"]), style.line_of(first["kind"])
+    look, line = labels.look(first["interconnect"]), style.line_of(first["kind"])
     (joined,) = axes.plot(rows["pairs"], rows[quantity], color=look.colour, linestyle=line)
     drawing.mark(joined, first["interconnect"])
     title, unit = QUANTITIES[quantity]
@@ -192,15 +182,14 @@ def _draw_pairs(
         drawing.mark(point, row["interconnect"], "\n".join(lines))
 
 
-def availability_figures(table: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the processor's availability during an exchange and its overhead, against the message size.
 
     Parameters
     ----------
     table : DataFrame
         Table ``network_availability``.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
     """
     if table.empty:
         return []
@@ -216,12 +205,12 @@ def availability_figures(table: pd.DataFrame, labels: Labels, looks: Mapping[str
         left, right = figure.subplots(1, 2, sharex=True)
         for _, rows in table.groupby(list(_CURVE), sort=False):
             first = rows.iloc[0]
-            look, line = style.look_of(looks, first["interconnect"]), style.line_of(first["kind"])
+            look, line = labels.look(first["interconnect"]), style.line_of(first["kind"])
             marks = {"color": look.colour, "linestyle": line, "marker": look.marker, "markersize": 3.2}
             within = rows.assign(availability=rows["availability"].clip(0, 1))
             over = rows[rows["overhead_us"] > 0]
             for axes, own, column in ((left, within, "availability"), (right, over, "overhead_us")):
-                (joined,) = axes.plot(places(own["bytes"]), own[column], markevery=2, **marks)
+                (joined,) = axes.plot(positions(own["bytes"]), own[column], markevery=2, **marks)
                 drawing.mark(joined, first["interconnect"])
         left.set_ylim(-0.05, 1.05)
         left.set_ylabel("Availability")
@@ -232,6 +221,6 @@ def availability_figures(table: pd.DataFrame, labels: Labels, looks: Mapping[str
         size_axis(left, table["bytes"])
         for axes in (left, right):
             axes.set_xlabel("Message size")
-        legend = add_legend(figure, drawing, legend_entries(table, labels), looks, ideal=False)
+        legend = add_legend(drawing, table, labels, ideal=False)
         figure.set_size_inches(style.WIDTH, LINE_HEIGHT + legend)
     return [drawing]

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from analysis.estimates.quality import OUTLIER_RULE, flag_outliers, points_of
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
-from analysis.figures.legend import add_legend, legend_entries
-from analysis.figures.style import Look
+from analysis.figures.legend import add_legend
+from analysis.figures.style import FigureLabels
 from analysis.runs.errors import one_line
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -62,14 +62,13 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     return flag_outliers(ordered.assign(deviation_percent=deviation), points_of(ordered))
 
 
-def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw how far each repetition was from the median of its point, against the order of execution.
 
     Parameters
     ----------
     runs : DataFrame
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -101,7 +100,7 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
         for axes, case in zip(grid, cases, strict=False):
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
             drawing.mark(axes, case=case)
-            _draw_case(axes, ordered[ordered["case"] == case], limit, drawing, labels, looks)
+            _draw_case(axes, ordered[ordered["case"] == case], limit, drawing, labels)
             _draw_drift(axes, ordered[ordered["case"] == case], limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
@@ -115,8 +114,7 @@ def order_figure(runs: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) 
             axes.grid(False, axis="x")
         grid[-1].set_xlabel("Repetitions in order of execution")
         serial = bool(ordered["interconnect"].isna().any())
-        entries = legend_entries(ordered, labels)
-        legend = add_legend(figure, drawing, entries, looks, serial=serial, curves=False)
+        legend = add_legend(drawing, ordered, labels, serial, curves=False)
         figure.set_size_inches(style.WIDTH, height + legend)
         side.set_y(1 - sum(ratios[: len(cases)]) / 2 / (height + legend))  # beside the cases, not the noise
     return [drawing]
@@ -132,20 +130,13 @@ def shown_limit(ordered: pd.DataFrame) -> float:
     return float(max(min(sizes.max(), 3 * usual), 0.5))
 
 
-def _draw_case(
-    axes: Axes,
-    rows: pd.DataFrame,
-    limit: float,
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
-) -> None:
+def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, labels: FigureLabels) -> None:
     shown = rows[rows["deviation_percent"].notna()]
     far = shown[shown["outlier"]]
     heights = far["deviation_percent"].clip(-limit, limit)
     axes.plot(far["order"], heights, **RING)
     for (interconnect, valid), group in shown.groupby(["interconnect", "valid"], dropna=False):
-        look = style.look_of(looks, interconnect)
+        look = labels.look(interconnect)
         marks = {
             "color": look.colour,
             "linestyle": "none",
@@ -158,10 +149,10 @@ def _draw_case(
             continue
         for row, height in zip(group.to_dict("records"), heights, strict=True):
             (point,) = axes.plot(row["order"], height, **marks)
-            drawing.mark(point, interconnect, _told(row, labels))
+            drawing.mark(point, interconnect, _hover_text(row, labels))
 
 
-def _told(row: Mapping[Hashable, Any], labels: Labels) -> str:
+def _hover_text(row: Mapping[Hashable, Any], labels: Labels) -> str:
     deviation = formats.percent(row["deviation_percent"], signed=True)
     value = f"block {row['block']}: {formats.seconds(row['seconds'])} ({deviation})"
     invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"
@@ -188,7 +179,7 @@ def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
 def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
     """Shade every other run of repetitions of the same block."""
     block = ordered["block"].to_numpy()
-    starts = [0, *(place for place in range(1, len(block)) if block[place] != block[place - 1]), len(block)]
+    starts = [0, *(index for index in range(1, len(block)) if block[index] != block[index - 1]), len(block)]
     if len(starts) > MOST_SHADES:
         return
     for first, last in list(pairwise(starts))[1::2]:

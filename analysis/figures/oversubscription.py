@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import as_float, is_missing
 from analysis.text import formats
@@ -31,21 +31,21 @@ POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "proce
 class Bar:
     """Time of one level: row of the scaling table, and of the oversubscription table for levels above 1."""
 
+    name: str
     level: int
     row: Mapping[Hashable, Any]
     gain: Mapping[Hashable, Any] | None
 
 
 def oversubscription_figures(
-    oversubscription: pd.DataFrame, scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
+    oversubscription: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels
 ) -> list[Drawing]:
     """Draw the time of all levels at equal cores, one figure per case.
 
     Parameters
     ----------
     oversubscription, scaling : DataFrame
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -58,18 +58,11 @@ def oversubscription_figures(
         rows = oversubscription[oversubscription["case"] == case]
         points = scaling[scaling["case"] == case]
         stem = file_stem("oversubscription", case, taken={drawing.name for drawing in drawings})
-        drawings.append(_figure(stem, case, rows, points, labels, looks))
+        drawings.append(_figure(stem, case, rows, points, labels))
     return drawings
 
 
-def _figure(
-    stem: str,
-    case: str,
-    rows: pd.DataFrame,
-    scaling: pd.DataFrame,
-    labels: Labels,
-    looks: Mapping[str, Look],
-) -> Drawing:
+def _figure(stem: str, case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels) -> Drawing:
     all_cores = sorted(int(cores) for cores in rows["cores"].unique())
     cores = all_cores[-COLUMNS:]
     rows = rows[rows["cores"].isin(cores)]
@@ -93,16 +86,15 @@ def _figure(
             for axes, count in zip(axis_row, cores, strict=True):
                 panel = group[group["cores"] == count]
                 for name, gains in panel.groupby("name"):
-                    bars, owner = _bars(gains, scaling), gains["interconnect"].iloc[0]
                     first = names.index(name) * (len(levels) + GAP)
-                    _draw_bars(axes, bars, levels, first, looks[owner], name, drawing, labels)
+                    _draw_bars(axes, _bars(gains, scaling), levels, first, drawing, labels)
                 axes.grid(False, axis="y")
                 axes.tick_params(axis="y", length=0)
                 if line == 0:
                     axes.set_title(formats.counted(count, "core"), fontweight="bold")
             middle = (len(levels) - 1) / 2
             axis_row[0].set_yticks(
-                [place * (len(levels) + GAP) + middle for place in range(len(names))],
+                [index * (len(levels) + GAP) + middle for index in range(len(names))],
                 [shortened(name, 26) for name in names],
             )
             for name, label in zip(names, axis_row[0].get_yticklabels(), strict=True):
@@ -137,8 +129,8 @@ def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
 
 def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
     order = labels.sorted_interconnects(rows["interconnect"])
-    places = {row["name"]: order.index(row["interconnect"]) for row in rows.to_dict("records")}
-    return sorted(places, key=lambda name: (places[name], name))
+    owners = dict(zip(rows["name"], rows["interconnect"], strict=True))
+    return sorted(owners, key=lambda name: (order.index(owners[name]), name))
 
 
 def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
@@ -159,7 +151,7 @@ def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
                 & (placement.isna() | (placement == cores_per_node))
             ]
             for row in found.head(1).to_dict("records"):
-                bars.setdefault(level, Bar(level, row, gain if level > 1 else None))
+                bars.setdefault(level, Bar(gain["name"], level, row, gain if level > 1 else None))
     return [bars[level] for level in sorted(bars)]
 
 
@@ -168,10 +160,8 @@ def _draw_bars(
     bars: Sequence[Bar],
     levels: Sequence[int],
     first: float,
-    look: Look,
-    title: str,
     drawing: Drawing,
-    labels: Labels,
+    labels: FigureLabels,
 ) -> None:
     for bar in bars:
         height, interconnect = first + levels.index(bar.level), bar.row["interconnect"]
@@ -181,20 +171,20 @@ def _draw_bars(
             height,
             value,
             height=0.86,
-            facecolor=look.colour,
+            facecolor=labels.look(interconnect).colour,
             hatch=_hatch(levels, bar.level),
             edgecolor=style.PAPER,
             linewidth=0,
             zorder=2,
         )
-        told = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
+        hover = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
         label = ""
         if bar.gain is not None:
             gain = formats.bracketed_percent(*(bar.gain[f"gain_{end}"] for end in ("percent", "low", "high")))
             star = "*" if bar.gain["distinguishable"] else ""
             label = f"{gain}{formats.THIN}%{star}"
-            told += f", gain {label}"
-        drawing.mark(patch, interconnect, point_text(labels, bar.row, title, told))
+            hover += f", gain {label}"
+        drawing.mark(patch, interconnect, point_text(labels, bar.row, bar.name, hover))
         if not hollow:
             (whisker,) = axes.plot([low, high], [height, height], color=style.INK, linewidth=0.9, zorder=3)
             drawing.mark(whisker, interconnect)

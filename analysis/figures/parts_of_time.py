@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.estimates.time_parts import MAIN_LOOP, at_extremes
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -21,16 +21,14 @@ MOST = 6
 REMAINING = "remaining"
 
 
-def parts_figures(parts: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
-    """Draw the parts of the main loop, one figure a case that tells them.
+def parts_figures(parts: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the parts of the main loop, one figure for each case whose program prints them.
 
     Parameters
     ----------
     parts : DataFrame
         As `analysis.estimates.time_parts.make_part_tables` gives it.
-    labels : Labels
-    looks : mapping of str to Look
-        The interconnects that are drawn.
+    labels : FigureLabels
     """
     loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
     taken: set[str] = set()
@@ -38,13 +36,13 @@ def parts_figures(parts: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]
     for case in labels.sorted_cases(loop["case"]):
         name = file_stem("parts", case, taken=taken)
         taken.add(name)
-        drawings.append(_draw(name, case, loop[loop["case"] == case], labels, list(looks)))
+        drawings.append(_draw(name, case, loop[loop["case"] == case], labels))
     return drawings
 
 
-def _draw(name: str, case: str, own: pd.DataFrame, labels: Labels, order: Sequence[str]) -> Drawing:
-    bars = _bars(own, order)
-    shown = _largest(own)
+def _draw(name: str, case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    bars = _bars(rows, list(labels.looks))
+    shown = _largest(rows)
     with mpl.rc_context(style.RC):
         figure = canvas(ROW_HEIGHT * len(bars) + 0.95)
         drawing = Drawing(
@@ -65,26 +63,29 @@ def _draw(name: str, case: str, own: pd.DataFrame, labels: Labels, order: Sequen
         axes.set_ylim(len(bars) - 0.5, -0.5)
         axes.set_xlabel("Main loop (s)")
         axes.set_xlim(left=0)
-        handles = [mpl.patches.Patch(color=_colour(index), label=part) for index, part in enumerate(shown)]
+        handles = [
+            mpl.patches.Patch(color=colour, label=part)
+            for part, colour in zip(shown, style.COLOURS, strict=False)
+        ]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), handlelength=1.2)
     return drawing
 
 
-def _bars(own: pd.DataFrame, order: Sequence[str]) -> list[pd.DataFrame]:
+def _bars(rows: pd.DataFrame, order: Sequence[str]) -> list[pd.DataFrame]:
     """Rows of each bar: by process count, then in the order of the interconnects."""
     keys = ["processes", "interconnect", "kind", "nodes"]
 
-    def place(bar: pd.DataFrame) -> tuple[int, int]:
+    def position(bar: pd.DataFrame) -> tuple[int, int]:
         first = bar.iloc[0]
-        alone = is_missing(first["interconnect"])
-        return first["processes"], -1 if alone else order.index(first["interconnect"])
+        serial = is_missing(first["interconnect"])
+        return first["processes"], -1 if serial else order.index(first["interconnect"])
 
-    return sorted((bar for _, bar in own.groupby(keys, dropna=False)), key=place)
+    return sorted((bar for _, bar in rows.groupby(keys, dropna=False)), key=position)
 
 
-def _largest(own: pd.DataFrame) -> list[str]:
-    """Parts with a colour of their own, the largest first; then what puts the others together."""
-    found = own.groupby("part")["share"].mean().sort_values(ascending=False, kind="stable")
+def _largest(rows: pd.DataFrame) -> list[str]:
+    """Parts that have a colour of their own, the largest first, then the one that sums up all others."""
+    found = rows.groupby("part")["share"].mean().sort_values(ascending=False, kind="stable")
     names = list(found.index)
     return names if len(names) <= MOST else [*names[: MOST - 1], REMAINING]
 
@@ -100,17 +101,17 @@ def _draw_bar(
     owner, left = bar["interconnect"].iloc[0], 0.0
     named = bar.assign(part=bar["part"].where(bar["part"].isin(shown), REMAINING))
     found = named.groupby("part")[["seconds", "share"]].sum()
-    for index, part in enumerate(shown):
+    for part, colour in zip(shown, style.COLOURS, strict=False):
         if part not in found.index:
             continue
         seconds, share = found.loc[part]
         (drawn,) = axes.barh(
-            height, seconds, left=left, height=0.7, color=_colour(index), edgecolor=style.PAPER, linewidth=0.4
+            height, seconds, left=left, height=0.7, color=colour, edgecolor=style.PAPER, linewidth=0.4
         )
         left += seconds
-        said = f"{part}: {formats.seconds(seconds)}, {formats.percent(100 * share)} of the main loop"
+        value = f"{part}: {formats.seconds(seconds)}, {formats.percent(100 * share)} of the main loop"
         row = bar.iloc[0].to_dict()
-        drawing.mark(drawn, owner, point_text(labels, row, labels.interconnect(owner, row["kind"]), said))
+        drawing.mark(drawn, owner, point_text(labels, row, labels.interconnect(owner, row["kind"]), value))
 
 
 def _title(bar: pd.DataFrame, labels: Labels) -> str:
@@ -119,7 +120,3 @@ def _title(bar: pd.DataFrame, labels: Labels) -> str:
         return labels.interconnect(first["interconnect"], first["kind"])
     name = shortened(labels.interconnect(first["interconnect"], first["kind"]), 34, lines=1)
     return f"{name}, {first['processes']}"
-
-
-def _colour(place: int) -> str:
-    return style.COLOURS[place]

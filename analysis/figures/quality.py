@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -25,15 +25,14 @@ MOST_PERCENT = 3.0
 """Points beyond this many times the 90th percentile of all are drawn at the edge."""
 
 
-def spread_figure(variability: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the spread of the block times of every point, one panel per case.
 
     Parameters
     ----------
     variability : DataFrame
         As `analysis.estimates.quality.make_quality_tables` gives it.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -61,7 +60,7 @@ def spread_figure(variability: pd.DataFrame, labels: Labels, looks: Mapping[str,
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes, case in zip(grid.flat, cases, strict=False):
             drawing.mark(axes, case=case)
-            _draw_panel(axes, known[known["case"] == case], names, limit, drawing, labels, looks)
+            _draw_panel(axes, known[known["case"] == case], names, limit, drawing, labels)
             axes.set_title(shortened(labels.case(case), 20 if columns > 3 else 36))
         for axes in grid.flat[len(cases) :]:
             axes.set_axis_off()
@@ -86,27 +85,21 @@ def spread_figure(variability: pd.DataFrame, labels: Labels, looks: Mapping[str,
 def _names(known: pd.DataFrame, labels: Labels) -> list[str]:
     """Names in the study's order, the serial run first."""
     order = labels.sorted_interconnects(known["interconnect"].dropna())
-    places = {
+    positions = {
         row["name"]: -1 if is_missing(row["interconnect"]) else order.index(row["interconnect"])
         for row in known.to_dict("records")
     }
-    return sorted(places, key=lambda name: (places[name], name))
+    return sorted(positions, key=lambda name: (positions[name], name))
 
 
 def _draw_panel(
-    axes: Axes,
-    rows: pd.DataFrame,
-    names: Sequence[str],
-    limit: float,
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, rows: pd.DataFrame, names: Sequence[str], limit: float, drawing: Drawing, labels: FigureLabels
 ) -> None:
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     for name, points in rows.groupby("name"):
         owner, height = points["interconnect"].iloc[0], names.index(name)
-        look = style.look_of(looks, owner)
+        look = labels.look(owner)
         median = min(points["spread_percent"].median(), limit)
         (line,) = axes.plot(median, height, color=look.colour, marker="|", markersize=9, markeredgewidth=1.4)
         drawing.mark(line, owner)
@@ -120,10 +113,10 @@ def _draw_panel(
                 alpha=0.75,
                 linestyle="none",
             )
-            drawing.mark(dot, owner, point_text(labels, point, name, _told(point)))
+            drawing.mark(dot, owner, point_text(labels, point, name, _hover_text(point)))
 
 
-def _told(point: Mapping[Hashable, Any]) -> str:
+def _hover_text(point: Mapping[Hashable, Any]) -> str:
     text = (
         f"spread {formats.percent(point['spread_percent'], places=1)}, slowest block "
         f"{formats.percent(point['worst_percent'], signed=True)}"

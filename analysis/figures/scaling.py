@@ -14,7 +14,6 @@ from analysis.figures.curves import (
     EFFICIENCY,
     TIME,
     Panel,
-    curves_of,
     draw_panel,
     finish_axis,
     panels_of,
@@ -22,7 +21,7 @@ from analysis.figures.curves import (
 )
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import ORDER
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -35,7 +34,7 @@ MOST_ROWS = 5
 """Rows of panels of the overview that a page has room for."""
 
 
-def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw speedup, efficiency and time of every case, one row of panels per oversubscription level.
 
     Kinds that may not be compared have rows of their own.
@@ -43,8 +42,7 @@ def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     Parameters
     ----------
     scaling : DataFrame
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -57,7 +55,7 @@ def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
         panels = panels_of(of_case, labels.declared)
         if panels:
             stem = file_stem("scaling", case, taken={drawing.name for drawing in drawings})
-            drawing = _scaling_figure(case, panels, labels, looks, stem)
+            drawing = _scaling_figure(case, panels, labels, stem)
             drawing.caption += _left_out(of_case, panels)
             drawings.append(drawing)
     return drawings
@@ -65,18 +63,15 @@ def scaling_figures(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
 
 def _left_out(scaling: pd.DataFrame, panels: Sequence[Panel]) -> str:
     """Say which oversubscription levels make no curve."""
-    gone = sorted(set(scaling["oversubscription"]) - {panel.level for panel in panels})
-    if not gone:
+    absent = sorted(set(scaling["oversubscription"]) - {panel.level for panel in panels})
+    if not absent:
         return ""
-    levels = formats.listed(str(level) for level in gone)
+    levels = formats.listed(map(str, absent))
     return f" Oversubscription {levels} was run at one count only and makes no curve."
 
 
-def _scaling_figure(
-    case: str, panels: Sequence[Panel], labels: Labels, looks: Mapping[str, Look], name: str
-) -> Drawing:
+def _scaling_figure(case: str, panels: Sequence[Panel], labels: FigureLabels, name: str) -> Drawing:
     rows = pd.concat([panel.rows for panel in panels])
-    entries = legend_entries(rows, labels)
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
     with mpl.rc_context(style.RC):
         figure = canvas(1.0)
@@ -90,23 +85,20 @@ def _scaling_figure(
         )
         grid = figure.subplots(len(panels), 3, sharex="col", sharey="col", squeeze=False)
         for panel, axes in zip(panels, grid, strict=True):
-            curves = curves_of(panel, labels)
             for axis, quantity in zip(axes, quantities, strict=True):
-                draw_panel(axis, panel, curves, quantity, drawing, labels, looks)
+                draw_panel(axis, panel, quantity, drawing, labels)
                 axis.set_ylabel(quantity.title)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
         for axis, quantity in zip(grid[0], quantities, strict=True):
             finish_axis(axis, rows, quantity, inches=1.7)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
-        legend_height = add_legend(figure, drawing, entries, looks, rows["serial"].any())
-        figure.set_size_inches(
-            style.WIDTH, min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15 + legend_height
-        )
+        legend = add_legend(drawing, rows, labels, rows["serial"].any())
+        figure.set_size_inches(style.WIDTH, min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15 + legend)
     return drawing
 
 
-def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the speedup of all cases side by side, one panel per case, kinds and oversubscription level.
 
     Returns
@@ -126,8 +118,7 @@ def overview_figure(scaling: pd.DataFrame, labels: Labels, looks: Mapping[str, L
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
     stems = ["overview"] if len(pages) == 1 else [f"overview-{page + 1}" for page in range(len(pages))]
     return [
-        _overview_page(stem, page, caption, rows, labels, looks)
-        for stem, page in zip(stems, pages, strict=True)
+        _overview_page(stem, page, caption, rows, labels) for stem, page in zip(stems, pages, strict=True)
     ]
 
 
@@ -141,14 +132,9 @@ class _OverviewRow:
 
 
 def _overview_page(
-    name: str,
-    page: Sequence[_OverviewRow],
-    caption: str,
-    rows: pd.DataFrame,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
 ) -> Drawing:
-    """Draw one page; `rows` are those of all pages, whose axes and looks are the same."""
+    """Draw one page; `rows` are of all pages, which share axes and looks."""
     speedup, columns = speedup_of(labels), len(page[0].cells)
     cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
     alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
@@ -165,14 +151,13 @@ def _overview_page(
                     continue
                 case, panel = cell
                 drawing.mark(axis, case=case)
-                draw_panel(axis, panel, curves_of(panel, labels), speedup, drawing, labels, looks)
+                draw_panel(axis, panel, speedup, drawing, labels)
                 axis.set_title(shortened(title, width=24 if columns > 3 else 34))
                 axis.tick_params(labelbottom=True, labelleft=True)
         finish_axis(grid[0][0], rows, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
-        entries = legend_entries(rows, labels)
-        legend = add_legend(drawing.figure, drawing, entries, looks, rows["serial"].any())
+        legend = add_legend(drawing, rows, labels, rows["serial"].any())
         drawing.figure.set_size_inches(style.WIDTH, height + legend + 0.2)
     return drawing
 
@@ -189,7 +174,7 @@ def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> lis
         ((case, own),) = panels.items()
         cells = _rows_of([(case, panel) for panel in own])
         return [
-            [_OverviewRow([], row, ["" if one is None else _panel_title(one[1], own) for one in row])]
+            [_OverviewRow([], row, ["" if cell is None else _panel_title(cell[1], own) for cell in row])]
             for row in cells
         ]
     every = [panel for own in panels.values() for panel in own]
@@ -258,9 +243,9 @@ def _capital(words: str) -> str:
 def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> list[str]:
     """Kinds and level, as far as they differ among some panels."""
     words = []
-    if len({one.kinds for one in panels}) > 1:
+    if len({panel.kinds for panel in panels}) > 1:
         words.append(formats.listed(kinds))
-    if len({one.level for one in panels}) > 1:
+    if len({panel.level for panel in panels}) > 1:
         words.append(f"oversubscription {level}")
     return words
 

@@ -15,7 +15,6 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from analysis.figures import style
 from analysis.figures.axes import rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.figures.style import Look
 from analysis.tables.details import PARTS
 from analysis.text.formats import counted, listed, number, percent, seconds
 from analysis.text.labels import Labels
@@ -34,9 +33,7 @@ APART = 16
 MATRIX_INCHES = 1.75
 
 
-def simulated_figures(
-    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
-) -> list[Drawing]:
+def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[Drawing]:
     """Draw where the time goes, and the pairs of ranks, a figure of each for every traced case.
 
     Parameters
@@ -44,8 +41,6 @@ def simulated_figures(
     tables : mapping of str to DataFrame
         Those of `analysis.networks.replays.SIMULATED_TABLES` that the study has.
     labels : Labels
-    looks : mapping of str to Look
-        Not used: colours are those of parts of time and of amounts.
 
     Returns
     -------
@@ -106,9 +101,9 @@ def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) 
         bottom += shares[column].to_numpy()
         for bar, (count, share) in zip(bars, shares[column].items(), strict=True):
             first = rows[rows["processes"] == count].iloc[0].to_dict() | {"oversubscription": 1}
-            said = f"{TITLES[part]}: {percent(share)}, {seconds(means.loc[count, column])} on average"
+            value = f"{TITLES[part]}: {percent(share)}, {seconds(means.loc[count, column])} on average"
             name = labels.interconnect(first["interconnect"], first["kind"])
-            drawing.mark(bar, first["interconnect"], point_text(labels, first, name, said))
+            drawing.mark(bar, first["interconnect"], point_text(labels, first, name, value))
     axes.set_xticks(range(len(shares)), [str(count) for count in shares.index])
     axes.set_ylim(0, 100)
     axes.grid(False, axis="x")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing
-from analysis.figures.style import Look
+from analysis.figures.style import FigureLabels
 from analysis.text.formats import counted, number
 from analysis.text.labels import Labels
 from analysis.text.network_words import QUANTITIES, size_text
@@ -25,8 +24,8 @@ SPREAD = 0.18
 """How much a band covers what is behind it."""
 
 
-def places(sizes: pd.Series) -> np.ndarray:
-    """Places of message sizes on an axis, those of 0 bytes at `ZERO`."""
+def positions(sizes: pd.Series) -> np.ndarray:
+    """Positions of message sizes on an axis: 0 bytes stand at `ZERO`."""
     given = sizes.to_numpy(float)
     return np.where(given == 0, ZERO, given)
 
@@ -42,7 +41,7 @@ def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
     narrow : bool
         Whether there is room for a few ticks only.
     """
-    shown = places(sizes.dropna())
+    shown = positions(sizes.dropna())
     low, high = math.log2(shown.min()), math.log2(shown.max())
     step = 10 if narrow and high - low > 12 else 5 if high - low > 8 else 2
     powers = [power for power in range(math.ceil(max(low, 0)), math.floor(high) + 1) if power % step == 0]
@@ -50,13 +49,11 @@ def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xlim(2 ** (low - 0.5), 2 ** (high + 0.5))
     axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FixedFormatter([size_text(one) if one >= 1 else "0" for one in ticks]))
+    axes.xaxis.set_major_formatter(FixedFormatter([size_text(size) if size >= 1 else "0" for size in ticks]))
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def draw_curve(
-    axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: Labels, looks: dict[str, Look]
-) -> None:
+def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels) -> None:
     """Draw a quantity of one curve against the message size, with the range over its runs.
 
     Parameters
@@ -67,27 +64,31 @@ def draw_curve(
     quantity : str
         ``latency_us`` or ``bandwidth_MBps``.
     drawing : Drawing
-    labels : Labels
-    looks : dict of str to Look
+    labels : FigureLabels
     """
     rows = rows[rows[quantity].notna()]
     if rows.empty:
         return
     first = rows.iloc[0]
-    look, at = style.look_of(looks, first["interconnect"]), places(rows["bytes"])
+    look, x = labels.look(first["interconnect"]), positions(rows["bytes"])
     middle = rows[quantity].to_numpy(float)
-    (line,) = axes.plot(at, middle, color=look.colour, linestyle=style.line_of(first["kind"]), linewidth=1.0)
+    (line,) = axes.plot(x, middle, color=look.colour, linestyle=style.line_of(first["kind"]), linewidth=1.0)
     drawing.mark(line, first["interconnect"])
     low, high = _range(rows, quantity)
     if np.any(high > low):
-        band = axes.fill_between(at, low, high, color=look.colour, alpha=SPREAD, linewidth=0)
+        band = axes.fill_between(x, low, high, color=look.colour, alpha=SPREAD, linewidth=0)
         drawing.mark(band, first["interconnect"])
-    for place, row in zip(at, rows.to_dict("records"), strict=True):
+    for position, row in zip(x, rows.to_dict("records"), strict=True):
         if _marked(int(row["bytes"])):
             (point,) = axes.plot(
-                place, row[quantity], color=look.colour, marker=look.marker, linestyle="none", markersize=3.2
+                position,
+                row[quantity],
+                color=look.colour,
+                marker=look.marker,
+                linestyle="none",
+                markersize=3.2,
             )
-            drawing.mark(point, row["interconnect"], told(row, quantity, labels))
+            drawing.mark(point, row["interconnect"], _hover_text(row, quantity, labels))
 
 
 def _marked(size: int) -> bool:
@@ -105,7 +106,7 @@ def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
     return np.where(np.isnan(low), middle, low), np.where(np.isnan(high), middle, high)
 
 
-def told(row: dict, quantity: str, labels: Labels) -> str:
+def _hover_text(row: dict, quantity: str, labels: Labels) -> str:
     """Say on lines of their own what a point of a curve stands for."""
     title, unit = QUANTITIES[quantity]
     count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process', 'processes')}"
@@ -115,8 +116,3 @@ def told(row: dict, quantity: str, labels: Labels) -> str:
         f"{title.lower()} {number(row[quantity])} {unit}",
     ]
     return "\n".join(lines)
-
-
-def together(values: Sequence[pd.Series]) -> pd.Series:
-    """Values of several columns one after the other, the missing ones left out."""
-    return pd.concat(values, ignore_index=True).dropna()

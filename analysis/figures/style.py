@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.tables.missing import is_missing
+from analysis.text.labels import Labels
 
 INK = "#1c1c1c"
 PAPER = "#ffffff"
@@ -31,7 +32,7 @@ EXTRAPOLATED = (0, (3, 2))
 HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
 
 WIDTH = 6.7
-"""Width of a figure in inches: that of the text on A4 with margins of 2 cm."""
+"""Width of a figure in inches: as wide as the text on A4 with margins of 2 cm."""
 
 RC = {
     "font.family": "sans-serif",
@@ -88,15 +89,15 @@ class Look:
 def looks(order: Sequence[str], present: Iterable[str]) -> dict[str, Look]:
     """Colour and marker of every interconnect.
 
-    The place in `order` decides, whatever else is drawn; one appended to the study changes no other.
-    Interconnects of the tables that the study does not name follow in alphabetical order.
+    The position in `order` decides, whatever else is drawn: appending an interconnect to a study changes no
+    other. Interconnects of the tables that the study does not name follow in alphabetical order.
 
     Parameters
     ----------
     order : sequence of str
         The study's interconnects in its order.
     present : iterable of str
-        Those of the tables.
+        Interconnects of the tables.
 
     Returns
     -------
@@ -123,11 +124,11 @@ def placed(look: Look, processes_per_node: float | None) -> Look:
     """
     if is_missing(processes_per_node):
         return look
-    place = round(math.log2(max(processes_per_node, 1)))
-    share = TINTS[place % len(TINTS)]
+    doublings = round(math.log2(max(processes_per_node, 1)))
+    share = TINTS[doublings % len(TINTS)]
     channels = (int(look.colour[start : start + 2], 16) for start in (1, 3, 5))
     tint = "".join(f"{round(channel + (255 - channel) * share):02x}" for channel in channels)
-    return Look(f"#{tint}", MARKERS[(MARKERS.index(look.marker) + place) % len(MARKERS)])
+    return Look(f"#{tint}", MARKERS[(MARKERS.index(look.marker) + doublings) % len(MARKERS)])
 
 
 def line_of(kind: str) -> str | tuple:
@@ -138,6 +139,20 @@ def line_of(kind: str) -> str | tuple:
 SERIAL_LOOK = Look(INK, "8")
 
 
-def look_of(looks: Mapping[str, Look], interconnect: object) -> Look:
-    """Give the look of an interconnect, or that of a serial run, which has none."""
-    return SERIAL_LOOK if is_missing(interconnect) else looks[str(interconnect)]
+@dataclass(frozen=True)
+class FigureLabels(Labels):
+    """Labels of a study's figures: names, and the look of every interconnect.
+
+    Attributes
+    ----------
+    looks : mapping of str to Look
+        By interconnect, as `looks` gives them.
+    """
+
+    looks: Mapping[str, Look]
+
+    def look(self, interconnect: object, processes_per_node: float | None = None) -> Look:
+        """Look of a curve of an interconnect; a serial run, which has none, has a look of its own."""
+        if is_missing(interconnect):
+            return SERIAL_LOOK
+        return placed(self.looks[str(interconnect)], processes_per_node)

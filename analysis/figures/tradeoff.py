@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib as mpl
@@ -14,8 +14,8 @@ from analysis.decisions.pareto import nondominated
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
-from analysis.figures.legend import add_legend, legend_entries
-from analysis.figures.style import Look
+from analysis.figures.legend import add_legend
+from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import as_float, is_missing
 from analysis.text import formats
@@ -38,8 +38,8 @@ class AxisColumn:
     unit: str = ""
     bars: bool = True
 
-    def told(self, row: Mapping[Hashable, Any]) -> str:
-        """Value with its interval."""
+    def text(self, row: Mapping[Hashable, Any]) -> str:
+        """Write the value of a row with its interval."""
         value, low, high = (as_float(row[f"{self.column}{end}"]) for end in ("", "_low", "_high"))
         name = self.title.split(" (")[0]
         return f"{name} {formats.bracketed(value, low, high)}{formats.THIN if self.unit else ''}{self.unit}"
@@ -54,15 +54,25 @@ class CasePanel:
     rows: pd.DataFrame
 
 
-def pareto_figures(value: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+@dataclass(frozen=True)
+class Tradeoff:
+    """What the figures of a topic show; `fronts` are the columns that tell the Pareto sets apart."""
+
+    topic: str
+    x: AxisColumn
+    y: AxisColumn
+    caption: str
+    fronts: Sequence[str] = ()
+
+
+def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the cost of a cluster against its speedup, a panel a case, with the Pareto set of each.
 
     Parameters
     ----------
     value : DataFrame
         Table ``value``.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -79,25 +89,25 @@ def pareto_figures(value: pd.DataFrame, labels: Labels, looks: Mapping[str, Look
     if not panels:
         return []
     currency = priced["currency"].iloc[0]
-    sides = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency), _speedup(labels)
+    price = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency)
+    speedup = AxisColumn("speedup", labels.speedup.capitalize())
     caption = (
         f"Price of the cluster against {labels.speedup}, by case; all oversubscription levels together. The "
         "line joins the Pareto set: no other point of the panel is as cheap and as fast, and better in one."
     )
     if len(priced) < len(value):
         caption += " Points without a price are not shown."
-    return _figures("pareto", panels, sides, caption, [], labels, looks)
+    return _figures(Tradeoff("pareto", price, speedup, caption), panels, labels)
 
 
-def turnaround_figures(packing: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> list[Drawing]:
+def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw jobs a day against time per job, a panel a case, with the Pareto set of each interconnect.
 
     Parameters
     ----------
     packing : DataFrame
         Table ``packing``.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -118,70 +128,48 @@ def turnaround_figures(packing: pd.DataFrame, labels: Labels, looks: Mapping[str
         ]
     if not panels:
         return []
-    sides = (
-        AxisColumn("seconds", "Time per job (s)", "s", bars=False),
-        AxisColumn("jobs_per_day", "Jobs per day"),
-    )
+    seconds = AxisColumn("seconds", "Time per job (s)", "s", bars=False)
+    rate = AxisColumn("jobs_per_day", "Jobs per day")
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
         "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: no "
         "other way to run over it ends as soon and does as many jobs a day, and is better in one."
     )
-    return _figures("turnaround", panels, sides, caption, ["interconnect", "kind"], labels, looks)
-
-
-def _speedup(labels: Labels) -> AxisColumn:
-    return AxisColumn("speedup", labels.speedup.capitalize())
+    fronts = ["interconnect", "kind"]
+    return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)
 
 
 def _title(case: str, kinds: str, sets: int, labels: Labels) -> str:
     return labels.case(case) if sets == 1 else f"{labels.case(case)} ({kinds.replace('/', ' and ')})"
 
 
-def _figures(
-    topic: str,
-    panels: Sequence[CasePanel],
-    sides: tuple[AxisColumn, AxisColumn],
-    caption: str,
-    fronts: Sequence[str],
-    labels: Labels,
-    looks: Mapping[str, Look],
-) -> list[Drawing]:
-    """Draw panels in figures of at most `MOST_PANELS`; `fronts` are the columns that tell sets apart."""
-    parts = -(-len(panels) // MOST_PANELS)
-    each = -(-len(panels) // parts)
+def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> list[Drawing]:
+    """Draw panels in figures of at most `MOST_PANELS`."""
+    figures = -(-len(panels) // MOST_PANELS)
+    each = -(-len(panels) // figures)
     rows = pd.concat([panel.rows for panel in panels])
-    caption = f"{caption} {' '.join(_reading(rows, sides, labels))}"
+    caption = " ".join([tradeoff.caption, *_reading_notes(tradeoff, rows, labels)])
+    tradeoff = replace(tradeoff, caption=caption)
     drawings = []
-    for number in range(parts):
-        name = topic if parts == 1 else f"{topic}-{number + 1}"
-        chunk = panels[number * each : (number + 1) * each]
-        drawings.append(_figure(name, topic, chunk, sides, caption, fronts, labels, looks))
+    for index in range(figures):
+        name = tradeoff.topic if figures == 1 else f"{tradeoff.topic}-{index + 1}"
+        drawings.append(_figure(name, tradeoff, panels[index * each : (index + 1) * each], labels))
     return drawings
 
 
-def _reading(rows: pd.DataFrame, sides: tuple[AxisColumn, AxisColumn], labels: Labels) -> list[str]:
-    said = ["Numbers are processes; what is in no set is faint."]
-    known = rows[f"{sides[1].column}_low"].notna()
+def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> list[str]:
+    notes = ["Numbers are processes; what is in no set is faint."]
+    known = rows[f"{tradeoff.y.column}_low"].notna()
     if known.any():
-        priced = ", and across them the published range of the price" if sides[0].bars else ""
-        said.append(f"Bars of the set: {labels.intervals(rows)}{priced}.")
+        priced = ", and across them the published range of the price" if tradeoff.x.bars else ""
+        notes.append(f"Bars of the set: {labels.intervals(rows)}{priced}.")
     if not known.all():
-        said.append("Hollow points have no interval.")
-    return said
+        notes.append("Hollow points have no interval.")
+    return notes
 
 
-def _figure(
-    name: str,
-    topic: str,
-    panels: Sequence[CasePanel],
-    sides: tuple[AxisColumn, AxisColumn],
-    caption: str,
-    fronts: Sequence[str],
-    labels: Labels,
-    looks: Mapping[str, Look],
-) -> Drawing:
+def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> Drawing:
     columns = min(COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     rows = pd.concat([panel.rows for panel in panels])
@@ -189,52 +177,45 @@ def _figure(
     with mpl.rc_context(style.RC):
         height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
         figure = canvas(height)
-        alt = f"{sides[1].title} against {sides[0].title.split(' (')[0].lower()} of {titles}."
-        drawing = Drawing(name, topic, figure, caption, alt)
+        alt = f"{tradeoff.y.title} against {tradeoff.x.title.split(' (')[0].lower()} of {titles}."
+        drawing = Drawing(name, tradeoff.topic, figure, tradeoff.caption, alt)
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
-            _draw_panel(axes, panel, sides, fronts, drawing, labels, looks)
+            _draw_panel(axes, panel, tradeoff, drawing, labels)
             drawing.mark(axes, case=panel.case)
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
         for axes in grid[max(len(panels) - columns, 0) : len(panels)]:
-            axes.set_xlabel(sides[0].title)
-        figure.supylabel(sides[1].title, fontsize=style.RC["axes.labelsize"])
-        own = rows[~rows["serial"].astype(bool)]
-        entries = legend_entries(own, labels)
-        legend = add_legend(figure, drawing, entries, looks, bool(rows["serial"].any()), curves=False)
+            axes.set_xlabel(tradeoff.x.title)
+        figure.supylabel(tradeoff.y.title, fontsize=style.RC["axes.labelsize"])
+        serial = rows["serial"].astype(bool)
+        legend = add_legend(drawing, rows[~serial], labels, serial.any(), curves=False)
         figure.set_size_inches(style.WIDTH, height + legend)
     return drawing
 
 
 def _draw_panel(
-    axes: Axes,
-    panel: CasePanel,
-    sides: tuple[AxisColumn, AxisColumn],
-    fronts: Sequence[str],
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, panel: CasePanel, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels
 ) -> None:
-    x, y = sides
+    x, y, fronts = tradeoff.x, tradeoff.y, list(tradeoff.fronts)
     rows = panel.rows.assign(pareto=panel.rows["pareto"].fillna(False).astype(bool))
     members = rows[rows["pareto"]]
-    for owner, of_set in members.groupby(list(fronts)) if fronts else [((None,), members)]:
+    for (owner, *_), of_set in members.groupby(fronts) if fronts else [((None,), members)]:
         steps = of_set.drop_duplicates([x.column, y.column]).sort_values(x.column)
-        colour = style.IDEAL if owner[0] is None else looks[owner[0]].colour
-        line = axes.plot(
+        colour = style.IDEAL if owner is None else labels.look(owner).colour
+        (line,) = axes.plot(
             steps[x.column], steps[y.column], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1
         )
-        drawing.mark(line[0], owner[0])
-    # The serial run is every interconnect's; once is enough, of a set if it is of one.
+        drawing.mark(line, owner)
+    # The serial run stands in the rows of every interconnect: draw it once, in a set if it is in one.
     ordered = rows.sort_values("pareto", ascending=False, kind="stable")
     again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
     points = ordered[~again]
     for row in points.to_dict("records"):
-        _draw_point(axes, row, sides, drawing, labels, looks)
+        _draw_point(axes, row, tradeoff, drawing, labels)
     shown = points[points["pareto"]]
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
-    # Fronts of several interconnects are close where their counts are the same; of one front all are told.
+    # Fronts of several interconnects are close where their counts are the same; one front numbers all points.
     once = ["processes"] if fronts else [x.column, y.column]
     for row in best.drop_duplicates(once).to_dict("records"):
         axes.annotate(
@@ -249,27 +230,20 @@ def _draw_panel(
 
 
 def _draw_point(
-    axes: Axes,
-    row: Mapping[Hashable, Any],
-    sides: tuple[AxisColumn, AxisColumn],
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, row: Mapping[Hashable, Any], tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels
 ) -> None:
-    serial = bool(row["serial"])
-    look = style.SERIAL_LOOK
-    if not serial:
-        look = style.placed(looks[row["interconnect"]], row["processes_per_node"])
-    owner = None if serial else row["interconnect"]
+    owner = None if row["serial"] else row["interconnect"]
+    look = labels.look(owner, row["processes_per_node"])
+    sides = tradeoff.x, tradeoff.y
     (x, x_low, x_high), (y, y_low, y_high) = (
         [as_float(row[f"{side.column}{end}"]) for end in ("", "_low", "_high")] for side in sides
     )
     hollow = is_missing(y_low)
     of_set = row["pareto"]
     bars = {"color": look.colour, "linewidth": 1.0, "zorder": 2}
-    if of_set and sides[0].bars:
+    if of_set and tradeoff.x.bars:
         drawing.mark(axes.hlines(y, x_low, x_high, **bars), owner)
-    if of_set and sides[1].bars:
+    if of_set and tradeoff.y.bars:
         drawing.mark(axes.vlines(x, y_low, y_high, **bars), owner)
     (marker,) = axes.plot(
         x,
@@ -282,6 +256,6 @@ def _draw_point(
         linestyle="none",
         zorder=3,
     )
-    told = "\n".join([side.told(row) for side in sides] + (["in the Pareto set"] if of_set else []))
-    name = SERIAL if serial else labels.curve(row)
-    drawing.mark(marker, owner, point_text(labels, row, name, told))
+    lines = [*(side.text(row) for side in sides), *(["in the Pareto set"] if of_set else [])]
+    name = SERIAL if row["serial"] else labels.curve(row)
+    drawing.mark(marker, owner, point_text(labels, row, name, "\n".join(lines)))

@@ -11,10 +11,9 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, shortened
-from analysis.figures.legend import add_legend, legend_entries
-from analysis.figures.style import Look
+from analysis.figures.legend import add_legend
+from analysis.figures.style import FigureLabels
 from analysis.text.formats import counted, number
-from analysis.text.labels import Labels
 from analysis.text.traffic import in_order, with_titles
 
 COLUMNS = 4
@@ -24,17 +23,14 @@ TITLE_LETTERS = 24
 Draw = Callable[[Axes, pd.DataFrame, Drawing], None]
 
 
-def traffic_figures(
-    tables: Mapping[str, pd.DataFrame], labels: Labels, looks: Mapping[str, Look]
-) -> list[Drawing]:
+def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
     """Draw every figure of traffic patterns that the tables carry.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
         Those of `analysis.networks.traffic.TRAFFIC_TABLES` that the study has.
-    labels : Labels
-    looks : mapping of str to Look
+    labels : FigureLabels
 
     Returns
     -------
@@ -48,19 +44,24 @@ def traffic_figures(
         with_titles(in_order(tables[name], labels)) for name in ("traffic", "traffic_processes")
     )
     alone = traffic[traffic["pattern"] != "combined"]
-    drawings = [_load_figure(int(count), rows, labels, looks) for count, rows in alone.groupby("processes")]
+    drawings = [_load_figure(int(count), rows, labels) for count, rows in alone.groupby("processes")]
     clients = clients[
         (clients["pattern"] != "combined") & (clients["processes"] == clients["processes"].max())
     ]
     beside = traffic[traffic["slowdown"].notna() & (traffic["processes"] == traffic["processes"].max())]
-    drawings += [_process_figure(clients, labels, looks)] if len(clients) else []
-    return drawings + ([_slowdown_figure(beside, labels, looks)] if len(beside) else [])
+    drawings += [_process_figure(clients, labels)] if len(clients) else []
+    return drawings + ([_slowdown_figure(beside, labels)] if len(beside) else [])
 
 
 def _panels(
-    name: str, caption: str, rows: pd.DataFrame, draw: Draw, axis_titles: tuple[str, str], labels: Labels,
-    looks: Mapping[str, Look], share: bool,
-) -> Drawing:  # fmt: skip
+    name: str,
+    caption: str,
+    rows: pd.DataFrame,
+    draw: Draw,
+    axis_titles: tuple[str, str],
+    labels: FigureLabels,
+    share: bool = True,
+) -> Drawing:
     """A panel a pattern, its interconnects in each."""
     titles = list(dict.fromkeys(rows["title"]))
     columns = min(COLUMNS, len(titles))
@@ -82,12 +83,12 @@ def _panels(
                 axes.tick_params(labelbottom=True)
             if index % columns == 0:
                 axes.set_ylabel(axis_titles[1])
-        legend = add_legend(figure, drawing, legend_entries(rows, labels), looks, ideal=False)
+        legend = add_legend(drawing, rows, labels, ideal=False)
         figure.set_size_inches(width, height + legend)
     return drawing
 
 
-def _load_figure(count: int, rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     caption = (
         f"Accepted against offered load on {counted(count, 'process', 'processes')}, pattern by pattern: "
         "bytes a second of a process over those of its link. The grey line is all that is offered."
@@ -98,32 +99,26 @@ def _load_figure(count: int, rows: pd.DataFrame, labels: Labels, looks: Mapping[
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
         highest = float(rows["offered_load"].max())
         axes.plot([0, highest], [0, highest], color=style.IDEAL, linewidth=0.8)
-        for (name, kind), curve in own.groupby(["interconnect", "kind"], sort=False):
-            _draw(axes, curve, ("offered_load", "accepted_load"), (name, kind), drawing, labels, looks)
+        for (name, _), curve in own.groupby(["interconnect", "kind"], sort=False):
+            _draw(axes, curve, ("offered_load", "accepted_load"), drawing, labels)
             ends = (curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest"))
             band = axes.fill_between(
-                curve["offered_load"], *ends, color=looks[name].colour, alpha=0.18, linewidth=0
+                curve["offered_load"], *ends, color=labels.look(name).colour, alpha=0.18, linewidth=0
             )
             drawing.mark(band, name)
         axes.set_xlim(0, 1.05 * highest)
         axes.set_ylim(0, 1.05 * max(highest, float(rows["accepted_load"].max())))
 
     titles = ("Offered load", "Accepted load")
-    return _panels(f"traffic-load-{count}", caption, rows, draw, titles, labels, looks, share=True)
+    return _panels(f"traffic-load-{count}", caption, rows, draw, titles, labels)
 
 
 def _draw(
-    axes: Axes,
-    rows: pd.DataFrame,
-    columns: tuple[str, str],
-    of: tuple[str, str],
-    drawing: Drawing,
-    labels: Labels,
-    looks: Mapping[str, Look],
+    axes: Axes, rows: pd.DataFrame, columns: tuple[str, str], drawing: Drawing, labels: FigureLabels
 ) -> None:
-    """Draw a curve with its points, whose values are told on hover."""
-    name, kind = of
-    look, (along, up) = looks[name], columns
+    """Draw a curve with its points, whose values are shown on hover."""
+    name, kind = rows[["interconnect", "kind"]].iloc[0]
+    look, (along, up) = labels.look(name), columns
     (line,) = axes.plot(
         rows[along], rows[up].astype(float), color=look.colour, linestyle=style.line_of(kind), linewidth=1.0
     )
@@ -134,11 +129,11 @@ def _draw(
         (point,) = axes.plot(
             row[along], row[up], color=look.colour, marker=look.marker, markersize=3.2, linestyle="none"
         )
-        said = f"{along.replace('_', ' ')} {number(row[along])}: {up.replace('_', ' ')} {number(row[up])}"
-        drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{row['title']}\n{said}")
+        value = f"{along.replace('_', ' ')} {number(row[along])}: {up.replace('_', ' ')} {number(row[up])}"
+        drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{row['title']}\n{value}")
 
 
-def _process_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+def _process_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     """Bandwidth of every process at the highest offered load of its pattern."""
     highest = rows.groupby("title")["offered_load"].transform("max")
     rows = rows[rows["offered_load"] == highest]
@@ -149,11 +144,11 @@ def _process_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look
     )
 
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
-        for (name, _), part in own.groupby(["interconnect", "kind"], sort=False):
-            look = looks[name]
+        for (name, _), clients in own.groupby(["interconnect", "kind"], sort=False):
+            look = labels.look(name)
             (points,) = axes.plot(
-                part["process"].astype(int),
-                part["accepted_MBps"],
+                clients["process"].astype(int),
+                clients["accepted_MBps"],
                 color=look.colour,
                 marker=look.marker,
                 markersize=2.2,
@@ -165,10 +160,10 @@ def _process_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
     titles = ("Process", "Accepted (MB/s)")
-    return _panels("traffic-processes", caption, rows, draw, titles, labels, looks, share=False)
+    return _panels("traffic-processes", caption, rows, draw, titles, labels, share=False)
 
 
-def _slowdown_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Look]) -> Drawing:
+def _slowdown_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     """Slowdown of the compute job beside the I/O job, at the compute job's highest load."""
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     count = int(rows["processes"].iloc[0])
@@ -180,10 +175,10 @@ def _slowdown_figure(rows: pd.DataFrame, labels: Labels, looks: Mapping[str, Loo
 
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
         axes.axhline(1, color=style.IDEAL, linewidth=0.8)
-        for of, curve in own.groupby(["interconnect", "kind"], sort=False):
-            _draw(axes, curve, ("beside_load", "slowdown"), of, drawing, labels, looks)
+        for _, curve in own.groupby(["interconnect", "kind"], sort=False):
+            _draw(axes, curve, ("beside_load", "slowdown"), drawing, labels)
         axes.set_ylim(0, 1.1 * max(1.0, float(rows["slowdown"].max())))
         axes.set_xlim(0, 1.1 * float(rows["beside_load"].max()))
 
     titles = ("Load of the I/O job", "Slowdown")
-    return _panels("traffic-slowdown", caption, rows, draw, titles, labels, looks, share=True)
+    return _panels("traffic-slowdown", caption, rows, draw, titles, labels)

@@ -1,4 +1,4 @@
-"""Where published figures and those of a study point the same way, case by case, and where they do not."""
+"""Where published figures and those of a study point in the same direction, case by case."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SMALLEST = 0.5
 def agreement_blocks(
     published: Mapping[str, pd.DataFrame], stand_ins: Mapping[str, Sequence[str]], content: Content
 ) -> list[Block]:
-    """Hold the direction of every published difference against that of the case that stands for it.
+    """Compare the direction of every published difference with that of the case that stands for it here.
 
-    Only interconnects that have the same name on both sides are compared, at oversubscription 1.
+    Only interconnects that have the same name in both are compared, at oversubscription 1.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def agreement_blocks(
             ]
             if rows:
                 groups[f"{content.labels.case(own)}, beside {case}"] = rows
-    verdicts = [one["cells"][-1] for rows in groups.values() for one in rows]
+    verdicts = [line["cells"][-1] for rows in groups.values() for line in rows]
     if not verdicts:
         return []
-    same, other, none = (verdicts.count(one) for one in (AGREES, DISAGREES, NONE))
+    same, other, none = map(verdicts.count, (AGREES, DISAGREES, NONE))
     text = (
         f"Of {counted(len(verdicts), 'published comparison')} of interconnects that are also here, {same} "
         f"have the same direction here and {other} another; in {none} there is no difference here, as where "
@@ -66,7 +66,7 @@ def agreement_blocks(
 
 
 def _peak_rows(theirs: pd.DataFrame | None, case: str, own: str, content: Content) -> Iterator[Row]:
-    """Peaks of each interconnect beside that of the first one of the case."""
+    """Compare the peak of each interconnect with the peak of the first interconnect of the case."""
     if theirs is None:
         return
     published = theirs[theirs["case"] == case].set_index("interconnect")["peak_processes"]
@@ -76,9 +76,9 @@ def _peak_rows(theirs: pd.DataFrame | None, case: str, own: str, content: Conten
     for other in known[1:]:
         first, labels = known[0], content.labels
         counts = [(peaks[other], peaks[first]) for peaks in (published, here["peak_processes"])]
-        told = [f"{formats.whole(one)} against {formats.whole(base)}" for one, base in counts]
+        cells = [f"{formats.whole(count)} against {formats.whole(base)}" for count, base in counts]
         what = f"Peak: {labels.interconnect(other, '')} against {labels.interconnect(first, '')} (processes)"
-        yield row([what, *told, _verdict(*(one - base for one, base in counts))], own, other)
+        yield row([what, *cells, _verdict(*(count - base for count, base in counts))], own, other)
 
 
 def _improvement_rows(theirs: pd.DataFrame | None, case: str, own: str, content: Content) -> Iterator[Row]:
@@ -97,8 +97,8 @@ def _improvement_rows(theirs: pd.DataFrame | None, case: str, own: str, content:
             percents = line[f"{key}_percent"], here.loc[[pair], f"{key}_percent"].iloc[0]
             if any(map(is_missing, percents)):
                 continue
-            told = (formats.percent(value, signed=True, places=0) for value in percents)
-            yield row([f"{other}, {where}", *told, _verdict(*percents)], own, line["interconnect"])
+            cells = (formats.percent(value, signed=True, places=0) for value in percents)
+            yield row([f"{other}, {where}", *cells, _verdict(*percents)], own, line["interconnect"])
 
 
 def _verdict(published: float, here: float) -> str:

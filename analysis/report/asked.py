@@ -15,8 +15,8 @@ from analysis.text.labels import Labels
 def asked(content: Content) -> Section | None:
     """What was asked, and what was run for an answer."""
     facts, labels = content.facts, content.labels
-    blocks = [paragraph(facts.study.question)] if facts.study.question else []
-    blocks.append(paragraph(_extent(content)))
+    texts = [facts.study.question, _extent(content)] if facts.study.question else [_extent(content)]
+    blocks = [paragraph(text) for text in texts]
     ran = labels.sorted_cases(content.runs["case"].unique())
     if not ran:
         return section("asked", "What was asked", blocks)
@@ -51,7 +51,7 @@ def _extent(content: Content) -> str:
     runs = content.runs
     if runs.empty:
         return "No run is part of this study: it holds published figures without times alone."
-    counts, levels = (sorted({int(one) for one in runs[key]}) for key in ("processes", "oversubscription"))
+    counts, levels = (sorted(set(runs[key].map(int))) for key in ("processes", "oversubscription"))
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
     text = counted(runs["case"].nunique(), "case")
     text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
@@ -73,8 +73,8 @@ def _extent(content: Content) -> str:
 
 
 def _case_row(case: str, about: AboutCase, labels: Labels) -> Row:
-    told = (about.application, about.size, about.stands_for)
-    return row([labels.case(case), *(one or formats.MISSING for one in told)], case)
+    known = (about.application, about.size, about.stands_for)
+    return row([labels.case(case), *(text or formats.MISSING for text in known)], case)
 
 
 def _kinds(content: Content, name: str) -> str:

@@ -1,8 +1,8 @@
 """What a report is made of, as plain data that can be written as JSON.
 
 A report is a list of sections, a section a heading and a list of blocks: paragraphs, lists, tables and
-figures. All texts are ready to print; whoever renders them calculates and decides nothing. ``case`` and
-``interconnect`` tell a page with filters what a block or row belongs to; they are empty where it is
+figures. All texts are ready to print; whoever renders them calculates and decides nothing. From ``case`` and
+``interconnect`` a page with filters knows what a block or row belongs to; they are empty where it belongs to
 all or none.
 """
 
@@ -25,7 +25,7 @@ LONGEST_SHARE = 70
 class Column(TypedDict):
     """Head of a column on one or more lines.
 
-    ``share`` is the column's part of the room that the others leave; with 0 it is as wide as its cells.
+    ``share`` is the column's share of the room that the others leave; with 0 it is as wide as its cells.
     """
 
     title: list[str]
@@ -90,7 +90,7 @@ def bullets(items: Iterable[str], title: str = "", case: str = "") -> Block:
 
 
 def figure(entry: Mapping[str, Any]) -> Block:
-    """Make a figure from what `analysis.figures.drawing.Drawing.entry` tells about it."""
+    """Make a figure from its `analysis.figures.drawing.Drawing.entry`."""
     return {
         "type": "figure",
         "name": entry["name"],
@@ -126,15 +126,15 @@ def table(
     Columns of long texts share the room. A column of texts without any, after the first, is left out.
     """
     cells = [
-        [one["cells"][place] for rows in groups.values() for one in rows] for place in range(len(columns))
+        [line["cells"][index] for rows in groups.values() for line in rows] for index in range(len(columns))
     ]
-    told = [
-        place == 0 or head["align"] == "right" or bool(set(texts) - {"", MISSING})
-        for place, (head, texts) in enumerate(zip(columns, cells, strict=True))
+    kept = [
+        index == 0 or head["align"] == "right" or bool(set(texts) - {"", MISSING})
+        for index, (head, texts) in enumerate(zip(columns, cells, strict=True))
     ]
-    columns, cells = list(compress(columns, told)), list(compress(cells, told))
+    columns, cells = list(compress(columns, kept)), list(compress(cells, kept))
     groups = {
-        title: [{**one, "cells": list(compress(one["cells"], told))} for one in rows]
+        title: [{**line, "cells": list(compress(line["cells"], kept))} for line in rows]
         for title, rows in groups.items()
     }
     longest = [max((len(cell) for cell in texts), default=0) for texts in cells]

@@ -31,7 +31,7 @@ def changes(content: Content) -> Section | None:
         of_pair = summary[(summary["site_before"] == before) & (summary["site_after"] == after)]
         blocks.append(paragraph(_headline(own, before, after)))
         blocks.append(bullets(_by_case(of_pair, content.labels), "Geometric mean over the points"))
-        blocks += [bullets(told, "Not compared")] if (told := _alone(own, content.labels)) else []
+        blocks += [bullets(alone, "Not compared")] if (alone := _alone(own, content.labels)) else []
         blocks += _differences(content, before, after)
     blocks += [paragraph(text) for text in blocks_sentences(points, "changes")]
     blocks += content.figures("changes")
@@ -41,22 +41,22 @@ def changes(content: Content) -> Section | None:
 
 def _headline(points: pd.DataFrame, before: str, after: str) -> str:
     shared = points[points["change_percent"].notna()]
-    parts = []
+    counts = []
     for word in VERDICTS:
         values = shared.loc[shared["verdict"] == word, "change_percent"]
         if len(values):
             low, high = (formats.percent(value, signed=True) for value in (values.min(), values.max()))
-            parts.append(
+            counts.append(
                 f"{formats.whole(len(values))} {word} ({low if low == high else f'{low} to {high}'})"
             )
     return (
-        f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(parts)}. "
+        f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(counts)}. "
         "The two were not run side by side: whatever else differed between them is part of the change."
     )
 
 
 def _by_case(summary: pd.DataFrame, labels: Labels) -> list[str]:
-    told = []
+    items = []
     several = summary["kind"].nunique() > 1
     rows = summary.assign(whole=summary["case"].isna()).sort_values("whole", kind="stable", ascending=False)
     for line in rows.to_dict("records"):
@@ -65,16 +65,16 @@ def _by_case(summary: pd.DataFrame, labels: Labels) -> list[str]:
         numbers = formats.bracketed_percent(*(line[f"change_{end}"] for end in ("percent", "low", "high")))
         found = [(word, int(line[word.replace(" ", "_")])) for word in VERDICTS]
         counts = ", ".join(f"{formats.whole(count)} {word}" for word, count in found if count)
-        told.append(f"{name}{kind}: {numbers}{formats.THIN}% ({counts})")
-    return told
+        items.append(f"{name}{kind}: {numbers}{formats.THIN}% ({counts})")
+    return items
 
 
 def _alone(points: pd.DataFrame, labels: Labels) -> list[str]:
-    """List points that one site has alone."""
-    told: dict[tuple[str, str], list[str]] = {}
+    """List points that only one of the sites has."""
+    alone: dict[tuple[str, str], list[str]] = {}
     for line in points[points["change_percent"].isna()].to_dict("records"):
-        told.setdefault((line["verdict"], line["case"]), []).append(_point(line, labels))
-    return [f"{labels.case(case)}, {verdict}: {'; '.join(names)}" for (verdict, case), names in told.items()]
+        alone.setdefault((line["verdict"], line["case"]), []).append(_point(line, labels))
+    return [f"{labels.case(case)}, {verdict}: {'; '.join(names)}" for (verdict, case), names in alone.items()]
 
 
 def _point(line: Mapping[Hashable, Any], labels: Labels) -> str:
@@ -87,21 +87,19 @@ def _point(line: Mapping[Hashable, Any], labels: Labels) -> str:
 
 
 def _differences(content: Content, before: str, after: str) -> list[Block]:
-    """Tabulate what the two sites' machines and versions differ in, as far as both say."""
+    """Tabulate in what the machines and versions of two sites differ, where both are known."""
     sites = content.facts.sites
-    told = [machine_items(sites[site].machine or {}) if site in sites else {} for site in (before, after)]
-    if not all(told):
+    machines = [machine_items(sites[site].machine or {}) if site in sites else {} for site in (before, after)]
+    if not all(machines):
         return []
-    keys = [key for key in dict.fromkeys([*told[0], *told[1]]) if told[0].get(key) != told[1].get(key)]
+    first, second = machines
+    keys = [key for key in dict.fromkeys([*first, *second]) if first.get(key) != second.get(key)]
     if not keys:
         return [paragraph("Both say the same of their machine and of all versions.")]
-    rows = [row([key, *(_said(side.get(key)) for side in told)]) for key in keys]
+    values = [[key, *(machine.get(key) for machine in machines)] for key in keys]
+    rows = [row([MISSING if is_missing(value) else value for value in line]) for line in values]
     columns = [column("Item", "left"), column(before, "left"), column(after, "left")]
     return [table("What the machines and versions differ in.", columns, {"": rows})]
-
-
-def _said(value: object) -> str:
-    return MISSING if is_missing(value) else str(value)
 
 
 def _table(points: pd.DataFrame, labels: Labels) -> Block:
@@ -125,7 +123,7 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         column("Outcome", "left"),
     ]
     caption += (
-        f"Change of speed: time before over time after, less 1, with {labels.level} intervals; p after "
+        f"Change of speed: time before over time after, less 1, with {labels.coverage} intervals; p after "
         "Holm's correction, unpaired."
     )
     return table(caption, columns, groups)

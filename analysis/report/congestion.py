@@ -44,18 +44,18 @@ def _conflict_sentences(title: str, rows: pd.DataFrame) -> list[str]:
     if rows.empty:
         return []
     said = []
-    place = f"{title}, {counted(rows['nodes'].iloc[0], 'node')}"
+    topology = f"{title}, {counted(rows['nodes'].iloc[0], 'node')}"
     for routing, own in rows.groupby("routing", sort=False):
         words = "deterministic routing" if routing == "deterministic" else "traffic divided evenly"
         free, others = own[own["free_of_conflict"]], own[~own["free_of_conflict"]]
         if others.empty:
-            said.append(f"{place}, {words}: every permutation shown is free of conflict.")
+            said.append(f"{topology}, {words}: every permutation shown is free of conflict.")
             continue
         worst = others["highest_link_load"].max()
         most = others[others["highest_link_load"] > worst * (1 - 1e-9)]
         names = listed(map(_plain, free["pattern"])) or "no permutation shown"
         said.append(
-            f"{place}, {words}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
+            f"{topology}, {words}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
             f"{listed(map(_plain, most['pattern'])).capitalize()} "
             f"{'loads' if len(most) == 1 else 'load'} a link {number(worst)} times, so that at most "
             f"{formats.percent(100 / worst)} can be accepted."
@@ -89,23 +89,19 @@ def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
 
 def _cells(pattern: str, rows: pd.DataFrame, title: str, nodes: int, content: Content) -> list[str]:
     fixed, spread = rows.loc["deterministic"], rows.loc["spread"]
-    told = []
-    for key in ("highest_link_load", "accepted_bound"):
-        one, other = number(fixed[key]), number(spread[key])
-        told.append(one if one == other else f"{one} ({other})")
-    free = _yes(fixed["free_of_conflict"], spread["free_of_conflict"]) if fixed["permutation"] else MISSING
+    free = ("yes" if routing["free_of_conflict"] else "no" for routing in (fixed, spread))
     return [
         _plain(pattern),
-        *told,
-        free,
+        *(_both(number(fixed[key]), number(spread[key])) for key in ("highest_link_load", "accepted_bound")),
+        _both(*free) if fixed["permutation"] else MISSING,
         _measured(pattern, nodes, content),
         _published(pattern, title, nodes, content),
     ]
 
 
-def _yes(fixed: bool, spread: bool) -> str:
-    one, other = ("yes" if free else "no" for free in (fixed, spread))
-    return one if one == other else f"{one} ({other})"
+def _both(fixed: str, spread: str) -> str:
+    """Write what holds for deterministic routing, in brackets what holds for spread traffic if it differs."""
+    return fixed if fixed == spread else f"{fixed} ({spread})"
 
 
 def _measured(pattern: str, nodes: int, content: Content) -> str:
@@ -123,7 +119,7 @@ def _measured(pattern: str, nodes: int, content: Content) -> str:
         ]
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     best = rows.groupby(["interconnect", "kind"], sort=False)["accepted_load"].median()
-    return listed(f"{number(load, 2)} {content.labels.interconnect(*of)}" for of, load in best.items())
+    return listed(f"{number(load, 2)} {content.labels.interconnect(*pair)}" for pair, load in best.items())
 
 
 def _published(pattern: str, title: str, nodes: int, content: Content) -> str:
@@ -133,18 +129,18 @@ def _published(pattern: str, title: str, nodes: int, content: Content) -> str:
         return ""
     name = pattern.partition(",")[0]
     rows = statements[(statements["unit"] == PER_NODE)]
-    told = [
-        f"{exact(one['value'])}{_qualified(one['quantity'])}"
-        for one in rows.to_dict("records")
-        if name in _words(one) and _nodes(one) in (None, nodes)
+    values = [
+        f"{exact(line['value'])}{_qualified(line['quantity'])}"
+        for line in rows.to_dict("records")
+        if name in _words(line) and _nodes(line) in (None, nodes)
     ]
-    return listed(told, "to") if len(told) == 2 else listed(told)
+    return listed(values, "to" if len(values) == 2 else "and")
 
 
 def _words(statement: Mapping) -> set[str]:
-    """What a statement is about: its experiment, and the parts of its condition."""
+    """What a statement is about: its experiment, and the words of its condition."""
     condition = "" if is_missing(statement["condition"]) else statement["condition"]
-    return {part.strip().replace("-", "_") for part in [statement["experiment"], *condition.split(",")]}
+    return {word.strip().replace("-", "_") for word in [statement["experiment"], *condition.split(",")]}
 
 
 def _nodes(statement: Mapping) -> int | None:

@@ -69,9 +69,8 @@ class Content:
     tables : mapping of str to DataFrame
         As `read_tables` gives it; tables that do not apply are not there.
     facts : Facts
-    labels : Labels
     entries : sequence of mapping
-        What `analysis.figures.drawing.Drawing.entry` tells about each figure there is.
+        One for each figure, as `analysis.figures.drawing.Drawing.entry` gives it.
     published : mapping of str to DataFrame
         Figures without a time of a run, as `analysis.importers.read_published` gives them.
     """
@@ -79,9 +78,13 @@ class Content:
     runs: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
     facts: Facts
-    labels: Labels
     entries: Sequence[Mapping[str, Any]]
     published: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Labels:
+        """Names of the study's cases and interconnects."""
+        return Labels(self.facts)
 
     @property
     def cases(self) -> list[str]:

@@ -20,7 +20,7 @@ TITLES = {
     "cable": ("Cable", ""),
     "path": ("Path", ""),
 }
-"""Title and unit of the factors that have a name; others are told by the key of the interconnect's file."""
+"""Title and unit of the factors that have a name; others appear by their key in the interconnect's file."""
 
 WORDS = {
     "transport": {
@@ -41,27 +41,24 @@ def factor_blocks(content: Content) -> list[Block]:
     """Tabulate what the interconnects that ran are made of; list in what each differs from its baseline."""
     known = content.facts.interconnect
     present = content.labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
-    told = {name: known(name).factors for name in present if known(name).factors}
-    if not told:
+    factors = {name: known(name).factors for name in present if known(name).factors}
+    if not factors:
         return []
-    keys = [key for key in TITLES if any(key in factors for factors in told.values())]
+    keys = [key for key in TITLES if any(key in of_name for of_name in factors.values())]
     columns = [column("Interconnect", "left"), *(column(_head(key), "left") for key in keys)]
     rows = [
-        row([content.labels.interconnect(name), *(_value(key, factors) for key in keys)], "", name)
-        for name, factors in told.items()
+        row([content.labels.interconnect(name), *(_value(key, of_name) for key in keys)], "", name)
+        for name, of_name in factors.items()
     ]
     blocks = [table("What the interconnects are made of.", columns, {"": rows})]
-    kinds = {name: known(name).kind for name in told}
-    if said := differences(told, kinds, content.facts.study.baselines, content.labels):
+    kinds = {name: known(name).kind for name in factors}
+    if said := differences(factors, kinds, content.facts.study.baselines, content.labels):
         blocks.append(bullets(said, "In what compared interconnects differ, by their files"))
     return blocks
 
 
 def differences(
-    factors: Mapping[str, Factors],
-    kinds: Mapping[str, str | None],
-    baselines: Sequence[str],
-    labels: Labels,
+    factors: Mapping[str, Factors], kinds: Mapping[str, str | None], baselines: Sequence[str], labels: Labels
 ) -> list[str]:
     """Say in what interconnects of one kind differ from their baselines.
 
@@ -77,30 +74,27 @@ def differences(
     Returns
     -------
     list of str
-        A sentence a pair. Settings are not told where the MPI libraries differ, since each has its own.
+        A sentence a pair. Settings are left out where the MPI libraries differ, since each has its own.
     """
     said = []
-    for one, two in combinations(sorted(factors, key=lambda name: name not in baselines), 2):
-        if one not in baselines or kinds[one] != kinds[two]:
+    for baseline, other in combinations(sorted(factors, key=lambda name: name not in baselines), 2):
+        if baseline not in baselines or kinds[baseline] != kinds[other]:
             continue
-        keys = [
-            key
-            for key in dict.fromkeys([*TITLES, *factors[two], *factors[one]])
-            if factors[one].get(key) != factors[two].get(key)
-        ]
+        first, second = factors[other], factors[baseline]
+        keys = [key for key in dict.fromkeys([*TITLES, *first, *second]) if first.get(key) != second.get(key)]
         if "mpi" in keys:
             keys = [key for key in keys if not key.startswith("launch.")]
-        told = listed(_difference(key, factors[two], factors[one]) for key in keys)
-        told += ", each with settings of its own" if "mpi" in keys else ""
-        what = f"differs from {labels.interconnect(one)} in {told or 'nothing that their files tell'}"
-        said.append(f"{labels.interconnect(two)} {what}.")
+        found = listed(_difference(key, first, second) for key in keys)
+        found += ", each with settings of its own" if "mpi" in keys else ""
+        what = f"differs from {labels.interconnect(baseline)} in {found or 'nothing that their files tell'}"
+        said.append(f"{labels.interconnect(other)} {what}.")
     return said
 
 
-def _difference(key: str, one: Factors, two: Factors) -> str:
+def _difference(key: str, *pair: Factors) -> str:
     title, unit = TITLES.get(key, (key, ""))
     title = title if title[:2].isupper() else title[0].lower() + title[1:]
-    values = listed(_value(key, factors, "not told") for factors in (one, two))
+    values = listed(_value(key, factors, "not told") for factors in pair)
     return f"{title} ({values}{f' {unit}' if unit else ''})"
 
 

@@ -1,4 +1,4 @@
-"""The section on scaling models: what fits best, what it predicts and how far it may be told."""
+"""The section on scaling models: what fits best, what it predicts and up to which count."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from analysis.text.models import (
     peak_text,
     too_few_sentence,
 )
+from analysis.text.scaling import in_order
 
 READING = (
     "A model is fitted to the median times of a curve and judged by its held-out error: the mean relative "
@@ -41,8 +42,8 @@ def models(content: Content) -> Section | None:
     reading = READING if labels.weak else READING + READING_STRONG
     blocks: list[Block] = [paragraph(f"{reading} {few}")]
     for case in labels.sorted_cases(best["case"].unique()):
-        of_case, told = best[best["case"] == case], content.rows("model_curves", case)
-        blocks.append(bullets(model_sentences(of_case, told, labels), labels.case(case), case))
+        of_case, curves = best[best["case"] == case], content.rows("model_curves", case)
+        blocks.append(bullets(model_sentences(of_case, curves, labels), labels.case(case), case))
         blocks += content.figures("models", case)
     blocks.append(_model_table(best, labels))
     return section("models", "What the models say", blocks, new_page=True)
@@ -50,9 +51,8 @@ def models(content: Content) -> Section | None:
 
 def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
     several = best["oversubscription"].nunique() > 1
-    order = {name: index for index, name in enumerate(labels.sorted_interconnects(best["interconnect"]))}
     groups: dict[str, list[Row]] = {labels.case(case): [] for case in labels.sorted_cases(best["case"])}
-    for line in sorted(best.to_dict("records"), key=lambda one: order[one["interconnect"]]):
+    for line in in_order(best, labels):
         name = labels.curve(line)
         cells = [
             f"{name}, oversubscription {line['oversubscription']}" if several else name,

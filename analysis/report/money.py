@@ -86,8 +86,8 @@ def _mix(content: Content) -> str:
         return content.labels.case(next(iter(weights)))
     if len(set(weights.values())) == 1:
         return f"a mix of {formats.counted(len(weights), 'case')} of equal weight"
-    told = [f"{content.labels.case(case)} ({formats.exact(weight)})" for case, weight in weights.items()]
-    return f"the mix of {formats.listed(told)}"
+    cases = [f"{content.labels.case(case)} ({formats.exact(weight)})" for case, weight in weights.items()]
+    return f"the mix of {formats.listed(cases)}"
 
 
 def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
@@ -124,7 +124,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         keys = ["case", "compared_kinds"]
         ends = [found.groupby(keys)[name].idxmin() for name in ("cluster_price", "price_per_speedup")]
         ends.append(found.groupby(keys)["speedup"].idxmax())
-        found = found.loc[sorted({place for one in ends for place in one})]
+        found = found.loc[sorted(set().union(*ends))]
         caption += " Shown are the cheapest, the one of the lowest price per unit, and the fastest of each."
     sampled = bool(found["pareto_share"].notna().any())
     several = value["compared_kinds"].nunique() > 1
@@ -172,18 +172,17 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
     groups: dict[str, list[Row]] = {}
     for case in labels.sorted_cases(highest["case"].unique()):
         for line in in_order(highest[highest["case"] == case], labels):
-            kinds = [side(line["kind"], place) for place in (0, 1)]
             cells = [
                 labels.case(case),
-                labels.curve({**line, "kind": kinds[1]}),
+                labels.curve({**line, "kind": side(line["kind"], 1)}),
                 formats.whole(line["baseline_nodes"]),
                 formats.whole(line["equivalent_nodes"]),
                 _break_even(line),
                 amount(line, "saving"),
                 MISSING if is_missing(line["verdict"]) else line["verdict"],
             ]
-            title = f"Instead of {labels.interconnect(line['baseline_interconnect'], kinds[0])}"
-            groups.setdefault(title, []).append(row(cells, case, line["interconnect"]))
+            baseline = labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
+            groups.setdefault(f"Instead of {baseline}", []).append(row(cells, case, line["interconnect"]))
     if not groups:
         return []
     columns = [
@@ -205,8 +204,8 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
 
 def _break_even(line: Mapping[Any, Any]) -> str:
     even = amount(line, "break_even_node_price")
-    told = {"above": f"from {even}", "below": f"up to {even}", "always": "any", "never": "none"}
-    return told.get(line["pays"], MISSING)
+    prices = {"above": f"from {even}", "below": f"up to {even}", "always": "any", "never": "none"}
+    return prices.get(line["pays"], MISSING)
 
 
 def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:

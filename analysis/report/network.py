@@ -28,11 +28,11 @@ def network(content: Content) -> list[Section]:
     if "network" not in content.tables:
         return []
     made = [_point_to_point(content), _pairs(content), _processor(content), _collectives(content)]
-    return [one for one in made if one]
+    return list(filter(None, made))
 
 
 def _figures(content: Content, *names: str) -> list[Block]:
-    return [one for one in content.figures("network") if one["name"].startswith(names)]
+    return [figure for figure in content.figures("network") if figure["name"].startswith(names)]
 
 
 def _of(content: Content, name: str) -> pd.DataFrame:
@@ -67,15 +67,15 @@ def _point_to_point(content: Content) -> Section | None:
 def _not_here(content: Content) -> list[str]:
     """Say in one line which interconnects of the study could not be used, and why."""
     reasons: dict[str, list[str]] = {}
-    for one in content.facts.left_out:
-        what, _, name = one.what.partition(" ")
-        if what == "interconnect" and name in content.labels.order():
-            reasons.setdefault(one.reason, []).append(content.labels.interconnect(name))
+    for left_out in content.facts.left_out:
+        what, _, name = left_out.what.partition(" ")
+        if what == "interconnect" and name in content.facts.interconnects:
+            reasons.setdefault(left_out.reason, []).append(content.labels.interconnect(name))
     return [f"Not here, so not measured: {formats.listed(names)} ({why})." for why, names in reasons.items()]
 
 
 def _single(curves: pd.DataFrame) -> set[str]:
-    """Benchmarks that are a curve against size, without pairs or parts."""
+    """Benchmarks that are a curve against the message size: one for each pair or part are none."""
     plain = curves[["pairs", "source", "part"]].isna().all(axis="columns")
     return set(curves.loc[plain, "benchmark"])
 
@@ -110,7 +110,7 @@ def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
 
 
 def _group(name: str, count: float, level: float) -> str:
-    """Title of the rows of a benchmark at a point; imported curves know no oversubscription."""
+    """Title of the rows of a benchmark at a point; imported curves have no oversubscription level."""
     text = benchmark(name)
     if not is_missing(count):
         text += f", {formats.counted(int(count), 'process', 'processes')}"
@@ -139,10 +139,10 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
     columns = [column("Faster", "left"), column("than", "left"), column("from", "left")]
     key = ["benchmark", "processes", "oversubscription"]
     groups = {}
-    places = {name: place for place, name in enumerate(ordered(set(crossings["benchmark"])))}
-    crossings = crossings.sort_values("benchmark", key=lambda names: names.map(places), kind="stable")
-    for place, rows in crossings.groupby(key, dropna=False, sort=False):
-        groups[_group(*place)] = [
+    order = ordered(set(crossings["benchmark"]))
+    crossings = crossings.sort_values("benchmark", key=lambda names: names.map(order.index), kind="stable")
+    for point, rows in crossings.groupby(key, dropna=False, sort=False):
+        groups[_group(*point)] = [
             row(
                 [
                     labels.interconnect(name, kind),
@@ -162,12 +162,12 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
 def _pairs(content: Content) -> Section | None:
     curves, labels = content.tables["network"], content.labels
     at_once = content.tables.get("network_pairs", pd.DataFrame(columns=list(PAIRS.columns)))
-    parts = {
+    lists = {
         "One pair after the other": (network_sentences.slow_pair_sentences(curves, labels), "network-pairs"),
         "Several pairs at once": (network_sentences.contention_sentences(at_once, labels), "network-at_once"),
     }
     blocks: list[Block] = []
-    for title, (said, figures) in parts.items():
+    for title, (said, figures) in lists.items():
         blocks += [bullets(said, title)] if said else []
         blocks += _figures(content, figures)
     return section("network-pairs", "Every pair, and pairs at once", blocks)
@@ -235,9 +235,9 @@ def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
     groups = {}
     for name in ordered(set(rows["benchmark"])):
         own = rows[rows["benchmark"] == name]
-        for (count, level), part in own.groupby(["processes", "oversubscription"], dropna=False):
+        for (count, level), of_point in own.groupby(["processes", "oversubscription"], dropna=False):
             lines = []
-            for (interconnect, kind), curve in part.groupby(["interconnect", "kind"], sort=False):
+            for (interconnect, kind), curve in of_point.groupby(["interconnect", "kind"], sort=False):
                 times = curve.groupby("bytes")["latency_us"].first()
                 cells = [number(times.get(size)) for size in few]
                 lines.append(row([content.labels.interconnect(interconnect, kind), *cells], "", interconnect))

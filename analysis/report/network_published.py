@@ -35,17 +35,17 @@ def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
         column("Note", "left"),
     ]
     lines = []
-    for one in rows.to_dict("records"):
-        high = one["latency_us_high"]
-        latency = MISSING if is_missing(one["latency_us"]) else formats.exact(one["latency_us"])
+    for line in rows.to_dict("records"):
+        high = line["latency_us_high"]
+        latency = MISSING if is_missing(line["latency_us"]) else formats.exact(line["latency_us"])
         cells = [
-            content.labels.interconnect(one["interconnect"], "published"),
-            one["api"],
+            content.labels.interconnect(line["interconnect"], "published"),
+            line["api"],
             latency if is_missing(high) else f"{latency}–{formats.exact(high)}",
-            MISSING if is_missing(one["peak_Mbps"]) else formats.exact(one["peak_Mbps"] / 8),
-            "" if is_missing(one["note"]) else one["note"],
+            MISSING if is_missing(line["peak_Mbps"]) else formats.exact(line["peak_Mbps"] / 8),
+            "" if is_missing(line["note"]) else line["note"],
         ]
-        lines.append(row(cells, "", one["interconnect"]))
+        lines.append(row(cells, "", line["interconnect"]))
     return table(f"Summaries. {_from(rows)}", columns, {"": lines})
 
 
@@ -63,19 +63,19 @@ def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
     lines = [
         row(
             [
-                content.labels.interconnect(one["interconnect"], "published"),
-                *(formats.exact(one[key]) for key in keys),
+                content.labels.interconnect(line["interconnect"], "published"),
+                *(formats.exact(line[key]) for key in keys),
             ],
             "",
-            one["interconnect"],
+            line["interconnect"],
         )
-        for one in rows.to_dict("records")
+        for line in rows.to_dict("records")
     ]
     return table(f"Peaks. {_from(rows)}", columns, {"": lines})
 
 
 def _statements(rows: pd.DataFrame, content: Content) -> Block:
-    """What was published under which condition, as it was said."""
+    """What was published under which condition, in the words of the source."""
     del content
     conditions = [key for key in ("experiment", "rate", "condition", "medium", "path") if key in rows]
     columns = [*(column(key.capitalize(), "left") for key in conditions), column("Quantity", "left")]
@@ -83,12 +83,12 @@ def _statements(rows: pd.DataFrame, content: Content) -> Block:
     lines = [
         row(
             [
-                *("" if is_missing(one[key]) else one[key] for key in (*conditions, "quantity")),
-                formats.exact(one["value"]),
-                "" if is_missing(one["unit"]) else _UNITS.get(one["unit"], one["unit"]),
+                *("" if is_missing(line[key]) else line[key] for key in (*conditions, "quantity")),
+                formats.exact(line["value"]),
+                "" if is_missing(line["unit"]) else _UNITS.get(line["unit"], line["unit"]),
             ]
         )
-        for one in rows.to_dict("records")
+        for line in rows.to_dict("records")
     ]
     return table(f"Statements. {_from(rows)}", columns, {"": lines})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
@@ -14,7 +16,7 @@ from analysis.text.labels import Labels
 from analysis.text.scaling import processes
 
 CHANGED = 0.05
-"""Relative change of a number of iterations, and change of a share, from which on it is told."""
+"""Relative change of a number of iterations, and change of a share, from which on a sentence names it."""
 PLACES = 3
 """Decimals of a time: the stamps of the lines are no better."""
 MOST_PARTS = 3
@@ -67,14 +69,14 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
             )
             continue
         (field, factor), *others = changed.items()
-        told = listed(
+        factors = listed(
             [
                 f"{formats.number(factor)} times the iterations for {field}",
                 *(f"{formats.number(factor)} times for {field}" for field, factor in others),
             ]
         )
         said.append(
-            f"{labels.case(case)}: on {processes(many)} the linear solver takes {told}, compared with "
+            f"{labels.case(case)}: on {processes(many)} the linear solver takes {factors}, compared with "
             f"{processes(few)}."
         )
     return said
@@ -112,8 +114,8 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
     said = []
     prepared = parts[parts["stage"] == PREPARATION].groupby("part")["seconds"].max()
     if len(prepared):
-        told = listed(f"{part} at most {formats.seconds(seconds)}" for part, seconds in prepared.items())
-        said.append(f"Made once before the runs, and part of no time here: {told}.")
+        times = listed(f"{part} at most {formats.seconds(seconds)}" for part, seconds in prepared.items())
+        said.append(f"Made once before the runs, and part of no time here: {times}.")
     outside = parts[(parts["stage"] == RUN) & (parts["part"] != "main loop")]
     if len(outside):
         share = outside.groupby(_POINT, dropna=False)["share"].sum()
@@ -130,9 +132,9 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     groups: dict[str, list[Row]] = {}
     for case in labels.sorted_cases(ends["case"]):
         points = ends[ends["case"] == case].groupby([*_POINT, "nodes"], dropna=False)
-        places = {key: (key[3], -1 if is_missing(key[1]) else order.index(key[1])) for key, _ in points}
-        found = sorted(points, key=lambda point, where=places: where[point[0]])
-        groups[labels.case(case)] = [_parts_row(case, key[1], key[2], own, labels) for key, own in found]
+        groups[labels.case(case)] = [
+            _parts_row(own, labels) for _, own in sorted(points, key=lambda point: _position(point[0], order))
+        ]
     columns = [
         column("Interconnect", "left"),
         column("Processes"),
@@ -146,17 +148,24 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     return table(caption, columns, groups)
 
 
-def _parts_row(case: str, interconnect: object, kind: object, own: pd.DataFrame, labels: Labels) -> Row:
+def _position(point: tuple, order: Sequence[str]) -> tuple[int, int]:
+    """Where a point stands in the table: by process count, the serial run before the interconnects."""
+    _, interconnect, _, count, *_ = point
+    return count, -1 if is_missing(interconnect) else order.index(interconnect)
+
+
+def _parts_row(own: pd.DataFrame, labels: Labels) -> Row:
+    first = own.iloc[0]
     seconds = own.set_index(["stage", "part"])["seconds"]
     keys = [*((PREPARATION, part) for part in _PREPARED), *((RUN, part) for part in RUN_PARTS)]
     loop = own[own["stage"] == MAIN_LOOP].nlargest(MOST_PARTS, "share").to_dict("records")
     cells = [
-        labels.interconnect(interconnect, str(kind)),
-        formats.whole(own["processes"].iloc[0]),
+        labels.interconnect(first["interconnect"], first["kind"]),
+        formats.whole(first["processes"]),
         *(formats.fixed(seconds[key], PLACES) if key in seconds.index else MISSING for key in keys),
         ", ".join(f"{part['part']} {formats.percent(100 * part['share'])}" for part in loop) or MISSING,
     ]
-    return row(cells, case, interconnect)
+    return row(cells, first["case"], first["interconnect"])
 
 
 def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:

@@ -19,10 +19,10 @@ def placement(content: Content) -> Section | None:
     if gains.empty:
         return None
     words = [outcome(line, "gain") for line in gains.to_dict("records")]
-    told = listed(f"{words.count(word)} {word}" for word in OUTCOMES if word in words)
+    counts = listed(f"{words.count(word)} {word}" for word in OUTCOMES if word in words)
     said = (
         "The same processes over the same interconnect with fewer on a node, against the placement with the "
-        f"most processes per node: of {counted(len(gains), 'comparison')}, {told}. Inside a node processes "
+        f"most processes per node: of {counted(len(gains), 'comparison')}, {counts}. Inside a node processes "
         "talk through its memory: packed on one node they do not use the interconnect."
     )
     texts = [said, *blocks_sentences(gains, "placements")]

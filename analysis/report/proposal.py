@@ -48,13 +48,11 @@ class Choice:
     introduction: str
 
 
-def choose(
-    table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | None = None, level: float = 0.95
-) -> Choice:
+def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | None = None) -> Choice:
     """Choose one curve a case.
 
-    It is that of the study's interconnect, or, where the case has none of it or the study names none, that
-    with the highest speedup; at the lowest oversubscription level, and of the first kind of
+    It is the curve of the study's interconnect or, where the case did not run over it or the study names
+    none, the curve with the highest speedup; at the lowest oversubscription level, and of the first kind of
     `analysis.runs.kinds.ORDER` that the case has, since kinds are not compared.
 
     Parameters
@@ -65,14 +63,12 @@ def choose(
     labels : Labels
     interconnect : str, optional
         The study's choice.
-    level : float
-        Nominal coverage of the intervals.
     """
     if table.empty:
         return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
     cases = labels.sorted_cases(table["case"].unique())
     chosen = pd.concat([_curve(table[table["case"] == case], interconnect) for case in cases])
-    found = sheets(chosen, rule, labels, level)
+    found = sheets(chosen, rule, labels)
     how = "with the highest speedup"
     if interconnect is not None:
         how = f"of {labels.interconnect(interconnect)}, or where it was not run the one {how}"
@@ -97,12 +93,12 @@ def _curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
 
 def _thinned(sheet: Sheet) -> Sheet:
     last = len(sheet.rows) - 1
-    places = np.unique(np.linspace(0, last, min(MOST_COUNTS, last + 1)).round().astype(int))
+    kept = np.unique(np.linspace(0, last, min(MOST_COUNTS, last + 1)).round().astype(int))
     return replace(
         sheet,
         title=_cut(sheet.title),
         reading=_cut(sheet.reading),
-        rows=tuple(sheet.rows[place] for place in places),
+        rows=tuple(sheet.rows[index] for index in kept),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
 
 import pandas as pd
 
@@ -30,7 +31,6 @@ from analysis.text.formats import listed
 
 CASE_TABLES = ("cases", "peaks", "improvement", "node_equivalent")
 """Published tables by case; docs/reference/imports.md lists their columns."""
-OURS = "published_case"
 
 Lines = Iterator[Row]
 
@@ -41,7 +41,7 @@ def published_figures(content: Content) -> Section | None:
     if not tables:
         return None
     stand_ins = _stand_ins(content)
-    cases = list(dict.fromkeys(case for one in tables.values() for case in one["case"]))
+    cases = list(dict.fromkeys(case for figures in tables.values() for case in figures["case"]))
     cases = [case for case in cases if case != published_sentences.AVERAGE]
     beside = [case for case in cases if case in stand_ins]
     blocks: list[Block] = [paragraph(_introduction(content, cases, stand_ins))]
@@ -67,23 +67,23 @@ def _beside_table(
     caption, columns, theirs, ours = _TABLES[name]
     groups: dict[str, list[Row]] = {}
     for case in (case for case in shown if (figures["case"] == case).any()):
-        own = stand_ins.get(case, [])
-        title = f"{listed(map(content.labels.case, own))}, beside {case}" if own else case
-        groups[title] = [line for one in own for line in ours(content, one)]
+        own_cases = stand_ins.get(case, [])
+        title = f"{listed(map(content.labels.case, own_cases))}, beside {case}" if own_cases else case
+        groups[title] = [line for own in own_cases for line in ours(content, own)]
         groups[title] += theirs(content, figures[figures["case"] == case])
     columns = [column("Interconnect", "left"), *columns]
     return [_filled_table(f"{caption} {_source(figures)}", columns, groups)] if groups else []
 
 
 def _filled_table(caption: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Row]]) -> Block:
-    """Make a table without the columns that nothing is known of."""
-    cells = [line["cells"] for rows in groups.values() for line in rows]
-    kept = [place for place in range(len(columns)) if {one[place] for one in cells} - {"", formats.MISSING}]
+    """Make a table without its empty columns."""
+    rows_of_cells = [line["cells"] for rows in groups.values() for line in rows]
+    known = [bool(set(texts) - {"", formats.MISSING}) for texts in zip(*rows_of_cells, strict=True)]
     kept_rows = {
-        title: [Row(**{**line, "cells": [line["cells"][place] for place in kept]}) for line in rows]
+        title: [Row(**{**line, "cells": list(compress(line["cells"], known))}) for line in rows]
         for title, rows in groups.items()
     }
-    return table(caption, [columns[place] for place in kept], kept_rows)
+    return table(caption, list(compress(columns, known)), kept_rows)
 
 
 def _source(figures: pd.DataFrame) -> str:
@@ -149,7 +149,7 @@ def _cases_table(
                 if is_missing(line["serial_seconds"])
                 else formats.exact(line["serial_seconds"]),
                 listed(map(content.labels.case, own := stand_ins.get(line["case"], []))) or formats.MISSING,
-                *(_told_here(own, key, content) for key in ("application", "size")),
+                *(_of_cases(own, key, content) for key in ("application", "size")),
             ]
         )
         for line in cases[cases["case"].isin(shown)].to_dict("records")
@@ -166,9 +166,9 @@ def _cases_table(
     return _filled_table(f"Published cases. {_source(cases)}", columns, {"": rows})
 
 
-def _told_here(cases: Sequence[str], key: str, content: Content) -> str:
-    told = (getattr(content.facts.case(case), key) or "" for case in cases)
-    return listed(dict.fromkeys(told)) or formats.MISSING
+def _of_cases(cases: Sequence[str], key: str, content: Content) -> str:
+    values = (getattr(content.facts.case(case), key) or "" for case in cases)
+    return listed(dict.fromkeys(values)) or formats.MISSING
 
 
 def _their_peaks(content: Content, rows: pd.DataFrame) -> Lines:
@@ -194,10 +194,10 @@ def _their_improvements(content: Content, rows: pd.DataFrame) -> Lines:
     labels = content.labels
     for line in rows.to_dict("records"):
         names = (
-            labels.interconnect(line[one], "published") for one in ("interconnect", "baseline_interconnect")
+            labels.interconnect(line[key], "published") for key in ("interconnect", "baseline_interconnect")
         )
         percents = (
-            formats.fixed(line[f"{one}_percent"], 0, signed=True) for one in ("improvement", "average")
+            formats.fixed(line[f"{key}_percent"], 0, signed=True) for key in ("improvement", "average")
         )
         yield row([*names, formats.whole(line["at_processes"]), *percents])
 
@@ -207,8 +207,8 @@ def _our_improvements(content: Content, case: str) -> Lines:
         if is_missing(line["improvement_percent"]):
             continue
         percents = (
-            formats.bracketed_percent(*(line[f"{one}_{end}"] for end in ("percent", "low", "high")))
-            for one in ("improvement", "average")
+            formats.bracketed_percent(*(line[f"{key}_{end}"] for end in ("percent", "low", "high")))
+            for key in ("improvement", "average")
         )
         cells = [*_sides(line, content), formats.whole(line["at_processes"]), *percents]
         yield row(cells, case, line["interconnect"])
@@ -217,7 +217,7 @@ def _our_improvements(content: Content, case: str) -> Lines:
 def _their_equivalents(content: Content, rows: pd.DataFrame) -> Lines:
     for line in rows.to_dict("records"):
         name = content.labels.interconnect(line["interconnect"], "published")
-        counts = (formats.plain(line[one]) for one in ("processes", "processes_saved"))
+        counts = (formats.plain(line[key]) for key in ("processes", "processes_saved"))
         yield row([name, formats.exact(line["target_speedup"]), *counts])
 
 

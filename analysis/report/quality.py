@@ -15,7 +15,7 @@ from analysis.text.quality import (
     outlier_sentences,
     precision_sentences,
     spread_sentences,
-    told_precision,
+    with_interval,
 )
 
 MOST_ROWS = 30
@@ -43,7 +43,7 @@ def quality(content: Content) -> Section | None:
 
 def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate the improvements whose interval is wider than wanted."""
-    known = told_precision(precision)
+    known = with_interval(precision)
     wide = known[~known["reached"]]
     if wide.empty:
         return []

@@ -49,7 +49,7 @@ POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes"
 
 
 def method_paragraphs(content: Content) -> list[str]:
-    """Say how the blocks were run, what was estimated, how it was tested and how the words are meant."""
+    """Say how the blocks were run, what was estimated, how it was tested and what the words mean."""
     runs, study, scaling = content.runs, content.facts.study, content.tables["scaling"]
     here, replayed = _run_here(content), runs["kind"] == "simulated"
     own = here & ~replayed
@@ -97,13 +97,12 @@ def _seed(of: str, study: AboutStudy) -> str:
 def _blocks_run(own: pd.DataFrame, study: AboutStudy) -> str:
     valid = own[own["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
-    text = (
+    return (
         "A block is one repetition of every interconnect at one case, count and oversubscription level, back "
         f"to back in random order; every point has {'' if least == most else f'{formats.whole(least)} to '}"
         f"{counted(most, 'valid block')}{', spread over the time of the study' if most > 1 else ''}."
         f"{_seed('order and of the bootstrap', study)}"
     )
-    return text
 
 
 def _stopping(until: AboutTarget, blocks: int) -> str:
@@ -126,14 +125,14 @@ def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
     known = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
     if known.empty:
         return "Each time is that of one sample, so that it has no interval."
-    told = listed(
+    shares = listed(
         f"{formats.percent(100 * row.coverage, places=1)} at n{formats.THIN}={formats.THIN}{row.n}"
         for row in known.itertuples()
     )
     return (
         "Times are medians over blocks, outliers included. The interval of a time is that of the order "
-        f"statistics of its blocks and covers {told}. All other intervals are percentile intervals of a "
-        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.level}."
+        f"statistics of its blocks and covers {shares}. All other intervals are percentile intervals of a "
+        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.coverage}."
     )
 
 
@@ -165,8 +164,8 @@ def invalid_blocks(content: Content) -> list[Block]:
         blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
         blocks.append(_invalid_table(bad, labels))
     blocks += _missing(content)
-    if gone := content.facts.left_out:
-        blocks.append(bullets([f"{one.what}: {one.reason}." for one in gone], "Left out"))
+    if left_out := content.facts.left_out:
+        blocks.append(bullets([f"{item.what}: {item.reason}." for item in left_out], "Left out"))
     return blocks
 
 
@@ -241,9 +240,9 @@ def machine_blocks(content: Content) -> list[Block]:
     known |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}
     rows = [row([key, value]) for key, value in known.items() if not is_missing(value)]
     made_by = listed(sorted(content.runs["application"].dropna().unique()))
-    places = ["all repetitions are in runs.csv", "all estimates in tables/"]
-    places += ["the published figures in published/"] if content.published else []
-    where = f"Beside this report, {listed(places)}"
+    files = ["all repetitions are in runs.csv", "all estimates in tables/"]
+    files += ["the published figures in published/"] if content.published else []
+    where = f"Beside this report, {listed(files)}"
     said = paragraph(f"{where} (applications: {made_by})." if made_by else f"{where}.")
     columns = [column("Item", "left"), column("Value", "left")]
     return [said, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]

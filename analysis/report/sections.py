@@ -36,7 +36,6 @@ from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import scaling as sentences
 from analysis.text.formats import listed
-from analysis.text.labels import Labels
 
 TEXT_WIDTH = 110
 TEXT_INCHES = 0.18
@@ -109,7 +108,7 @@ def _limits(content: Content) -> list[str]:
     scaling = scaling[~simulated]
     if scaling["speedup_low"].notna().any():
         said.append(
-            f"Brackets hold {labels.level} intervals; p-values are after Holm's correction; not "
+            f"Brackets hold {labels.coverage} intervals; p-values are after Holm's correction; not "
             "distinguishable means that p exceeds 0.05."
         )
     elif len(scaling):
@@ -145,7 +144,7 @@ def case_sections(content: Content) -> list[Section]:
         blocks += content.figures("scaling", case)
         blocks += tables.scaling_tables(case, scaling, labels, _room(blocks))
         made.append(section(f"case-{len(made) + 1}", labels.case(case), blocks, several, case))
-    return [one for one in made if one]
+    return list(filter(None, made))
 
 
 def _room(blocks: Sequence[Block]) -> int:
@@ -159,13 +158,13 @@ def _description(about: AboutCase) -> list[str]:
     said = [about.description] if about.description else []
     if check := about.answer:
         unit = f" {check.unit}" if check.unit else ""
-        right = check.references or {None: check.reference}
-        told = listed(
-            f"{formats.exact(value)}{unit}{f' ({size})' if size else ''}" for size, value in right.items()
+        expected = check.references or {None: check.reference}
+        values = listed(
+            f"{formats.exact(value)}{unit}{f' ({size})' if size else ''}" for size, value in expected.items()
         )
         said.append(
             f"A run counts only if its {check.quantity.replace('_', ' ')} is within a relative "
-            f"{formats.exact(check.tolerance)} of {told}."
+            f"{formats.exact(check.tolerance)} of {values}."
         )
     return [" ".join(said)] if said else []
 
@@ -280,7 +279,7 @@ def make_report(
     facts : Facts
         What is known of the study besides.
     entries : sequence of mapping
-        What `analysis.figures.drawing.Drawing.entry` tells about each figure there is.
+        One for each figure, as `analysis.figures.drawing.Drawing.entry` gives it.
     published : mapping of str to DataFrame, optional
         Published figures, as `analysis.importers.read_published` gives them.
 
@@ -291,10 +290,10 @@ def make_report(
         it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
     """
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
-    content = Content(runs, tables, facts, Labels(facts), entries, published or {})
+    content = Content(runs, tables, facts, entries, published or {})
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
-    appearance = looks(labels.order(), present)
+    appearance = looks(list(facts.interconnects), present)
     made: list[Section] = []
     for make in SECTIONS if content.cases else WITHOUT_ESTIMATES:
         several = make(content)

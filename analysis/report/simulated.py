@@ -45,7 +45,7 @@ def simulated(content: Content) -> Section | None:
     known = content.facts.interconnects
     runs = content.runs[content.runs["kind"] == "simulated"]
     ran = set(runs["interconnect"].dropna())
-    models = {name: one.model for name, one in known.items() if name in ran and one.model}
+    models = {name: about.model for name, about in known.items() if name in ran and about.model}
     if not models:
         return None
     blocks: list[Block] = []
@@ -53,8 +53,8 @@ def simulated(content: Content) -> Section | None:
     carried = runs[runs["application"] == TRAFFIC]
     replays = len(carried) < len(runs)
     has_array = len(carried) > 0 and not set(carried["case"]) <= patterns
-    told = ((HOW, replays), (HOW_SERVERS, has_array), (HOW_TRAFFIC, bool(patterns)))
-    blocks += [paragraph(text) for text, holds in told if holds]
+    ways = ((HOW, replays), (HOW_SERVERS, has_array), (HOW_TRAFFIC, bool(patterns)))
+    blocks += [paragraph(text) for text, holds in ways if holds]
     if replays or has_array:
         blocks.append(paragraph(_host(next(iter(models.values())).host)))
     blocks.append(_models_table(models, content.labels))

@@ -65,8 +65,8 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         column("Runs/day"),
         *([] if shown.rate is None else [column(f"Rate ({_ten_to(shown.rate) or 1}/s)")]),
     ]
-    told = labels.intervals(scaling, times=True)
-    caption = f"{labels.case(case)}: {labels.times(scaling)}, with {told} in brackets."
+    intervals = labels.intervals(scaling, times=True)
+    caption = f"{labels.case(case)}: {labels.times(scaling)}, with {intervals} in brackets."
     if scaling["speedup_low"].isna().all():
         caption = f"{labels.case(case)}: one sample each, without intervals."
     if shown.rate is not None:
@@ -330,16 +330,10 @@ def _serial(scaling: pd.DataFrame) -> list[Mapping[Hashable, Any]]:
 
 def _ordered(rows: pd.DataFrame, labels: Labels, keys: Sequence[str]) -> list[Mapping[Hashable, Any]]:
     """Rows by `keys`; cases and interconnects in the study's order."""
-    places = {
-        "case": {name: index for index, name in enumerate(labels.sorted_cases(rows["case"]))},
-        "interconnect": {
-            n: index for index, n in enumerate(labels.sorted_interconnects(rows["interconnect"]))
-        },
-    }
-    if "baseline_interconnect" in rows:
-        order = labels.sorted_interconnects(rows["baseline_interconnect"])
-        places["baseline_interconnect"] = {name: index for index, name in enumerate(order)}
+    orders = {"case": labels.sorted_cases(rows["case"])}
+    for key in {"interconnect", "baseline_interconnect"} & set(rows):
+        orders[key] = labels.sorted_interconnects(rows[key])
     return sorted(
         rows.to_dict("records"),
-        key=lambda line: tuple(places[key][line[key]] if key in places else line[key] for key in keys),
+        key=lambda line: [orders[key].index(line[key]) if key in orders else line[key] for key in keys],
     )

@@ -54,8 +54,8 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     Parameters
     ----------
     rows : DataFrame
-        Table ``traffic`` with titles, without combined jobs. Said of the highest offered load of each pattern
-        on most processes.
+        Table ``traffic`` with titles, without combined jobs. The sentences are about the highest offered load
+        of each pattern on most processes.
     labels : Labels
     """
     rows = _highest(rows[rows["processes"] == rows["processes"].max()]) if len(rows) else rows
@@ -84,14 +84,14 @@ def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     said = []
     for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
         worst = own.loc[own["slowdown"].idxmax()]
-        by_place = own.groupby("title")["slowdown"].median()
+        medians = own.groupby("title")["slowdown"].median()
         text = (
             f"{labels.interconnect(name, kind)}: the compute job is slowed down at most "
             f"{_times(worst['slowdown'])} ({_nodes(worst['title'])}, "
             f"I/O load {number(worst['beside_load'])})"
         )
-        if len(by_place) > 1:
-            least = f"{_nodes(by_place.idxmin())}, {_times(by_place.min())}"
+        if len(medians) > 1:
+            least = f"{_nodes(medians.idxmin())}, {_times(medians.min())}"
             text += f"; least, at the median over loads, with {least}"
         said.append(f"{text}.")
     return said
@@ -116,13 +116,13 @@ def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
     owners = _owners(rows, labels)
     columns = [column("Pattern", "left"), column("Offered"), *(column(title) for title in owners.values())]
     groups = {}
-    for (count, level), part in rows.groupby(["processes", "oversubscription"]):
+    for (count, level), of_point in rows.groupby(["processes", "oversubscription"]):
         lines = []
-        for title, own in part.groupby("title", sort=False):
+        for title, own in of_point.groupby("title", sort=False):
             found = own.set_index(["interconnect", "kind"])
             cells = [_load_cell(found.loc[[owner]]) if owner in found.index else MISSING for owner in owners]
             lines.append(row([title, number(own["offered_load"].iloc[0], 2), *cells]))
-        groups[_place(int(count), int(level))] = lines
+        groups[_point(int(count), int(level))] = lines
     caption = (
         "Accepted load at the highest offered load, in brackets its fairness. Bandwidths, delays and "
         "messages that were withheld are in tables/traffic.csv, each process in tables/traffic_processes.csv."
@@ -139,13 +139,13 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
     owners = _owners(rows, labels)
     columns = [column("I/O nodes", "left"), column("I/O load"), *(column(title) for title in owners.values())]
     groups = {}
-    for (count, level, load), part in rows.groupby(["processes", "oversubscription", "offered_load"]):
+    for (count, level, load), of_load in rows.groupby(["processes", "oversubscription", "offered_load"]):
         lines = []
-        for (title, beside), own in part.groupby(["title", "beside_load"], sort=False):
+        for (title, beside), own in of_load.groupby(["title", "beside_load"], sort=False):
             times = own.groupby(["interconnect", "kind"])["slowdown"].median()
             cells = [number(times.get(owner)) for owner in owners]
             lines.append(row([title.removeprefix("combined, "), number(beside), *cells]))
-        groups[f"{_place(int(count), int(level))}, compute job's load {number(load)}"] = lines
+        groups[f"{_point(int(count), int(level))}, compute job's load {number(load)}"] = lines
     caption = (
         "Slowdown of the compute job beside the I/O job: its accepted bandwidth alone over that beside it."
     )
@@ -153,7 +153,7 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _published_table(content: Content) -> list[Block]:
-    """What was published of such patterns, and what came of them here; nothing where that is no pair."""
+    """Published figures of these patterns beside the results here; nothing where no two belong together."""
     found = beside_published(content.tables, content.published["network_statements"])
     if found.empty:
         return []
@@ -180,19 +180,19 @@ def _published_table(content: Content) -> list[Block]:
 
 
 def _beside_cell(found: pd.Series) -> str:
-    told, error = number(found["found"]), found["error_percent"]
-    return told if pd.isna(error) else f"{told} ({formats.percent(error, signed=True, places=0)})"
+    value, error = number(found["found"]), found["error_percent"]
+    return value if pd.isna(error) else f"{value} ({formats.percent(error, signed=True, places=0)})"
 
 
 def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
     """Titles of the interconnects, in the study's order."""
     order = labels.sorted_interconnects(rows["interconnect"])
     pairs = sorted(
-        set(zip(rows["interconnect"], rows["kind"], strict=True)), key=lambda one: order.index(one[0])
+        set(zip(rows["interconnect"], rows["kind"], strict=True)), key=lambda pair: order.index(pair[0])
     )
     return {pair: labels.interconnect(*pair) for pair in pairs}
 
 
-def _place(count: int, level: int) -> str:
+def _point(count: int, level: int) -> str:
     text = counted(count, "process", "processes")
     return f"{text}, {level} a core" if level > 1 else text

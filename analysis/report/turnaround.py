@@ -23,7 +23,7 @@ GOALS = {
 }
 """For whom, as a sentence begins; any other goal is a number of jobs."""
 IN_DETAIL = 5
-"""Interconnects up to which sentences say what an advice brings over each; the table does for all."""
+"""Interconnects up to which sentences say what an advice brings over each; the table says it of all."""
 ALONE = ("one user", "shared machine")
 """Goals about the time of one job."""
 
@@ -52,22 +52,23 @@ def turnaround(content: Content) -> Section | None:
 
 
 def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:
-    """Say how to run a case for each goal; interconnects of the same advice share a part of a sentence."""
+    """Say how to run a case for each goal; interconnects of the same advice share a clause."""
     said = []
     several = advice["kind"].nunique() > 1
     for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
         start = GOALS.get(goal, "{goal}, done soonest").format(
             goal=goal, efficiency=formats.percent(100 * efficiency, places=0)
         )
-        told: dict[str, dict[str, list[str]]] = {}
+        ways: dict[str, dict[str, list[str]]] = {}
         for line in in_order(rows, labels):
-            names = told.setdefault(_way(line), {}).setdefault(
-                _brings(line) if len(rows) <= IN_DETAIL else "", []
-            )
+            brings = _brings(line) if len(rows) <= IN_DETAIL else ""
+            names = ways.setdefault(_way(line), {}).setdefault(brings, [])
             names.append(labels.interconnect(line["interconnect"], kind))
         of_kind = f" ({kind})" * several
-        parts = [f"{way}{',' * (',' in way)} over {_listed(names, len(rows))}" for way, names in told.items()]
-        said.append(f"{start}{of_kind}: {'; '.join(parts)}.")
+        clauses = [
+            f"{way}{',' * (',' in way)} over {_listed(names, len(rows))}" for way, names in ways.items()
+        ]
+        said.append(f"{start}{of_kind}: {'; '.join(clauses)}.")
     return said
 
 
@@ -89,16 +90,16 @@ def _way(line: Row) -> str:
 
 def _brings(line: Row) -> str:
     """What an advice brings, and what cannot be told apart from it."""
-    told = []
+    notes = []
     if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
-        told.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
+        notes.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
     elif line["goal"] in ALONE and not is_missing(line["time_per_job_seconds"]):
-        told.append(f"{formats.seconds(line['time_per_job_seconds'])} per job")
+        notes.append(f"{formats.seconds(line['time_per_job_seconds'])} per job")
     elif line["goal"] not in GOALS:
-        told.append(formats.seconds(line["makespan_seconds"]))
+        notes.append(formats.seconds(line["makespan_seconds"]))
     if not is_missing(line["not_told_apart"]):
-        told.append(f"not told apart from {line['not_told_apart']}")
-    return f" ({', '.join(told)})" if told else ""
+        notes.append(f"not told apart from {line['not_told_apart']}")
+    return f" ({', '.join(notes)})" if notes else ""
 
 
 def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:

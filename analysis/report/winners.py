@@ -45,12 +45,12 @@ def network_answer(content: Content, case: str) -> list[str]:
 def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     rows, caption = won, "The shortest time at each count, beside the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
-        place = ["site", "case", "kinds", "oversubscription", "processes_per_node"]
-        rows = rows[rows["processes"] == rows.groupby(place, dropna=False)["processes"].transform("max")]
+        curve = ["site", "case", "kinds", "oversubscription", "processes_per_node"]
+        rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():
         caption += " With ≈, its interval overlaps another's."
-    nodes, levels, sites = (rows[one].nunique() > 1 for one in ("nodes", "oversubscription", "site"))
+    nodes, levels, sites = (rows[key].nunique() > 1 for key in ("nodes", "oversubscription", "site"))
     placed = bool(rows["processes_per_node"].notna().any())
     caption += " Only equal numbers of processes per node are compared." * placed
     groups: dict[str, list] = {}
@@ -58,7 +58,6 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         for line in rows[rows["case"] == case].to_dict("records"):
             title = labels.case(case) + (f", oversubscription {line['oversubscription']}" if levels else "")
             near = "" if is_missing(line["near"]) or not line["near"] else f"{formats.THIN}≈"
-            second = {"interconnect": line["next_interconnect"], "kind": line["next_kind"]}
             cells = [
                 *([formats.MISSING if is_missing(line["site"]) else line["site"]] if sites else []),
                 *([formats.whole(line["nodes"])] if nodes else []),
@@ -66,7 +65,7 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
                 *([formats.plain(line["processes_per_node"])] if placed else []),
                 f"{labels.interconnect(line['interconnect'], line['kind'])}{near}",
                 formats.number(line["seconds"]),
-                labels.interconnect(second["interconnect"], second["kind"]),
+                labels.interconnect(line["next_interconnect"], line["next_kind"]),
                 formats.fixed(line["lead_percent"], 1, signed=True),
                 formats.fixed(line["spread_percent"], 1, signed=True),
                 str(line["interconnects"]),
@@ -90,7 +89,7 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
 def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:
     rows = [
         row(
-            [labels.interconnect(name, "published"), *(_figure(figures, name, one) for one in QUANTITIES)],
+            [labels.interconnect(name, "published"), *(_figure(figures, name, key) for key in QUANTITIES)],
             "",
             name,
         )

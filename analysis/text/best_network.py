@@ -21,18 +21,18 @@ def network_figures(published: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Parameters
     ----------
     published : mapping of str to DataFrame
-        Read here are ``network_summary`` and, for interconnects that it calls otherwise, ``network_names``.
+        Read are ``network_summary`` and, for interconnects that have another name there, ``network_names``.
 
     Returns
     -------
     DataFrame
         By interconnect, ``latency_us_low, latency_us_high, peak_Mbps_low, peak_Mbps_high``: the range over
-        all rows that it may stand for. Missing is missing.
+        all published rows that may mean it. What was not published is missing.
     """
     summary = published.get("network_summary")
     if summary is None:
         return pd.DataFrame(
-            columns=[f"{one}_{end}" for one in QUANTITIES for end in ("low", "high")], dtype=float
+            columns=[f"{quantity}_{end}" for quantity in QUANTITIES for end in ("low", "high")], dtype=float
         )
     figures = summary.drop(columns="source")
     if "network_names" in published:
@@ -62,7 +62,7 @@ def network_sentences(
     Parameters
     ----------
     scaling : DataFrame
-        Rows of one case. Only those that were published are held against published network figures.
+        Rows of one case. Only published rows are compared with published network figures.
     won : DataFrame
         Rows of `analysis.text.winners.winners` of the case.
     figures : DataFrame
@@ -104,18 +104,18 @@ def _holders(names: Sequence[str], figures: pd.DataFrame, quantity: str, labels:
 def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
     if best not in figures.index:
         return ", whose network figures are not known"
-    told = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
+    known = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
     if best in named:
-        return f", with {told}"
-    return f", with {told}: the fastest network does not make the fastest run"
+        return f", with {known}"
+    return f", with {known}: the fastest network does not make the fastest run"
 
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
     """Count the points at which an interconnect is the fastest of those that ran there."""
-    place = ["oversubscription", "processes_per_node", "processes"]
-    parts = []
+    point = ["oversubscription", "processes_per_node", "processes"]
+    counts = []
     for name in names:
-        ran = won.merge(rows.loc[rows["interconnect"] == name, place], on=place)
+        ran = won.merge(rows.loc[rows["interconnect"] == name, point], on=point)
         first = int((ran["interconnect"] == name).sum()) or "none"
-        parts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(ran)}")
-    return f"Of the points that each shares with others, {listed(parts)}."
+        counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(ran)}")
+    return f"Of the points that each shares with others, {listed(counts)}."

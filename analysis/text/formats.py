@@ -154,7 +154,7 @@ def listed(items: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def counted(count: int, singular: str, plural: str | None = None) -> str:
     """Write a count with its noun: ``1 block``, ``6 blocks``."""
-    noun = one if count == 1 else many or f"{one}s"
+    noun = singular if count == 1 else plural or f"{singular}s"
     return f"{whole(count)}{SPACE}{noun}"

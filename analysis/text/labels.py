@@ -18,24 +18,6 @@ BAND = "the band of the simulation"
 DIRECT = "measured"
 
 
-def intervals(rows: pd.DataFrame, level: float) -> str:
-    """Name intervals by their nominal level, and what those of times cover where that is another share.
-
-    The interval of a time lies between two of its blocks, so that it cannot have just any coverage.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        With ``coverage``.
-    level : float
-        Nominal coverage of all others.
-    """
-    nominal, covered = exact(round(100 * level, 1)), rows["coverage"].dropna()
-    shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
-    told = f" ({' to '.join(shares)}{THIN}% for times)" if set(shares) - {nominal} and len(covered) else ""
-    return f"{nominal}{THIN}% intervals{told}"
-
-
 @dataclass(frozen=True)
 class Labels:
     """Names of a study's tables as readers see them.
@@ -53,17 +35,17 @@ class Labels:
         return one_line(self.facts.case(name).title or name)
 
     def interconnect(self, name: object, kind: str | None = None) -> str:
-        """Title of an interconnect, with the kind where its rows were not measured.
+        """Title of an interconnect, with its kind unless it is measured.
 
-        Without a `kind`, the one that the facts give. No name at all is a serial run.
+        Without a `kind`, the facts decide it. A missing name means the serial run.
         """
         if is_missing(name):
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
         known = self.facts.interconnect(str(name))
         kind = (known.kind or DIRECT) if kind is None else kind
         title = one_line(known.title or name)
-        told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
-        return title if told else f"{title} ({one_line(kind)})"
+        with_kind = kind == DIRECT or is_missing(kind) or f"({kind})" in title
+        return title if with_kind else f"{title} ({one_line(kind)})"
 
     def curve(self, row: Mapping[Hashable, Any]) -> str:
         """Title of the curve of a table's row: interconnect, and processes per node where they vary."""
@@ -78,7 +60,7 @@ class Labels:
 
     @property
     def weak(self) -> bool:
-        """Whether sizes grow with the processes; without a word of the study they do not."""
+        """Whether sizes grow with the processes: only where the study says so."""
         return self.facts.study.scaling == "weak"
 
     @property
@@ -96,25 +78,37 @@ class Labels:
     def subtitle(self) -> str:
         """The study's name, the day of its results, and what wrote it."""
         facts = self.facts
-        parts = [
+        words = [
             f"Study {facts.study.name}" if facts.study.name else "",
             (facts.made or "")[:10],
             f"Nodeworth {facts.version}" if facts.version else "Nodeworth",
         ]
-        return one_line(" · ".join(filter(None, parts)))
+        return one_line(" · ".join(filter(None, words)))
 
     @property
-    def level(self) -> str:
-        """Nominal level of the intervals, as text."""
+    def coverage(self) -> str:
+        """Nominal coverage of the intervals, as text."""
         return percent(100 * self.facts.settings.level, places=0)
 
     def intervals(self, rows: pd.DataFrame, times: bool = False) -> str:
-        """Name the intervals of what follows from times, or of `times`; simulated ones have a band."""
+        """Name the intervals of `times`, or of what follows from times; simulated rows have a band."""
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
-        told = intervals(rows, self.facts.settings.level) if times else f"{self.level} intervals"
-        return told + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
+        name = self._intervals_of_times(rows["coverage"].dropna()) if times else f"{self.coverage} intervals"
+        return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
+
+    def _intervals_of_times(self, covered: pd.Series) -> str:
+        """Name intervals by their nominal coverage, and by what intervals of times cover if that differs.
+
+        The interval of a time lies between two of its blocks, so that it cannot have just any coverage.
+        """
+        nominal = exact(round(100 * self.facts.settings.level, 1))
+        shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
+        others = (
+            f" ({' to '.join(shares)}{THIN}% for times)" if set(shares) - {nominal} and len(covered) else ""
+        )
+        return f"{nominal}{THIN}% intervals{others}"
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name times by what they are: medians, or simulated."""
@@ -124,10 +118,6 @@ class Labels:
     def declared(self) -> Pairs:
         """Pairs of kinds that the study declares comparable."""
         return self.facts.study.compare_kinds
-
-    def order(self) -> list[str]:
-        """Interconnects in the study's order."""
-        return list(self.facts.interconnects)
 
     def sorted_cases(self, present: Iterable[str]) -> list[str]:
         """Cases that are present, in the study's order, then alphabetically."""
@@ -139,13 +129,13 @@ class Labels:
 
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
-    places = {name: index for index, name in enumerate(order)}
-    return sorted(set(present), key=lambda name: (places.get(name, len(places)), name))
+    positions = {name: index for index, name in enumerate(order)}
+    return sorted(set(present), key=lambda name: (positions.get(name, len(positions)), name))
 
 
 def by_case(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Part `rows` by case, in the order of the labels: by interconnect and ``processes`` in each."""
+    """Split `rows` by case, each in the study's order of interconnects and by ``processes``."""
     order = labels.sorted_interconnects(rows["interconnect"])
+    ordered = rows.assign(position=rows["interconnect"].map(order.index))
     for case in labels.sorted_cases(rows["case"]):
-        own = rows[rows["case"] == case]
-        yield case, own.assign(place=own["interconnect"].map(order.index)).sort_values(["place", "processes"])
+        yield case, ordered[ordered["case"] == case].sort_values(["position", "processes"])

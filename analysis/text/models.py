@@ -13,7 +13,7 @@ from analysis.tables.selection import CURVE, alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
-from analysis.text.scaling import and_level, processes
+from analysis.text.scaling import and_level, in_order, processes
 
 Row = Mapping[Hashable, object]
 
@@ -56,7 +56,7 @@ def counts_needed(scaling: str) -> int:
 
 
 def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
-    """Say how many curves have too few counts for models to be compared; empty where none has.
+    """Say how many curves have too few counts for models to be compared; empty where all have enough.
 
     Parameters
     ----------
@@ -88,20 +88,18 @@ def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) ->
         Rows of the table ``model_curves`` of that case.
     labels : Labels
     """
-    told: dict[tuple[str, float], list[str]] = {}
-    order = labels.sorted_interconnects(best["interconnect"])
-    for row in sorted(best.to_dict("records"), key=lambda row: order.index(row["interconnect"])):
-        text, count = _place(row)
+    curves_by_peak: dict[tuple[str, float], list[str]] = {}
+    for row in in_order(best, labels):
         at = and_level(best, row["oversubscription"]).replace(" and", " at")
         name = f"{labels.curve(row)}{at} ({_numbers(row, curves, labels)})"
-        told.setdefault((text, count), []).append(name)
+        curves_by_peak.setdefault(_where_peak_lies(row), []).append(name)
     return [
-        f"{_start(place, count, labels)} {listed(names)}." for (place, count), names in sorted(told.items())
+        f"{_start(where, count)} {listed(names)}." for (where, count), names in sorted(curves_by_peak.items())
     ]
 
 
-def _place(row: Row) -> tuple[str, float]:
-    """Where the predicted peak lies, and the count that this refers to."""
+def _where_peak_lies(row: Row) -> tuple[str, float]:
+    """Say by a word where the predicted peak lies, and give the count that this refers to."""
     peak = as_float(row["peak_processes"])
     if is_missing(peak):
         return "scaled", as_float(row["told_to"])
@@ -111,36 +109,32 @@ def _place(row: Row) -> tuple[str, float]:
     return "beyond" if beyond else "inside", as_float(row["fitted_to"])
 
 
-def _start(place: str, count: float, labels: Labels) -> str:
+def _start(where: str, count: float) -> str:
     return {
         "inside": f"Predicted peak within the {processes(count)} that were run:",
         "beyond": f"Predicted peak beyond the {processes(count)} that were run:",
         "none": f"No peak is predicted up to {processes(count)}, as far as a model is told:",
         "scaled": f"Prediction for {processes(count)}, as far as a model is told:",
-    }[place]
+    }[where]
 
 
 def _numbers(row: Row, curves: pd.DataFrame, labels: Labels) -> str:
-    place, _ = _place(row)
-    parts = []
-    if place in ("inside", "beyond"):
-        parts.append(f"at {peak_text(row)} processes")
+    where, _ = _where_peak_lies(row)
+    figures = []
+    if where in ("inside", "beyond"):
+        figures.append(f"at {peak_text(row)} processes")
     else:
-        last = _predicted(row, curves, int(as_float(row["told_to"])))
-        parts.append(f"{labels.speedup} {bracketed(last, 'speedup')}")
-    if place != "scaled":
-        parts.append(f"limit {bracketed(row, 'limit', 'limit_speedup')}")
+        point = {**row, "processes": int(as_float(row["told_to"]))}
+        last = alike(curves, point, [*CURVE, "model", "processes"]).iloc[0].to_dict()
+        figures.append(f"{labels.speedup} {bracketed(last, 'speedup')}")
+    if where != "scaled":
+        figures.append(f"limit {bracketed(row, 'limit', 'limit_speedup')}")
     error = formats.percent(as_float(row["held_out_percent"]))
-    return f"{', '.join(parts)}; {model_title(row['model'])}, held-out error {error}"
-
-
-def _predicted(row: Row, curves: pd.DataFrame, count: int) -> Row:
-    found = alike(curves, {**row, "processes": count}, [*CURVE, "model", "processes"])
-    return found.iloc[0].to_dict()
+    return f"{', '.join(figures)}; {model_title(row['model'])}, held-out error {error}"
 
 
 def peak_text(row: Row) -> str:
-    """Write a predicted peak with its interval; ∞ is further than the model is told."""
+    """Write a predicted peak with its interval; ∞ lies beyond the counts that the model predicts."""
     return bracketed(row, "peak", "peak_processes")
 
 

@@ -1,6 +1,7 @@
 """What interconnects cost and whether they pay, in plain sentences with their numbers.
 
-Money is told in the currency and year of its prices; what is interpolated, or of another year, is said.
+Amounts are in the currency and year of their prices; the sentences name prices that are interpolated or of
+another year.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     priced = (
         rows[rows["cluster_price"].notna()].sort_values("cluster_price", kind="stable").to_dict("records")
     )
-    told = [
+    prices = [
         f"{amount(row, 'cluster_price')} with {labels.interconnect(row['interconnect'])} "
         f"({formats.percent(row['interconnect_percent'])})"
         for row in priced
@@ -70,7 +71,7 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     price = f"{money(first['node_price'])}{formats.SPACE}{first['currency']}"
     said = [
         f"At {price} a node, a cluster of {nodes(size)} costs, in {first['currency']} and with the "
-        f"interconnect's share of it: {'; '.join(told)}."
+        f"interconnect's share of it: {'; '.join(prices)}."
     ]
     lacking: dict[str, list[str]] = {}
     for row in rows[rows["cluster_price"].isna()].to_dict("records"):
@@ -80,7 +81,10 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say of which years prices are, which are interpolated, and where they come from. Takes all of it."""
+    """Say of which years prices are, which are interpolated, and where they come from.
+
+    Takes the whole table ``cost``.
+    """
     bought = cost[cost["cluster_price"].notna() & (cost["basis"] != NO_NEED)]
     node_year = int(cost["node_year"].iloc[0])
     years = {int(year) for year in cost["year"].unique()}
@@ -96,11 +100,11 @@ def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
         ]
     between = bought[bought["basis"] == INTERPOLATED]
     if len(between):
-        told = [
+        sizes = [
             f"{labels.interconnect(name)} at {listed(map(formats.whole, rows['nodes']))}{formats.SPACE}nodes"
             for name, rows in between.groupby("interconnect", sort=False)
         ]
-        said.append(f"Interpolated between published sizes: {'; '.join(told)}.")
+        said.append(f"Interpolated between published sizes: {'; '.join(sizes)}.")
     sources = list(dict.fromkeys(bought["source"].dropna().str.split(", section").str[0]))
     if sources:
         said.append(f"Prices of interconnects: {'; '.join(sources)}.")
@@ -158,12 +162,12 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         start += f" that {labels.placed(baseline, side(kind, 0), placement)} has"
         if not is_missing(first["baseline_nodes"]):
             start += f" on {nodes(first['baseline_nodes'])}"
-        told: dict[str, list[str]] = {}
+        alike: dict[str, list[str]] = {}
         for row in in_order(rows, labels):
-            told.setdefault(_pays(row), []).append(labels.curve({**row, "kind": side(kind, 1)}))
-        parts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in told.items()]
+            alike.setdefault(_pays(row), []).append(labels.curve({**row, "kind": side(kind, 1)}))
+        verdicts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in alike.items()]
         level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
-        said.append(f"{start}{level}: {'; '.join(parts)}.")
+        said.append(f"{start}{level}: {'; '.join(verdicts)}.")
     return said
 
 
@@ -174,14 +178,14 @@ def _pays(row: Row) -> str:
     even = _priced(row, "break_even_node_price")
     at = f"at {money(row['node_price'])}{formats.SPACE}{row['currency']} "
     at += "that is undecided" if row["verdict"] == "undecided" else f"it {row['verdict']}"
-    told = {
+    text = {
         "above": f"pays from {even} a node on, and {at}",
         "below": f"pays up to {even} a node, and {at}",
         "always": "pays at any price of a node",
         "never": f"pays at no price of a node ({_why_never(row)})",
     }[row["pays"]]
     unsure = row["pays"] in ("always", "never") and row["verdict"] == "undecided"
-    return f"{told} by the point estimates, and {at}" if unsure else told
+    return f"{text} by the point estimates, and {at}" if unsure else text
 
 
 def _why_never(row: Row) -> str:
@@ -201,13 +205,13 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     keys = [*_AGAINST, "interconnect"]
     for (baseline, kind, placement, interconnect), rows in judged.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
-        told = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
+        found = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
         if unknown := int(rows["verdict"].isna().sum()):
-            told.append(f"cannot be judged in {counted(unknown, 'case')}")
+            found.append(f"cannot be judged in {counted(unknown, 'case')}")
         against = labels.placed(baseline, side(kind, 0), placement)
-        names = alike.setdefault((against, listed(told)), [])
+        names = alike.setdefault((against, listed(found)), [])
         names.append(labels.placed(interconnect, side(kind, 1), placement))
-    return [f"{listed(names)} against {against}: {told}." for (against, told), names in alike.items()]
+    return [f"{listed(names)} against {against}: {verdicts}." for (against, verdicts), names in alike.items()]
 
 
 def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
@@ -231,9 +235,6 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
             for other in in_order(alike, labels)
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
-        said.append(f"{text}{_if_noted(row)}.")
+        text += "" if is_missing(row["note"]) else f" (price: {row['note']})"
+        said.append(f"{text}.")
     return said
-
-
-def _if_noted(row: pd.Series) -> str:
-    return "" if is_missing(row["note"]) else f" (price: {row['note']})"

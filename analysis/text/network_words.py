@@ -28,7 +28,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def benchmark(name: str) -> str:
-    """Call a benchmark by its title; an imported one that we do not have keeps its name."""
+    """Call a benchmark by its title; one of another tool that we do not have keeps its name."""
     return BENCHMARKS.get(name, name)
 
 
@@ -48,7 +48,7 @@ def size_text(size: float) -> str:
     """
     if is_missing(size):
         return MISSING
-    place = 0
-    while size >= 1024 and place < len(_UNITS) - 1:
-        size, place = size / 1024, place + 1
-    return f"{exact(size) if size == int(size) else number(size)}{THIN}{_UNITS[place]}"
+    power = 0
+    while size >= 1024 and power < len(_UNITS) - 1:
+        size, power = size / 1024, power + 1
+    return f"{exact(size) if size == int(size) else number(size)}{THIN}{_UNITS[power]}"

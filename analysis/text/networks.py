@@ -14,11 +14,11 @@ from analysis.text.network_words import benchmark, ordered, size_text
 CALM_PERCENT = 10
 """Runs whose times differ by less are called alike."""
 MOST_CROSSINGS = 6
-"""Pairs of interconnects of which a sentence tells where one overtakes the other."""
+"""Pairs of interconnects for which a sentence says where the second is overtaken."""
 SLOW = 1.5
 """A pair is called slow where its time is more than so many times the median over the pairs."""
 BUSY = 0.2
-"""Cores kept busy by other programs from which on the reader is told."""
+"""Cores kept busy by other programs from which on a sentence says so."""
 
 
 def headline_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
@@ -35,16 +35,16 @@ def headline_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
         own = headlines[headlines["benchmark"] == name]
         for kind in (kind for kind in ORDER if (own["kind"] == kind).any()):
             rows = own[own["kind"] == kind]
-            parts = [*_lowest(rows, labels), _highest(rows, labels)]
-            said.append(f"{benchmark(name)}, {kind}: {'; '.join(parts)}.")
+            best = [*_lowest(rows, labels), _highest(rows, labels)]
+            said.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
     return said
 
 
 def _lowest(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    told = rows.dropna(subset="latency_us")
-    if told.empty:
+    known = rows.dropna(subset="latency_us")
+    if known.empty:
         return []
-    row = told.loc[told["latency_us"].idxmin()]
+    row = known.loc[known["latency_us"].idxmin()]
     title = labels.interconnect(row["interconnect"], row["kind"])
     return [f"lowest latency at 0 bytes {number(row['latency_us'])}{THIN}µs, {title}"]
 
@@ -63,11 +63,11 @@ def loss_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
     rows = headlines[(headlines["benchmark"] == "pingpong") & headlines["loses_from_bytes"].notna()]
     if rows.empty:
         return []
-    parts = [
+    losing = [
         f"{labels.interconnect(row['interconnect'], row['kind'])} from {size_text(row['loses_from_bytes'])}"
         for row in rows.to_dict("records")
     ]
-    return [f"Large messages of a ping-pong are 5{THIN}% or more slower than the best: {listed(parts)} on."]
+    return [f"Large messages of a ping-pong are 5{THIN}% or more slower than the best: {listed(losing)} on."]
 
 
 def crossing_sentences(crossings: pd.DataFrame, labels: Labels) -> list[str]:
@@ -162,11 +162,11 @@ def contention_sentences(pairs: pd.DataFrame, labels: Labels) -> list[str]:
         if most < 2 or 1 not in large.index:
             continue
         gain = large.loc[most, "bandwidth_MBps"] / large.loc[1, "bandwidth_MBps"]
-        place = f", {counted(count, 'process', 'processes')}"
-        place += f" at oversubscription {level}" if level > 1 else ""
+        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process', 'processes')}"
+        title += f" at oversubscription {level}" if level > 1 else ""
         said.append(
-            f"{labels.interconnect(name, kind)}{place}: {most} pairs at once move {number(gain)} times what "
-            f"one pair moves alone ({number(large.loc[most, 'bandwidth_MBps'])} against "
+            f"{title}: {most} pairs at once move {number(gain)} times what one pair moves alone "
+            f"({number(large.loc[most, 'bandwidth_MBps'])} against "
             f"{number(large.loc[1, 'bandwidth_MBps'])}{THIN}MB/s)."
         )
     return said
@@ -200,18 +200,18 @@ def collective_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     for name in ordered(set(most["benchmark"])):
         own = most[most["benchmark"] == name]
         for (kind, count), same in own.groupby(["kind", "processes"], dropna=False, sort=False):
-            place = "" if pd.isna(count) else f" on {counted(int(count), 'process', 'processes')}"
-            said.append(f"{benchmark(name)}{place}, {kind}: {_fastest(same, labels)}.")
+            on = "" if pd.isna(count) else f" on {counted(int(count), 'process', 'processes')}"
+            said.append(f"{benchmark(name)}{on}, {kind}: {_fastest(same, labels)}.")
     return said
 
 
 def _fastest(rows: pd.DataFrame, labels: Labels) -> str:
     sizes = [None] if rows["bytes"].isna().all() else sorted({rows["bytes"].min(), rows["bytes"].max()})
-    told = []
+    times = []
     for size in sizes:
-        at = rows if size is None else rows[rows["bytes"] == size]
-        best = at.loc[at["latency_us"].idxmin()]
+        of_size = rows if size is None else rows[rows["bytes"] == size]
+        best = of_size.loc[of_size["latency_us"].idxmin()]
         of = "" if size is None else f" with {size_text(size)}"
         title = labels.interconnect(best["interconnect"], best["kind"])
-        told.append(f"{number(best['latency_us'])}{THIN}µs{of} over {title}")
-    return f"at best {listed(told)}"
+        times.append(f"{number(best['latency_us'])}{THIN}µs{of} over {title}")
+    return f"at best {listed(times)}"

@@ -18,7 +18,7 @@ from analysis.runs.settings import Rule
 from analysis.tables.missing import is_missing
 from analysis.tables.selection import CURVE
 from analysis.text import formats
-from analysis.text.labels import Labels, intervals
+from analysis.text.labels import Labels
 
 _HEADINGS = {
     "speedup_per_doubling": "Speedup per doubling",
@@ -56,11 +56,11 @@ class Sheet:
 
     @property
     def caption(self) -> str:
-        """All that is to be known to read the table by itself."""
+        """All that a reader of the table needs to know."""
         return f"{self.title} {self.reading} {self.rule} {self.outcome}"
 
 
-def sheets(table: pd.DataFrame, rule: Rule, labels: Labels, level: float = 0.95) -> list[Sheet]:
+def sheets(table: pd.DataFrame, rule: Rule, labels: Labels) -> list[Sheet]:
     """One sheet a curve.
 
     Parameters
@@ -69,14 +69,11 @@ def sheets(table: pd.DataFrame, rule: Rule, labels: Labels, level: float = 0.95)
         Table ``proposal``, judged by `rule`.
     rule : Rule
     labels : Labels
-    level : float
-        Nominal coverage of the intervals.
     """
-    groups = [rows for _, rows in table.groupby(CURVE, sort=False, dropna=False)]
-    return [_sheet(rows, rule, labels, level) for rows in groups]
+    return [_sheet(rows, rule, labels) for _, rows in table.groupby(CURVE, sort=False, dropna=False)]
 
 
-def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> Sheet:
+def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
     extra = _HEADINGS[rule.quantity]
     header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
     header += ["Incremental efficiency", "Node hours", *([extra] if extra else []), "Verdict"]
@@ -84,7 +81,7 @@ def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels, level: float) -> Shee
     cells = tuple(_cells(row, bool(extra)) for row in known.itertuples())
     return Sheet(
         title=_title(rows.iloc[0], labels),
-        reading=_reading(rows, labels, level),
+        reading=_reading(rows, labels),
         rule=rule_text(rule),
         outcome=outcome(rows),
         header=tuple(header),
@@ -119,15 +116,13 @@ def _title(row: pd.Series, labels: Labels) -> str:
     return f"{labels.case(row['case'])} over {name}."
 
 
-def _reading(rows: pd.DataFrame, labels: Labels, level: float) -> str:
+def _reading(rows: pd.DataFrame, labels: Labels) -> str:
     first = rows.iloc[0]
-    simulated = first["kind"] == "simulated"
-    times = "simulated" if simulated else "medians over n blocks"
-    said = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
+    times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
+    text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
-        brackets = "the band of the simulation" if simulated else intervals(rows, level)
-        said += f" In brackets: {brackets}."
-    return said
+        text += f" In brackets: {labels.intervals(rows, times=True)}."
+    return text
 
 
 def rule_text(rule: Rule) -> str:

@@ -36,7 +36,7 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
         if average.notna().all():
             text += f", {_spread(average)} averaged over the counts up to it"
         for mean in means.to_dict("records"):
-            stated = (_percent(mean[f"{one}_percent"]) for one in ("improvement", "average"))
+            stated = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
             text += f"; stated as the means are {listed(stated)}"
         sentences.append(f"{text}.")
     return sentences
@@ -69,10 +69,10 @@ def peak_sentences(published: Tables, labels: Labels) -> list[str]:
             "at as many": f"{int((difference == 0).sum())}",
             "at fewer": f"{len(fewer)}{f' ({listed(map(labels.case, fewer))})' if fewer else ''}",
         }
-        told = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
+        outcomes = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
         sentences.append(
             f"Compared with {_name(baseline, labels)}, the speedup of {_name(interconnect, labels)} peaks "
-            f"{listed(told)} of {counted(len(both), 'case')}."
+            f"{listed(outcomes)} of {counted(len(both), 'case')}."
         )
     return sentences
 

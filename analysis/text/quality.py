@@ -19,7 +19,7 @@ MOST = 4
 
 
 def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say how many repetitions something else on the machine got in the way of.
+    """Say how many repetitions were disturbed by other programs on the machine.
 
     Parameters
     ----------
@@ -110,17 +110,17 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
         return ["Run-to-run variability is not told: that takes two blocks of a point."]
     medians = known.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
     order = [None if is_missing(name) else name for name in medians.index.get_level_values(0)]
-    places = labels.sorted_interconnects(filter(None, order))
+    names = labels.sorted_interconnects(filter(None, order))
     rows = sorted(
         zip(order, medians.index.get_level_values(1), medians, strict=True),
-        key=lambda row: (-1 if row[0] is None else places.index(row[0]), row[1]),
+        key=lambda row: (-1 if row[0] is None else names.index(row[0]), row[1]),
     )
-    told = listed(
+    spreads = listed(
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
     return [
         "Run-to-run spread of the block times (standard deviation from the median absolute deviation, median "
-        f"over the points): {told}.",
+        f"over the points): {spreads}.",
         _spread_tests(known, labels),
     ]
 
@@ -152,14 +152,14 @@ def _spreads(row: Row, labels: Labels) -> str:
     return f"{own} against {other} of {baseline}, {formats.p_value(row['p_adjusted'])}"
 
 
-def told_precision(precision: pd.DataFrame) -> pd.DataFrame:
-    """Comparisons of the table ``precision`` that have an interval; one of a time with itself has none."""
+def with_interval(precision: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons of the table ``precision`` that have an interval; a time compared with itself has none."""
     return precision[precision["half_width_percent"] > 0]
 
 
 def precision_sentences(precision: pd.DataFrame) -> list[str]:
     """Say how many improvements have an interval as narrow as wanted, and what the others take."""
-    known = told_precision(precision)
+    known = with_interval(precision)
     if known.empty:
         return ["No improvement has an interval: that takes two blocks at least."] if len(precision) else []
     target = f"±{formats.number(known['target_percent'].iloc[0], 2)} percentage points"

@@ -69,8 +69,8 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
         speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
         note = "" if is_missing(row["note"]) else str(row["note"])
         key = (level, peak, alike, bool(row["reached"]), at_end, alone, note)
-        told = f"{labels.curve(row)} ({speedup})" if peak > 1 else labels.curve(row)
-        groups.setdefault(key, []).append(told)
+        name = f"{labels.curve(row)} ({speedup})" if peak > 1 else labels.curve(row)
+        groups.setdefault(key, []).append(name)
     sentences = []
     for (level, peak, alike, reached, at_end, alone, note), names in sorted(groups.items()):
         start = labels.speedup.capitalize()
@@ -101,20 +101,20 @@ def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     for kinds, (site, of_site) in product(sets, sites):
         of_kinds = of_site[of_site["kind"].isin(kinds)]
         groups: dict[tuple[int, str, str], list[int]] = {}
-        place = ["oversubscription", "processes_per_node", "processes"]
-        for (level, _, count), competing in of_kinds.groupby(place, dropna=False):
+        point = ["oversubscription", "processes_per_node", "processes"]
+        for (level, _, count), competing in of_kinds.groupby(point, dropna=False):
             if len(competing) > 1:
                 groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
-        told = [
+        fastest = [
             f"{name} at {processes(*counts)}{_on_nodes(of_kinds, level, counts)}{and_level(own, level)}"
             f"{f' (its interval overlaps that of {near})' if near else ''}"
             for (level, name, near), counts in groups.items()
         ]
-        if told:
+        if fastest:
             which = f" of the {listed(kinds)} interconnects" if len(sets) > 1 else ""
             which += f" ({site})" if len(sites) > 1 and not is_missing(site) else ""
             sure = "" if of_kinds["seconds_low"].notna().all() else " (not all times have an interval)"
-            sentences.append(f"Fastest{which}{sure}: {'; '.join(told)}.")
+            sentences.append(f"Fastest{which}{sure}: {'; '.join(fastest)}.")
     return sentences
 
 
@@ -123,8 +123,8 @@ def _on_nodes(rows: pd.DataFrame, level: int, counts: Sequence[int]) -> str:
     nodes = rows[rows["oversubscription"] == level].groupby("processes")["nodes"].agg(["min", "max"])
     if nodes.isna().any(axis=None) or (nodes["min"] != nodes["max"]).any() or nodes["min"].nunique() < 2:
         return ""
-    told = [int(nodes.at[count, "min"]) for count in counts]
-    return f" ({listed(map(str, told))} {'node' if told == [1] else 'nodes'})"
+    counts_of_nodes = [int(nodes.at[count, "min"]) for count in counts]
+    return f" ({listed(map(str, counts_of_nodes))} {'node' if counts_of_nodes == [1] else 'nodes'})"
 
 
 def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
@@ -145,10 +145,10 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
     for (baseline, kind, level, placement), rows in ordered.groupby(BASELINE, sort=False, dropna=False):
         name = labels.placed(baseline, kind, placement)
         for (count, peak), of_count in rows.groupby(["at_processes", "baseline_peak_processes"], sort=False):
-            place = f"where {name} peaks"
+            where = f"where {name} peaks"
             if count != peak:
-                place = f"the nearest common count below the peak of {name}"
-            at = f"At {processes(count)}{and_level(improvement, level, say_level)}, {place}"
+                where = f"the nearest common count below the peak of {name}"
+            at = f"At {processes(count)}{and_level(improvement, level, say_level)}, {where}"
             sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
         apart = [_compared(row, labels) for row in rows[rows["at_processes"].isna()].to_dict("records")]
         if apart:
@@ -157,34 +157,37 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
 
 
 def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the comparisons that are none, the baseline being fastest serially. Takes the whole table."""
+    """Name the cases in which nothing is compared, since the baseline is fastest serially.
+
+    Takes the whole table.
+    """
     rows = _with_baseline_kind(improvement, labels)
-    told: dict[str, list[str]] = {}
+    cases_by_baseline: dict[str, list[str]] = {}
     keys = [*BASELINE, "case"]
     for (*curve, case), _ in rows[is_shared(rows)].groupby(keys, sort=False, dropna=False):
         baseline, kind, level, placement = curve
         name = labels.placed(baseline, kind, placement)
         title = f"{labels.case(case)}{and_level(improvement, level).replace(' and', ' at')}"
-        told.setdefault(name, []).append(title)
+        cases_by_baseline.setdefault(name, []).append(title)
     return [
         f"Nothing is compared with {name} where its peak is the serial run: {'; '.join(cases)}."
-        for name, cases in told.items()
+        for name, cases in cases_by_baseline.items()
     ]
 
 
 def _outcome_sentences(rows: Sequence[Row], at: str, labels: Labels) -> list[str]:
-    told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
+    by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
     for row in rows:
         numbers = _numbers(row, "improvement")
-        told[outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
+        by_outcome[outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
     sentences = []
-    if told[SHARED]:
+    if by_outcome[SHARED]:
         sentences.append(f"{at}, there is nothing to compare: that is the serial run.")
     for word, link in (("faster", "than"), ("slower", "than"), ("not distinguishable", "from")):
-        if names := told[word]:
+        if names := by_outcome[word]:
             sentences.append(f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {word} {link} it.")
-    if told["untested"]:
-        sentences.append(f"{at}, the improvement over it is untested: {listed(told['untested'])}.")
+    if names := by_outcome["untested"]:
+        sentences.append(f"{at}, the improvement over it is untested: {listed(names)}.")
     return sentences
 
 
@@ -192,11 +195,13 @@ def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -
     """Say what more processes per core gain or lose on the most cores where that can be compared."""
     sentences = []
     for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
-        told: dict[str, list[str]] = {word: [] for word in OUTCOMES}
+        by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
         for row in in_order(rows, labels):
-            told[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
+            by_outcome[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
         at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
-        sentences += [f"{at} {OVER_ONE[word]} over {listed(names)}." for word, names in told.items() if names]
+        sentences += [
+            f"{at} {OVER_ONE[word]} over {listed(names)}." for word, names in by_outcome.items() if names
+        ]
     return sentences
 
 
@@ -229,12 +234,12 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bo
         start = f"The {labels.speedup} of {formats.number(highest[0]['target_speedup'])}"
         if not is_missing(count := highest[0]["baseline_processes"]):
             start += f" that {labels.placed(baseline, kind, placement)} has at {processes(count)}"
-        told: dict[str, list[str]] = {}
+        by_verb: dict[str, list[str]] = {}
         for row in highest:
-            verb, what = _equivalent(row, labels)
-            told.setdefault(verb, []).append(what)
-        parts = "; it ".join(f"{verb} {listed(whats)}" for verb, whats in told.items())
-        sentences.append(f"{start}{and_level(equivalent, level, say_level)} {parts}.")
+            verb, equivalents = _equivalent(row, labels)
+            by_verb.setdefault(verb, []).append(equivalents)
+        text = "; it ".join(f"{verb} {listed(equivalents)}" for verb, equivalents in by_verb.items())
+        sentences.append(f"{start}{and_level(equivalent, level, say_level)} {text}.")
     return sentences
 
 
@@ -274,19 +279,14 @@ def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
         values[outcome(row, quantity)].append(row[f"{quantity}_percent"])
     tested = rows[rows["p_adjusted"].notna()]
     few = ", with too few blocks to tell" if (tested["blocks"] < tested["blocks_needed"]).all() else ""
-    parts = []
+    outcomes = []
     for word, found in values.items():
-        span = "" if word == SHARED else f" ({_span(found)})"
-        span += few if word == "not distinguishable" else ""
-        parts += [f"{word} in {counted(len(found), 'case')}{span}"] if found else []
-    return listed(parts)
-
-
-def _span(values: Sequence[float]) -> str:
-    if not values:
-        return ""
-    low, high = (formats.percent(value, signed=True) for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
+        if found:
+            low, high = (formats.percent(value, signed=True) for value in (min(found), max(found)))
+            span = "" if word == SHARED else f" ({low if low == high else f'{low} to {high}'})"
+            span += few if word == "not distinguishable" else ""
+            outcomes.append(f"{word} in {counted(len(found), 'case')}{span}")
+    return listed(outcomes)
 
 
 def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:

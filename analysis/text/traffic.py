@@ -10,12 +10,12 @@ from analysis.text.labels import Labels
 
 def in_order(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     """Rows of a table with its cases in the study's order."""
-    places = {name: index for index, name in enumerate(labels.sorted_cases(table["case"]))}
-    return table.sort_values("case", key=lambda names: names.map(places), kind="stable", ignore_index=True)
+    positions = {name: index for index, name in enumerate(labels.sorted_cases(table["case"]))}
+    return table.sort_values("case", key=lambda names: names.map(positions), kind="stable", ignore_index=True)
 
 
 def with_titles(table: pd.DataFrame) -> pd.DataFrame:
-    """Name the patterns of a table in ``title``, with those of their choices that vary within a pattern.
+    """Name the patterns of a table in ``title``, with the choices that vary within a pattern.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def with_titles(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(title=titles.str.replace("_", " "))
 
 
-_PLACES = {
+_MAPPINGS = {
     "clustered_io": "clustered under the I/O job",
     "clustered_compute": "clustered under the compute job",
 }
 _WORDS = {
     "sizes": lambda name: f"{name} sizes",
     "intervals": lambda name: f"{name} intervals",
-    "io_mapping": lambda name: _PLACES.get(name, name),
+    "io_mapping": lambda name: _MAPPINGS.get(name, name),
     "write_ratio": lambda share: f"{100 * share:.0f} % writes",
 }

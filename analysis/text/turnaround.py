@@ -23,17 +23,17 @@ def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], job
         As `analysis.decisions.turnaround.fastest_waves` gives it.
     jobs : int
     """
-    told, left = [], jobs
+    phrases, left = [], jobs
     for way in np.flatnonzero(waves):
         at_once = packing["jobs_at_once"][way]
         often = "one wave" if waves[way] == 1 else counted(waves[way], "wave")
-        told.append(f"{way_in_words(packing, way, min(left, at_once))}, in {often}")
+        phrases.append(f"{way_in_words(packing, way, min(left, at_once))}, in {often}")
         left -= waves[way] * at_once
-    return ", then ".join(told)
+    return ", then ".join(phrases)
 
 
 def way_in_words(packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
-    """Write so many jobs at a time with the size of each, and its placement where that varies."""
+    """Write how many jobs run at a time, the size of each, and its placement where placement varies."""
     counts = (int(packing[name][way]) for name in ("processes", "cores"))
     return _in_words(int(jobs_at_once), *counts, *per_node(packing["processes_per_node"][way]))
 
@@ -47,7 +47,7 @@ def _in_words(jobs_at_once: int, processes: int, cores: int, *placed: str) -> st
 
 
 def name_of_way(packing: Mapping[str, NDArray], way: int) -> str:
-    """Write the process count of a way, with what tells it from others of that count."""
+    """Write the process count of a way, with what distinguishes it from others of that count."""
     return with_notes(
         *(packing[name][way] for name in ("processes", "oversubscription", "processes_per_node"))
     )

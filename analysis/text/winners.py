@@ -13,9 +13,9 @@ from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
 
-PLACE = ["site", "case", "kinds", "oversubscription", "processes_per_node", "processes"]
+POINT = ["site", "case", "kinds", "oversubscription", "processes_per_node", "processes"]
 COLUMNS = [
-    *PLACE,
+    *POINT,
     "nodes",
     "interconnects",
     "interconnect",
@@ -43,20 +43,19 @@ def winners(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> pd.Data
     Returns
     -------
     DataFrame
-        One row a site, case, set of kinds, oversubscription, placement and process count. ``nodes``: where
-        all that compete there have the same number, else missing. ``interconnects``: how many compete.
-        ``lead_percent``: time of the next over that of the fastest, less 1; ``spread_percent``: the same of
+        One row a site, case, set of kinds, oversubscription, placement and process count. ``nodes``: missing
+        where competitors have different numbers of nodes. ``interconnects``: how many compete.
+        ``lead_percent``: time of the next over that of the fastest, less 1; ``spread_percent``: the same for
         the slowest. ``near``: how many intervals overlap that of the fastest, missing where a time has none.
     """
     own = scaling[~scaling["serial"]]
     rows = []
     for kinds in comparable_sets(own["kind"], declared):
         competing = own[own["kind"].isin(kinds)].assign(kinds="/".join(kinds))
-        for place, found in competing.groupby(PLACE, dropna=False, sort=False):
+        for point, found in competing.groupby(POINT, dropna=False, sort=False):
             if len(found) > 1:
-                rows.append([*place, *_winner(found.sort_values(["seconds", "interconnect"]))])
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    return table.sort_values(PLACE, ignore_index=True)
+                rows.append([*point, *_winner(found.sort_values(["seconds", "interconnect"]))])
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values(POINT, ignore_index=True)
 
 
 def _winner(found: pd.DataFrame) -> list[object]:

@@ -10,7 +10,6 @@ from analysis.report.validation import validation
 from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from analysis.text.labels import Labels
 
 MODEL = {"source": "a paper", "host": {"host_speed": 1}}
 FACTS = Facts.of(
@@ -70,7 +69,7 @@ def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
 
 
 def test_the_report_states_errors_and_noise(table):
-    section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, Labels(FACTS), []))
+    section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     (said,) = [block["items"] for block in section["blocks"] if block["type"] == "list"]
     assert said[0].startswith("All: 1\xa0point, median error 5.0\u202f% (signs left aside), from −5.0\u202f%")
     assert "CPU pressure while it was measured: 10\u202f%" in said[-1]
@@ -85,9 +84,9 @@ def test_the_report_states_errors_and_noise(table):
 
 def test_a_band_without_width_has_no_brackets(table):
     table = table.assign(predicted_high=table["predicted_low"])
-    section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, Labels(FACTS), []))
+    section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     assert section["blocks"][-1]["groups"][0]["rows"][0]["cells"][2] == "7.60"
 
 
 def test_without_it_there_is_no_section():
-    assert validation(Content(pd.DataFrame(), {}, FACTS, Labels(FACTS), [])) is None
+    assert validation(Content(pd.DataFrame(), {}, FACTS, [])) is None

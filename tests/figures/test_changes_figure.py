@@ -10,7 +10,6 @@ from analysis.figures.changes import changes_figures
 from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from analysis.text.labels import Labels
 
 LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
 
@@ -24,7 +23,7 @@ def drawing():
     ]
     settings = Settings(draws=200, compare_sites=(("before", "after"),))
     changes = make_changes(complete_runs(pd.DataFrame(sites)), settings)["changes"]
-    (drawing,) = changes_figures(changes, Labels(Facts()), LOOKS)
+    (drawing,) = changes_figures(changes, style.FigureLabels(Facts(), LOOKS))
     return drawing
 
 

@@ -10,7 +10,6 @@ from analysis.figures import style
 from analysis.figures.traffic import traffic_figures
 from analysis.networks.traffic import PROCESSES, TRAFFIC, make_traffic_tables
 from analysis.runs.facts import Facts
-from analysis.text.labels import Labels
 from analysis.text.traffic import with_titles
 
 RUNS = pd.DataFrame(
@@ -98,6 +97,6 @@ def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
         for load in (0.1, 0.5)
     ]
     tables = make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": rows}]))
-    drawing, *_ = traffic_figures(tables, Labels(Facts()), style.looks([], ["shared_memory"]))
+    drawing, *_ = traffic_figures(tables, style.FigureLabels(Facts(), style.looks([], ["shared_memory"])))
     titles = {axes.get_title(loc="left") for axes in drawing.figure.axes}
     assert len(titles) == len(choices) and not any("…" in title for title in titles)

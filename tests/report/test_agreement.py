@@ -6,7 +6,6 @@ import pytest
 from analysis.report.agreement import agreement_blocks
 from analysis.report.content import Content
 from analysis.runs.facts import Facts
-from analysis.text.labels import Labels
 
 FACTS = Facts.of(
     {
@@ -46,7 +45,7 @@ def content(swift_peak, improvement, average):
     sides = {"baseline_interconnect": "slow", "interconnect": "swift"}
     row = point | sides | {"improvement_percent": improvement, "average_percent": average}
     tables = {"peaks": pd.DataFrame(peaks), "improvement": pd.DataFrame([row])}
-    return Content(pd.DataFrame(), tables, FACTS, Labels(FACTS), [])
+    return Content(pd.DataFrame(), tables, FACTS, [])
 
 
 def blocks(*ours):

@@ -18,7 +18,6 @@ from analysis.report.money import pays
 from analysis.report.turnaround import turnaround
 from analysis.runs.facts import Economics, Facts
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
-from analysis.text.labels import Labels
 from analysis.text.money import at_highest_target, comparable_size
 
 BOOK = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note\n"
@@ -66,7 +65,7 @@ def content(runs, tables, facts):
         if name in tables
         for drawing in drawn((runs, tables, facts), figures, name)
     ]
-    return Content(runs, tables, facts, Labels(facts), [drawing.entry() for drawing in drawings], {})
+    return Content(runs, tables, facts, [drawing.entry() for drawing in drawings], {})
 
 
 def plain(text):

@@ -7,7 +7,7 @@ from synthetic_study import make_facts, make_runs, make_whole_study
 
 from analysis.figures.order import order_figure, ordered_runs
 from analysis.figures.quality import spread_figure
-from analysis.figures.style import looks
+from analysis.figures.style import FigureLabels, looks
 from analysis.report import make_report
 from analysis.runs.runs import complete_runs
 from analysis.text.labels import Labels
@@ -23,8 +23,8 @@ def section(study, drawings=()):
 
 
 def spread_of(study):
-    labels = Labels(study[2])
-    return spread_figure(study[1]["variability"], labels, looks(labels.order(), []))
+    labels = FigureLabels(study[2], looks(list(study[2].interconnects), []))
+    return spread_figure(study[1]["variability"], labels)
 
 
 def steady(**changes):
@@ -51,8 +51,9 @@ class TestOutliers:
     def test_it_is_ringed_in_the_order_of_execution(self, runs):
         complete = complete_runs(runs)
         assert ordered_runs(complete)["outlier"].sum() == 1
-        labels = Labels(make_facts(runs))
-        (order,) = order_figure(complete, labels, looks(labels.order(), []))
+        facts = make_facts(runs)
+        labels = FigureLabels(facts, looks(list(facts.interconnects), []))
+        (order,) = order_figure(complete, labels)
         assert "Rings are outliers by Tukey's fences" in order.caption
         assert sum(", outlier" in mark.text for mark in order.marks.values()) == 1
 

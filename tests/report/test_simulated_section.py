@@ -5,7 +5,6 @@ import pandas as pd
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
 from analysis.runs.facts import Facts
-from analysis.text.labels import Labels
 
 FIT = {
     "points": 24,
@@ -26,7 +25,7 @@ def made(kind="simulated", host=None, **fit):
     }
     facts = Facts.of({"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}})
     runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind], "application": ["openfoam"]})
-    return simulated(Content(runs, {}, facts, Labels(facts), [], {}))
+    return simulated(Content(runs, {}, facts, [], {}))
 
 
 def texts(section):

@@ -114,9 +114,9 @@ def tables(replayed, runs):
 @pytest.fixture
 def content(tables, runs):
     peaks = {"case": ["duct"], "interconnect": ["swift"], "kind": ["simulated"], "peak_processes": [4]}
-    figures = simulated_figures(tables, Labels(FACTS), {})
+    figures = simulated_figures(tables, Labels(FACTS))
     entries = [drawing.entry() for drawing in figures]
-    return Content(runs, tables | {"peaks": pd.DataFrame(peaks)}, FACTS, Labels(FACTS), entries)
+    return Content(runs, tables | {"peaks": pd.DataFrame(peaks)}, FACTS, entries)
 
 
 def test_amounts_are_those_of_a_step(tables):
@@ -185,4 +185,4 @@ def test_side_tables_are_read_as_they_were_made(replayed, runs, tables, tmp_path
 
 
 def test_a_study_that_replayed_nothing_has_no_such_section(runs):
-    assert traces(Content(runs, {}, FACTS, Labels(FACTS), [])) is None
+    assert traces(Content(runs, {}, FACTS, [])) is None

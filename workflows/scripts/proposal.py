@@ -25,11 +25,11 @@ def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> N
     request = request_of(known)
     applications = without_benchmarks(read_tables(Path(tables)))
     _, found, titled = told_apart(read_complete(runs), applications, known)
-    labels, confidence = Labels(titled), request.settings.level
+    labels = Labels(titled)
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
-    choice = choose(table, request.rule, labels, known.proposal_interconnect, confidence)
+    choice = choose(table, request.rule, labels, known.proposal_interconnect)
     write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), Path(pdf))
-    every = sheets(table, request.rule, labels, confidence)
+    every = sheets(table, request.rule, labels)
     Path(tex).write_text(to_latex(every), encoding="utf-8")
     write_word(every, docx, labels.title)
 
