@@ -12,7 +12,8 @@ from workflows.plan.plan import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import STEPS, capture, preload
+from workflows.tracing.capture import STEPS, capture
+from workflows.tracing.recording import preload
 from workflows.tracing.trace import read_trace
 
 pytestmark = pytest.mark.slow

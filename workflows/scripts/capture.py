@@ -22,5 +22,6 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
             TRACERS,
             plan.study.limits.run_seconds,
             snakemake.params.steps,
+            Path(base) if (base := snakemake.input.get("base")) else None,
         )
     print(trace.summary(), file=log)
