@@ -32,8 +32,8 @@ _FROM_FORTRAN = {
 
 
 _SECTIONS = ("before", "sends", "brings", "writes")
-_NO_CALLS = ("nothing", "printing of a step", "MPI_Wtime")
-"""What has a number in the log and is no line of the table: see `tracer/marks.c`."""
+_NO_CALLS = ("nothing", "printing of a step", "MPI_Wtime", "reading of a clock")
+"""What has a number in the log and is no line of the table: see `tracer/marks.c` and `tracer/times.c`."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,9 @@ def _declare(parameters: Sequence[tuple[str, str]], names: Sequence[str]) -> str
 
 def _numbers(names: Sequence[str]) -> str:
     """The numbers that calls have in the log, and their names."""
-    numbers = ", ".join(["CALL_nothing", "CALL_mark", "CALL_Wtime", *(f"CALL_{name}" for name in names)])
+    numbers = ", ".join(
+        ["CALL_nothing", "CALL_mark", "CALL_Wtime", "CALL_clock", *(f"CALL_{name}" for name in names)]
+    )
     shown = ", ".join(f'"{name}"' for name in (*_NO_CALLS, *(f"MPI_{name}" for name in names)))
     return f"enum {{ {numbers}, CALL_COUNT }};\nstatic const char *const call_names[] = {{ {shown} }};"
 

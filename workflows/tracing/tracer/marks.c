@@ -1,4 +1,4 @@
-/* Entering and leaving MPI, its clock, and marks: what the program prints. */
+/* Entering and leaving MPI, and marks: what the program prints. */
 
 static char *marks[16];
 static int mark_count;
@@ -36,21 +36,6 @@ static int64_t empty_burst(void)
     calls = pending = 0;
     return median(readings);
 }
-
-/* Alone it is the time of the run with all ranks, so that what waits by the clock does the same. */
-static double wall_time(double (*real)(void))
-{
-    if (!traced || depth > 0 || !logged) return real();
-    enter(CALL_Wtime);
-    double seconds = mode == ALONE ? 0 : real();
-    BRING(&seconds);
-    leave();
-    return seconds;
-}
-
-extern double pmpi_wtime_(void) __attribute__((weak));
-double MPI_Wtime(void) { return wall_time(PMPI_Wtime); }
-double mpi_wtime_(void) { return wall_time(pmpi_wtime_); }
 
 /* Whether it was started as one process, as far as can be told before MPI is initialised. */
 static bool one_process(void)

@@ -35,8 +35,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/times.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,6 +94,7 @@ static bool in_place(const void *address)
 #include "log.c"
 #include "output.c"
 #include "marks.c"
+#include "times.c"
 #include "members.c"
 #include "messages.c"
 #include "collectives.c"
