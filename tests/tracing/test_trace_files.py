@@ -199,6 +199,8 @@ def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
     assert made["corrected_factor"] == [0.5, 0.5] and made["inflation"] == pytest.approx(1.65)
     assert made["low_factor"] == pytest.approx([0.5 / 1.1] * 2)
     assert made["high_factor"] == pytest.approx([0.5, 0.5])
+    less = timed_alone([1.9, 0.9], 1.0, Alone([], seconds, beside, 1, 0))
+    assert less["low_factor"] == less["corrected_factor"] == [0.5, 0.5]
     assert (made["timing"], made["correction"], made["disturbed_repeats"]) == ("alone", "serial_beside", 1)
 
 

@@ -265,7 +265,10 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
     middle = np.array(compute_seconds)
     ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
     totals = taken.sum(axis=1)
-    low, high = ratios[np.argmin(totals)], ratios[np.argmax(totals)]
+    corrected = [float(speed)] * ranks
+    whole = speed * middle.sum()  # of the medians: below all repeats where each was disturbed elsewhere
+    low = corrected if totals.min() > whole else ratios[np.argmin(totals)].tolist()
+    high = corrected if totals.max() < whole else ratios[np.argmax(totals)].tolist()
     return {
         "timing": "alone",
         "timing_reason": "",
@@ -275,10 +278,10 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         "serial_beside_seconds": beside.tolist(),
         "compute_seconds": list(compute_seconds),
         "serial_cpu_seconds": serial_cpu_seconds,
-        "inflation": float(speed * middle.sum() / serial_cpu_seconds),
-        "corrected_factor": [float(speed)] * ranks,
-        "low_factor": low.tolist(),
-        "high_factor": high.tolist(),
+        "inflation": float(whole / serial_cpu_seconds),
+        "corrected_factor": corrected,
+        "low_factor": low,
+        "high_factor": high,
         "correction": "serial_beside" if len(beside) else "none",
         "indicative": bool(totals.max() > INDICATIVE_SPREAD * totals.min()),
     }
