@@ -132,6 +132,33 @@ static void collectives(void)
     eat(w, sizeof w);
 }
 
+static void later(void)
+{
+    MPI_Request made[4];
+    double sum[2], all[64] = {0}, one[3] = {me, 2, 3}, mine = me, got[64] = {0}, part[1];
+    int counts[64], places[64], done = 0;
+    for (int i = 0; i < size; i++) counts[i] = 1 + i % 2, places[i] = 2 * i;
+    MPI_Iallreduce(v, sum, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[0]);
+    MPI_Ibcast(one, 3, MPI_DOUBLE, 1, MPI_COMM_WORLD, &made[1]);
+    MPI_Iallgatherv(v, counts[me], MPI_DOUBLE, all, counts, places, MPI_DOUBLE, MPI_COMM_WORLD, &made[2]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &made[3]);
+    while (!done) MPI_Testall(4, made, &done, MPI_STATUSES_IGNORE);
+    eat(sum, sizeof sum);
+    eat(one, sizeof one);
+    eat(all, sizeof all);
+    MPI_Igather(&mine, 1, MPI_DOUBLE, got, 1, MPI_DOUBLE, 2, MPI_COMM_WORLD, &made[0]);
+    MPI_Wait(&made[0], MPI_STATUS_IGNORE);
+    eat(got, sizeof got);
+    MPI_Iscatter(got, 1, MPI_DOUBLE, part, 1, MPI_DOUBLE, 2, MPI_COMM_WORLD, &made[0]);
+    MPI_Ireduce(&mine, sum, 1, MPI_DOUBLE, MPI_MAX, 3, MPI_COMM_WORLD, &made[1]);
+    MPI_Ialltoall(all, 1, MPI_DOUBLE, got, 1, MPI_DOUBLE, MPI_COMM_WORLD, &made[2]);
+    MPI_Waitall(3, made, MPI_STATUSES_IGNORE);
+    eat(part, sizeof part);
+    eat(sum, sizeof sum);
+    eat(got, sizeof got);
+    eat_int(made[0] == MPI_REQUEST_NULL);
+}
+
 static void communicators(void)
 {
     MPI_Comm half, none, grid, line;
@@ -259,7 +286,7 @@ int main(int argc, char **argv)
 {
     struct { const char *name; void (*calls)(void); } groups[] = {
         {"messages", messages}, {"requests", requests}, {"collectives", collectives},
-        {"communicators", communicators}, {"fortran", fortran}, {"clock_branch", clock_branch},
+        {"communicators", communicators}, {"fortran", fortran}, {"later", later}, {"clock_branch", clock_branch},
         {"other_value", other_value}, {"other_call", other_call}, {"window", window}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);

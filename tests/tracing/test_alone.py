@@ -57,7 +57,7 @@ def rerun(built, library: str, group: str, folder: Path):
 
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize(
-    "group", ["messages", "requests", "collectives", "communicators", "fortran", "clock_branch"]
+    "group", ["messages", "requests", "collectives", "later", "communicators", "fortran", "clock_branch"]
 )
 def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
     together = recorded(built, library, group, tmp_path)

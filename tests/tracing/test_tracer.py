@@ -87,6 +87,12 @@ def test_collectives_have_the_form_that_simgrid_reads(built, library, tmp_path):
 
 
 @pytest.mark.parametrize("library", BOTH)
+def test_collectives_that_do_not_wait_are_recorded_where_they_are_complete(built, library, tmp_path):
+    lines = recorded(built, library, "later", tmp_path)
+    assert lines[1] == ["1 isend 2 1 8", "1 recv 0 1 8", "1 allreduce 16 0", "1 wait 1 2 1", "1 barrier"]
+
+
+@pytest.mark.parametrize("library", BOTH)
 def test_ranks_of_communicators_become_those_of_the_world(built, library, tmp_path):
     lines = recorded(built, library, "communicators", tmp_path)
     assert lines[0] == [
@@ -126,7 +132,7 @@ def test_an_unknown_call_stops_the_program_with_one_line(built, library, tmp_pat
     done = start(built, library, "unknown", tmp_path)
     assert done.returncode != 0
     told = (tmp_path / "failed.txt").read_text().splitlines()
-    assert told and all(line.startswith("MPI_Ibarrier is not known to it") for line in told)
+    assert told and all(line.startswith("MPI_Comm_idup is not known to it") for line in told)
 
 
 def test_a_folder_that_is_not_there_stops_the_program_with_one_line(built, tmp_path):
@@ -170,7 +176,7 @@ def test_every_function_of_the_library_is_known_local_or_trapped(compiler):
         "Send",
         "Wait",
         "Alltoallv",
-        "Ibarrier",
+        "Comm_idup",
         "File_open",
         "Comm_spawn",
         "Rput",

@@ -3,7 +3,7 @@
 typedef struct Posted {
     struct Posted *next;
     uintptr_t handle;
-    char way; /* 's'end or 'r'eceive */
+    char way; /* 's'end, 'r'eceive, or 'c'ollective */
     bool persistent, active, any;
     int peer, tag, id;
     int64_t size;
@@ -12,6 +12,9 @@ typedef struct Posted {
     int count;
     MPI_Datatype datatype;
     bool own_datatype; /* a copy: a program may free a derived one while it is in use */
+    const int *counts, *places; /* of a collective: see came_from_all */
+    int senders;
+    char *line; /* of a collective: written when it is complete */
 } Posted;
 
 /* Several requests can have one handle: Open MPI gives the same one to all sends that it has finished at
@@ -84,29 +87,65 @@ static void hold_datatype(Posted *made, MPI_Datatype datatype)
     PMPI_Type_dup(datatype, &made->datatype);
 }
 
-static void post(MPI_Request *request, char way, bool persistent, const void *buf, int count, MPI_Datatype datatype,
-                 int peer, int tag, MPI_Comm comm)
+/* Keeps a request that was made; alone, gives the program one. */
+static Posted *hold(MPI_Request *request, Posted about, MPI_Datatype datatype)
 {
     Posted *made = spare ? spare : malloc(sizeof *made);
     if (spare) spare = spare->next;
     if (mode == ALONE) *request = (MPI_Request)own_handle();
-    *made = (Posted){.handle = (uintptr_t)*request, .way = way, .persistent = persistent, .tag = tag, .comm = comm,
-                     .buf = (void *)buf, .count = count};
+    *made = about;
+    made->handle = (uintptr_t)*request;
     hold_datatype(made, datatype);
-    made->size = bytes(count, datatype);
-    made->peer = world_rank(comm, peer);
-    made->any = way == 'r' && peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
     Posted **end = &posted[(made->handle ^ made->handle >> 12) / 8 % 4096];
     while (*end) end = &(*end)->next;
     *end = made;
+    return made;
+}
+
+static void post(MPI_Request *request, char way, bool persistent, const void *buf, int count, MPI_Datatype datatype,
+                 int peer, int tag, MPI_Comm comm)
+{
+    Posted about = {.way = way, .persistent = persistent, .tag = tag, .comm = comm, .buf = (void *)buf, .count = count};
+    Posted *made = hold(request, about, datatype);
+    made->size = bytes(count, datatype);
+    made->peer = world_rank(comm, peer);
+    made->any = way == 'r' && peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
     if (!persistent) activate(made);
 }
+
+/* A collective call that does not wait. What it brings in is there when it is complete, as `came_from_all` takes it; of
+ * 0 senders nothing. */
+static void begin_together(MPI_Request *request, void *buf, const int counts[], int count, const int places[],
+                           MPI_Datatype datatype, int senders)
+{
+    Posted about = {.way = 'c', .active = true, .peer = -1, .buf = buf, .counts = counts, .count = count,
+                    .places = places, .senders = senders};
+    hold(request, about, datatype);
+}
+
+static Posted *newest(MPI_Request handle)
+{
+    Posted *found = NULL;
+    for (Posted *one = *place((uintptr_t)handle); one; one = one->next)
+        if (one->handle == (uintptr_t)handle) found = one;
+    return found;
+}
+
+/* The replay knows no such call: it is carried out where it is complete, and overlaps nothing. */
+#define WRITE_LATER(request, write)         \
+    do {                                    \
+        later = calloc(1, 1);               \
+        write;                              \
+        newest(*(request))->line = later;   \
+        later = NULL;                       \
+    } while (0)
 
 static void discard(Posted **at)
 {
     Posted *gone = *at;
     *at = gone->next;
     if (gone->own_datatype) PMPI_Type_free(&gone->datatype);
+    free(gone->line);
     gone->next = spare;
     spare = gone;
 }
@@ -151,7 +190,13 @@ static void completed(int index, MPI_Request *requests, MPI_Status *status)
     if (!request) fail("a request is completed that it did not see made");
     if (request->active && request->way == 'r' && (request->any || request->peer >= 0))
         came_message(request->buf, request->datatype, status);
-    if (request->active && request->any) {
+    if (request->way == 'c')
+        came_from_all(request->buf, request->counts, request->count, request->places, request->datatype,
+                      request->senders);
+    if (request->line) {
+        if (*request->line) computed();
+        text(request->line);
+    } else if (request->active && request->any) {
         int source = world_rank(request->comm, status->MPI_SOURCE);
         begin_note("matched");
         number(request->id);

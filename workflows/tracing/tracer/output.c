@@ -5,6 +5,7 @@
 static int output = -1;
 static char buffer[BUFFER];
 static size_t used;
+static char *later; /* lines that are not to be written yet go here */
 
 static void flush(void)
 {
@@ -20,6 +21,11 @@ static void text(const char *words)
 {
     if (output < 0) return;
     size_t length = strlen(words);
+    if (later) {
+        later = realloc(later, strlen(later) + length + 1);
+        strcat(later, words);
+        return;
+    }
     if (used + length + 32 > BUFFER) flush();
     memcpy(buffer + used, words, length);
     used += length;
@@ -45,7 +51,7 @@ static void number(int64_t value)
 
 static void computed(void)
 {
-    if (pending <= 0 || output < 0) return; /* below zero where a burst was shorter than the clock's cost: carried on */
+    if (pending <= 0 || output < 0 || later) return; /* below zero where a burst was shorter than the clock's cost: carried on */
     point(calls);
     digits(me);
     text(" compute");
