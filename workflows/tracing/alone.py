@@ -25,7 +25,7 @@ REPEATS = 3
 DISTURBED_SHARE = 0.05
 """A repeat that waited longer for its core, as a share of its CPU time, is made again, once."""
 
-_ABOUT = 5
+_ABOUT = 6
 """Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
 
 _TOLD = re.compile(r"rank (\d+), call (\d+): (.*)")
@@ -67,7 +67,7 @@ class Alone:
 class _Repeat:
     """A rank's run by itself: bursts of computing between its calls, ns, and whether it was disturbed."""
 
-    bursts: NDArray[np.int64]
+    bursts: NDArray[np.signedinteger]
     disturbed: bool
 
 
@@ -195,13 +195,17 @@ def _points(written: Path, raw: Raw) -> NDArray[np.int64]:
 def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
     """Read what a rank by itself wrote."""
     try:
-        told = np.fromfile(folder / f"alone-{raw.rank}", np.int64)
+        told = (folder / f"alone-{raw.rank}").read_bytes()
     except FileNotFoundError:
         raise UnrepeatableError(f"rank {raw.rank} by itself: {problem or 'did not end well'}") from None
-    rank, processes, calls, waited, cpu = told[:_ABOUT].tolist()
-    if (rank, processes, len(told)) != (raw.rank, raw.processes, _ABOUT + calls):
+    begin = _ABOUT * 8
+    if len(told) < begin:
         raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
-    return _Repeat(told[_ABOUT:], waited > DISTURBED_SHARE * cpu)
+    rank, processes, calls, each, waited, cpu = np.frombuffer(told[:begin], np.int64).tolist()
+    if (rank, processes, len(told)) != (raw.rank, raw.processes, begin + calls * each):
+        raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
+    bursts = np.frombuffer(told, np.dtype(f"i{each}"), offset=begin)
+    return _Repeat(bursts, waited > DISTURBED_SHARE * cpu)
 
 
 def _computing(

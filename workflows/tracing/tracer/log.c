@@ -291,10 +291,14 @@ static void close_log(void)
         close(file);
     } else if (mode == ALONE) {
         if (log_at != log_end) fail("rank %d, call %ld: it ends where %s was recorded", me, (long)calls, call_names[*(uint8_t *)log_at % CALL_COUNT]);
-        int64_t about[] = {me, world_size, calls, waited_ns(), cpu_ns()};
+        bool is_short = true;
+        for (int64_t i = 0; i < calls; i++) is_short = is_short && bursts[i] >= INT32_MIN && bursts[i] <= INT32_MAX;
+        int64_t each = is_short ? sizeof(int32_t) : sizeof(int64_t);
+        for (int64_t i = 0; is_short && i < calls; i++) memcpy((char *)bursts + i * each, &(int32_t){bursts[i]}, each);
+        int64_t about[] = {me, world_size, calls, each, waited_ns(), cpu_ns()};
         int file = create(in_folder("alone", me));
         write_all(file, about, sizeof about);
-        write_all(file, bursts, calls * sizeof *bursts);
+        write_all(file, bursts, calls * each);
         close(file);
     }
     if (log_file >= 0) close(log_file);
