@@ -24,7 +24,7 @@ from workflows.applications import application
 from workflows.domain import Case, Point
 from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
-from workflows.launch.launch import one_process
+from workflows.launch.launchers import one_process
 from workflows.measure.running import ONE_THREAD, run
 from workflows.plan.plan import ROOT
 from workflows.study.cases import load_case

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpi_programs import BOTH, PROCESSES, builder, start
 
-from workflows.launch.launch import one_process
+from workflows.launch.launchers import one_process
 from workflows.tracing.alone import UnrepeatableError, cannot_repeat, run_alone
 from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import read_raw, whole

@@ -4,6 +4,7 @@ import errno
 from collections import Counter
 
 import pytest
+from needs import need
 
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
@@ -42,13 +43,24 @@ def prepared(tmp_path_factory):
     return make
 
 
-def traced(name, processes, prepared, tracers, folder, serial=None, limit=120.0, beside=False, alone=True):
+def traced(
+    name,
+    processes,
+    prepared,
+    tracers,
+    folder,
+    serial=None,
+    limit=120.0,
+    beside=False,
+    alone=True,
+    interconnect=SHARED_MEMORY,
+):
     case = load_case(name, ROOT / "cases")
     return capture(
         case,
         processes,
         prepared(case, processes),
-        SHARED_MEMORY,
+        interconnect,
         serial,
         folder,
         tracers,
@@ -102,6 +114,16 @@ def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tracers,
         assert (one.about["timing"], one.about["timing_reason"]) == ("alone", "")
     assert (trace.about["correction"], len(trace.about["serial_beside_seconds"])) == ("serial_beside", 3)
     assert all(seconds > 0 for seconds in trace.about["compute_seconds"])
+
+
+def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tracers, tmp_path):
+    need("mpicc.mpich", "mpiexec.mpich")
+    mpich = load_interconnect("shared_memory_mpich", ROOT / "config/interconnects")
+    serial = traced("gatherv-smoke", 1, prepared, tracers, tmp_path / "processes-1")
+    trace = traced(
+        "gatherv-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True, interconnect=mpich
+    )
+    assert trace.about["mpi_library"].startswith("MPICH") and trace.about["timing"] == "alone"
 
 
 def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tracers, tmp_path):

@@ -135,26 +135,10 @@ def outside_jobs() -> dict[str, str]:
     }
 
 
-def one_process(library: str, environment: dict[str, str], scratch: Path) -> dict[str, str]:
-    """Give the whole environment of a program that is started by itself, without a launcher.
-
-    Parameters
-    ----------
-    library : str
-        MPI library that the program is bound to.
-    environment : dict
-        What the application adds.
-    scratch : Path
-        Folder for Open MPI's files.
-    """
+def openmpi_alone(_scratch: Path) -> dict[str, str]:
+    """Give what lets a program of Open MPI run by itself, without mpirun."""
     mca = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1"}
-    return {
-        **outside_jobs(),
-        "TMPDIR": str(scratch),
-        **{f"{_MCA}{name}": str(value) for name, value in mca.items()},
-        **mpi4py_of(library),
-        **environment,
-    }
+    return {f"{_MCA}{name}": str(value) for name, value in mca.items()} | mpi4py_of("openmpi")
 
 
 def mpi4py_of(library: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from workflows.applications import application, tools
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launch import one_process
+from workflows.launch.launchers import one_process
 from workflows.measure.noise import noise_between, read_counters
 from workflows.measure.running import ONE_THREAD, Run, run, scratch_folder
 from workflows.tracing.alone import Alone, UnrepeatableError, Window, cannot_repeat, computing_in, run_alone
@@ -159,8 +159,9 @@ def record(asked: Asked, point: Point) -> Traced:
         The tracer cannot be built, the run fails, a rank wrote nothing whole, or steps cannot be told apart.
     """
     program = application(asked.case.application).command(asked.short, point.processes)[0]
-    tracer = build(compiler_for(program), asked.tracers)
     carrier = asked.interconnect if point.processes > 1 else None
+    library = carrier.launch["mpi"] if carrier else "openmpi"
+    tracer = build(compiler_for(program, library), asked.tracers)
     with scratch_folder() as scratch:
         prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / "logs"
         written.mkdir()
@@ -176,7 +177,6 @@ def record(asked: Asked, point: Point) -> Traced:
         raws = read_raw(written, point.processes)
         window, steps = asked.window(raws)
         log_bytes = sum(path.stat().st_size for path in logs.iterdir())
-        library = carrier.launch["mpi"] if carrier else "openmpi"
         by_itself = _ByItself(
             asked.short, point.processes, prepared, library, asked.time_limit_seconds, scratch
         )

@@ -130,6 +130,8 @@ def generate(calls: str, header: str) -> str:
             if len(call.parameters) != len(prototype.parameters):
                 raise ValueError(f"{CALLS.name}: {name} has {len(prototype.parameters)} parameters in mpi.h")
             parts += [_in_c(name, prototype, call), _in_fortran(name, prototype, call), _trap_f08(name)]
+        elif (call := known.get(name.removesuffix("_c"))) and _narrows(name, prototype):
+            parts += [_with_large_counts(name, prototype, call), _trap_f08(name)]
         elif not any(fnmatchcase(name, pattern) for pattern in local):
             parts += [_trap(name, prototype), _trap_fortran(name), _trap_f08(name)]
     return "\n".join(parts)
@@ -183,6 +185,35 @@ def _in_c(name: str, prototype: Prototype, call: Call) -> str:
     return code;
 }}
 """
+
+
+def _narrows(name: str, prototype: Prototype) -> bool:
+    """Whether a call with large counts can be made the one without; arrays that must last are not copied."""
+    large = [(kind, array) for kind, array in prototype.parameters if _is_large(kind, array)]
+    return bool(large) and not (name.startswith("I") and any(array for _, array in large))
+
+
+def _is_large(kind: str, array: str) -> bool:
+    base = kind.removeprefix("const ")
+    return base == "MPI_Count" or (base == "MPI_Aint" and bool(array))
+
+
+def _with_large_counts(name: str, prototype: Prototype, call: Call) -> str:
+    """The call of MPI 4 that takes large counts, by the one that does not."""
+    here = "here(root, comm)" if "root" in call.parameters else "true"
+    given, slot = [], 0
+    for (kind, array), own in zip(prototype.parameters, call.parameters, strict=True):
+        if not _is_large(kind, array):
+            given.append(own)
+        elif array:
+            given.append(f"narrow_all({own}, {here}, comm, {slot})")
+            slot += 1
+        else:
+            given.append(f"narrow({own})")
+    declared = _declare(prototype.parameters, call.parameters)
+    plain = f"MPI_{name.removesuffix('_c')}({', '.join(given)})"
+    inner = f"PMPI_{name}({', '.join(call.parameters)})"
+    return f"int MPI_{name}({declared})\n{{\n    return depth > 0 ? {inner} : {plain};\n}}\n"
 
 
 def _unless_alone(call: Call) -> str:

@@ -138,6 +138,24 @@ static void finished(void)
     close_files();
 }
 
+/* Counts of calls that take large ones (MPI_Send_c), for the calls that do not. */
+__attribute__((unused)) static int narrow(int64_t count)
+{
+    if (count < INT_MIN || count > INT_MAX) fail("a count above 2147483647 is more than it knows");
+    return count;
+}
+
+/* The same of an array by rank; `slot` parts the arrays of one call. NULL where the root alone has it. */
+__attribute__((unused)) static int *narrow_all(const void *given, bool here, MPI_Comm comm, int slot)
+{
+    static int *made[4];
+    int count = members(comm)->size;
+    if (!given || !here) return NULL;
+    made[slot] = realloc(made[slot], count * sizeof(int));
+    for (int i = 0; i < count; i++) made[slot][i] = narrow(((const int64_t *)given)[i]);
+    return made[slot];
+}
+
 static MPI_Request *requests_of(int count, const MPI_Fint *handles)
 {
     static MPI_Request *made;
