@@ -23,7 +23,10 @@ REPEATS = 3
 """How often each rank runs by itself: the median of each burst is taken, their spread is the band."""
 
 DISTURBED_SHARE = 0.05
-"""A repeat that waited longer for its core, as a share of its CPU time, is made again, once."""
+"""A repeat that waited longer for its core, as a share of its CPU time, is made again, once.
+
+At most a quarter of them are: on a machine that is busy all the time that would not help.
+"""
 
 _ABOUT = 6
 """Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
@@ -120,10 +123,12 @@ def run_alone(
     cores = usable_cores()
     used = cores[-max(1, len(cores) // 2) :]
     serial_seconds, repeats = [], []
+    again = max(1, len(raws) * REPEATS // 4)
     for number in range(REPEATS):
         if serial:
             serial_seconds.append(serial(used[0]))
-        repeats.append(_run_all(raws, window, written, written / f"repeat-{number}", start, used))
+        repeat, again = _run_all(raws, window, written, written / f"repeat-{number}", start, used, again)
+        repeats.append(repeat)
     made = [_computing(raw, _points(written, raw), [one[raw.rank] for one in repeats]) for raw in raws]
     seconds = [
         [amounts[slice(*_amounts_in(raw, span))].sum() * 1e-9 for amounts in by_repeat]
@@ -139,9 +144,15 @@ def run_alone(
 
 
 def _run_all(
-    raws: Sequence[Raw], window: Window, written: Path, folder: Path, start: Start, cores: Sequence[int]
-) -> list[_Repeat]:
-    """One repeat of all ranks."""
+    raws: Sequence[Raw],
+    window: Window,
+    written: Path,
+    folder: Path,
+    start: Start,
+    cores: Sequence[int],
+    again: int,
+) -> tuple[list[_Repeat], int]:
+    """One repeat of all ranks; up to `again` runs are made again, and what is left of that is given back."""
     found: list[_Repeat] = []
     for first in range(0, len(raws), len(cores)):
         some = raws[first : first + len(cores)]
@@ -153,10 +164,11 @@ def _run_all(
             problem = start(placed, own)
             _check(raws, window, written, own, problem)
             attempts.append([_read(own, raw, problem) for raw in some])
-            if not any(one.disturbed for one in attempts[-1]):
+            if again < len(some) or not any(one.disturbed for one in attempts[-1]):
                 break
+        again -= len(some) * (len(attempts) - 1)
         found += attempts[-1]
-    return found
+    return found, again
 
 
 def _check(raws: Sequence[Raw], window: Window, written: Path, folder: Path, problem: str | None) -> None:
