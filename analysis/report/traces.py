@@ -14,10 +14,27 @@ from analysis.text.labels import Labels, by_case
 from analysis.text.network_words import size_text
 
 HOW = (
-    "A trace holds what every rank computes and communicates in a few steps. Where ranks shared a core, "
-    "their computing took more CPU time than it takes alone; the corrected times are scaled to the CPU time "
-    "of the same steps in the serial run. Inflation is what was taken over that."
+    "A trace holds what every rank computes and communicates in a few steps. Over serial: the CPU time of "
+    "all ranks over that of the same steps in the serial run."
 )
+TIMED = {
+    "alone": (
+        "Timed alone: each rank ran once more by itself on a core, its MPI calls answered from what was "
+        "recorded, and sent the same as then. The median of each stretch of computing counts; the repeats "
+        "that took least and most are the ends of the band."
+    ),
+    "together": (
+        "Timed together: computing was timed in the traced run. Where ranks shared a core, it took more CPU "
+        "time than alone; the corrected times are scaled to the CPU time of the serial run. They and what "
+        "was taken are the ends of the band."
+    ),
+}
+"""How each kind of trace was timed."""
+CORRECTED = {
+    "none": "nothing",
+    "serial_sum": "the serial CPU time",
+    "serial_beside": "serial runs beside it",
+}
 OPERATIONS = {
     "send": "send",
     "isend": "send, non-blocking",
@@ -36,7 +53,9 @@ def traces(content: Content) -> Section | None:
     if "traces" not in content.tables:
         return None
     labels, tables = content.labels, content.tables
-    blocks: list[Block] = [paragraph(HOW)]
+    timings = [text for timing, text in TIMED.items() if (tables["traces"]["timing"] == timing).any()]
+    blocks: list[Block] = [paragraph(text) for text in (HOW, *timings)]
+    blocks += [paragraph(text) for text in _together(tables["traces"], labels)]
     blocks += [paragraph(text) for text in _indicative(tables["traces"], labels)]
     blocks.append(_traces_table(tables["traces"], labels))
     if "trace_profile" in tables:
@@ -48,17 +67,35 @@ def traces(content: Content) -> Section | None:
     return section("traces", "Traces: computing and communication", blocks)
 
 
+def _together(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Which traces were not timed alone, by the reason that the tracer gave."""
+    told = rows[rows["timing_reason"].notna()].groupby("timing_reason", sort=False)
+    return [
+        f"Timed together, and not each rank alone: {_named(own, labels)}. The tracer says: {reason}."
+        for reason, own in told
+    ]
+
+
 def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["indicative"]]
-    if rows.empty:
-        return []
-    told = [
+    alone = rows["timing"] == "alone"
+    reasons = {
+        "repeats of ranks alone differ by more than 10 %": rows[alone],
+        "the machine disturbed ranks that were timed together": rows[~alone],
+    }
+    return [
+        f"Indicative only, since {reason}: {_named(own, labels)}."
+        for reason, own in reasons.items()
+        if not own.empty
+    ]
+
+
+def _named(rows: pd.DataFrame, labels: Labels) -> str:
+    """Cases and process counts of traces."""
+    return "; ".join(
         f"{labels.case(case)} on {listed(map(str, sorted(own['processes'])))} processes"
         for case, own in rows.groupby("case", sort=False)
-    ]
-    return [
-        f"Indicative only, since computing took far more CPU time than in the serial run: {'; '.join(told)}."
-    ]
+    )
 
 
 def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
@@ -72,8 +109,10 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
         column("Steps"),
         column("Serial CPU time (s)"),
         column("CPU time (s)"),
-        column("Inflation"),
+        column("Over serial"),
         column("CPU pressure (%)"),
+        column("Band (s)"),
+        column("Timed", "left"),
         column("Clock", "left"),
         column("Corrected by", "left"),
     ]
@@ -87,8 +126,12 @@ def _trace_row(case: str, line: dict) -> Row:
             *(formats.whole(line[name]) for name in ("processes", "cores", "steps")),
             *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
             MISSING if is_missing(noise) else formats.fixed(100 * noise, 0),
+            f"{number(line['low_seconds'])}–{number(line['high_seconds'])}",
+            f"alone, {formats.counted(line['repeats'], 'time', 'times')}"
+            if line["timing"] == "alone"
+            else "together",
             {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),
-            "the serial CPU time" if line["correction"] == "serial_sum" else "nothing",
+            CORRECTED[line["correction"]],
         ],
         case,
     )

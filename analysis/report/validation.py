@@ -88,7 +88,7 @@ def _table(rows: pd.DataFrame, labels: Labels) -> dict:
     ]
     caption = (
         "Predicted and measured times. Brackets of predictions hold the band of the simulation, which has no "
-        "width where nothing was corrected; those of measurements hold their interval."
+        "width where nothing was repeated or corrected; those of measurements hold their interval."
     )
     return table(caption, columns, groups)
 

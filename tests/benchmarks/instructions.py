@@ -2,18 +2,19 @@
 
     .venv/bin/python tests/benchmarks/instructions.py [CASE [PROCESSES]]
 
-Runs an OpenFOAM case under callgrind (Debian: valgrind) with few steps and with more, and takes the difference: the
-instructions that its own libraries need for the steps between, without start-up and without MPI's waiting. The
-same case is traced. Prints, for each process count, instructions, CPU time as traced, and CPU time corrected, each
-over that of one process; and the largest difference of a rank's share of the corrected time from its share of
-the instructions.
+Records an OpenFOAM case with few steps and with more, runs each rank alone under callgrind (Debian: valgrind), and
+takes the difference: the instructions of the steps between, libraries included, without start-up, without MPI's
+waiting and without the tracer. The same case is traced. Prints, for each process count, instructions and CPU time as
+traced, each over that of one process, and how the two correlate by rank.
 """
 
 import re
 import shutil
+import statistics
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,16 +23,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from workflows.applications import application
 from workflows.domain import Case, Point
 from workflows.launch.emulation import usable_cores
-from workflows.measure.running import run
+from workflows.launch.execution import execute
+from workflows.launch.launchers import one_process
+from workflows.measure.running import ONE_THREAD, run
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
+from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import CARRIER, STEPS, TRACERS, capture
+from workflows.tracing.recording import preload
+from workflows.tracing.trace import Trace
 
 FEW_STEPS, MORE_STEPS = 3, 6
 TRACED_STEPS = 5
-OWN = re.compile(r"^(/usr)?/(bin|lib)/[^/]+$")
-"""Object files whose instructions count: OpenFOAM's, which Debian has outside of its folders for an architecture."""
+NOT_COUNTED = re.compile(r"/tracer-\w+\.so$")
+"""Object files whose instructions do not count."""
 
 LIMIT_SECONDS = 1800
 _COST = re.compile(r"^[+*\-\d]")
@@ -57,26 +63,42 @@ def instructions(file: Path) -> Counter[str]:
 
 
 def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
-    """Run a case under callgrind; give the instructions of its own code, by rank."""
+    """Record a case and run each rank alone under callgrind; give the instructions by rank."""
     out = scratch / f"callgrind-{processes}-{steps}"
-    out.mkdir()
-    rank = "%q{OMPI_COMM_WORLD_RANK}" if processes > 1 else "0"
-    prefix = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
+    written, logs = out / "trace", out / "logs"
+    written.mkdir(parents=True)
+    logs.mkdir()
     short = replace(case, parameters=case.parameters | {STEPS[case.application].parameter: steps})
     app = application(case.application)
-    folder = scratch / f"prepared-{processes}-{steps}"
-    base = scratch / f"base-{processes}-{steps}" if processes > 1 else None
+    folder = out / "prepared"
+    base = out / "base" if processes > 1 else None
     if base:
         app.prepare(short, 1, base, None)
     app.prepare(short, processes, folder, base)
     cores = min(processes, len(usable_cores()))
     point = Point(case.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects") if processes > 1 else None
-    done = run(short, point, folder, carrier, (), LIMIT_SECONDS, prefix)
+    command = app.command(short, processes)
+    tracer, marks = build(compiler_for(command[0]), TRACERS), STEPS[case.application].mark
+    logged = {"NODEWORTH_TRACE_LOG": str(logs)}
+    done = run(short, point, folder, carrier, (), LIMIT_SECONDS, preload(tracer, written, marks, logged))
     if done.execution.exit_status:
         raise SystemExit(f"{processes} processes: {done.problem}")
-    totals = [instructions(out / str(number)) for number in range(processes)]
-    return [sum(count for name, count in total.items() if OWN.search(name)) for total in totals]
+    found = []
+    for rank in range(processes):
+        own = out / f"rank-{rank}"
+        own.mkdir()
+        app.stage(short, folder, own)
+        prefix = preload(tracer, out, marks, logged | {"NODEWORTH_TRACE_ALONE": str(rank)})
+        callgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
+        env = one_process("openmpi", ONE_THREAD | app.environment(short), out)
+        alone = execute([*callgrind, "--trace-children=yes", *prefix, *command], env, own, LIMIT_SECONDS)
+        if alone.exit_status or not (out / f"alone-{rank}").exists():
+            raise SystemExit(f"rank {rank} of {processes}: {alone.errors[-500:]}")
+        total = instructions(out / str(rank))
+        found.append(sum(count for name, count in total.items() if not NOT_COUNTED.search(name)))
+    shutil.rmtree(out)
+    return found
 
 
 def main() -> None:
@@ -101,19 +123,34 @@ def main() -> None:
             serial = traces / "1" if processes > 1 else None
             folder = traces / str(processes)
             trace = capture(
-                case, processes, prepared, carrier, serial, folder, TRACERS, LIMIT_SECONDS, TRACED_STEPS
+                case,
+                processes,
+                prepared,
+                carrier,
+                serial,
+                folder,
+                TRACERS,
+                LIMIT_SECONDS,
+                TRACED_STEPS,
+                base if serial else None,
             )
             seconds = trace.about["compute_seconds"]
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
-            corrected = [one * factor for one, factor in zip(seconds, trace.corrected_factor, strict=True)]
-            shares = zip(corrected, work, strict=True)
-            apart = max(abs(own / sum(corrected) * sum(work) / count - 1) for own, count in shares)
+            alike = statistics.correlation(seconds, work) if processes > 2 else 1.0
             print(
                 f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million), "
-                f"CPU time {sum(seconds) / serial_seconds:.2f}, corrected {sum(corrected) / serial_seconds:.3f}; "
-                f"a rank's share differs by {100 * apart:.0f} % at most",
+                f"CPU time {trace.about['timing']} {trace.about['inflation']:.2f} (ends of the band "
+                f"{over(trace.low_factor, trace, serial_seconds):.2f} and "
+                f"{over(trace.high_factor, trace, serial_seconds):.2f}); by rank they correlate at {alike:.2f}; "
+                f"{trace.about['disturbed_repeats']} runs of ranks waited for their core",
                 flush=True,
             )
+
+
+def over(factors: Sequence[float], trace: Trace, serial_seconds: float) -> float:
+    """CPU time at an end of the band over that of the serial trace."""
+    taken = trace.about["compute_seconds"]
+    return sum(one * factor for one, factor in zip(taken, factors, strict=True)) / serial_seconds
 
 
 if __name__ == "__main__":

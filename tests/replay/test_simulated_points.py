@@ -39,7 +39,9 @@ def traced(monkeypatch, tmp_path):
     def read(folder):
         processes = int(folder.name.rpartition("-")[2])
         factor = 0.5 if processes > 1 else 1.0
-        return Trace(folder, processes, 2, 20, (factor,) * processes, {})
+        factors = (factor,) * processes
+        about = {"timing": "together"}
+        return Trace(folder, processes, 2, 20, factors, factors, (1.0,) * processes, about)
 
     monkeypatch.setattr(study, "read_trace", read)
     return plan

@@ -26,6 +26,13 @@ ABOUT = {
     "load": {"cores": 2, "pressure_share": 0.25},
     "serial_cpu_seconds": 2.0,
     "compute_seconds": [1.0] * 4,
+    "timing": "together",
+    "timing_reason": "MPI_Win_create: a window",
+    "repeats": 1,
+    "disturbed_repeats": 0,
+    "corrected_factor": [0.5] * 4,
+    "low_factor": [0.5] * 4,
+    "high_factor": [1.0] * 4,
     "inflation": 2.0,
     "correction": "serial_sum",
     "indicative": True,
@@ -86,7 +93,7 @@ def replayed(tmp_path):
         "transfer_efficiency": 0.625,
     }
     simulated_one = record(case="duct-4k", processes=4, kind="simulated", details=details)
-    study = SimpleNamespace(site=None, series=lambda case: case.removesuffix("-4k"))
+    study = SimpleNamespace(site=None, case_of=lambda case: case.removesuffix("-4k"))
     return study, StudyPaths(tmp_path), [simulated_one]
 
 
@@ -146,6 +153,7 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     taken, profile, efficiency = printed.values()
     cells = taken["groups"][0]["rows"][0]["cells"]
     assert cells[:7] == ["4", "2", "5", "2.00", "4.00", "2.00", "25"]
+    assert cells[7:] == ["2.00–4.00", "together", "CPU time", "the serial CPU time"]
     rows = [one["cells"] for one in profile["groups"][0]["rows"]]
     assert rows[0][:3] == ["allreduce", "≤ 8\u202fB", "4.00"]
     assert [one[0] for one in rows] == ["allreduce", "send, non-blocking", "send, non-blocking"]
@@ -156,7 +164,27 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
         "simulated_times-duct",
     ]
     told = " ".join(block["text"] for block in section["blocks"] if block["type"] == "paragraph")
-    assert "Indicative only" in told and "The duct on 4 processes" in told
+    assert (
+        "Indicative only, since the machine disturbed ranks that were timed together: The duct on 4" in told
+    )
+    assert "The duct on 4 processes. The tracer says: MPI_Win_create: a window." in told
+    assert "Timed together: computing" in told and "Timed alone" not in told
+
+
+def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
+    plan, records = replayed
+    about = ABOUT | {"timing": "alone", "timing_reason": "", "repeats": 3, "correction": "serial_beside"}
+    (plan.results / "traces/duct-4k/processes-4/trace.json").write_text(json.dumps(about))
+    tables = make_simulated_tables(runs, make_details(plan, runs, records))
+    row = tables["traces"].iloc[0]
+    assert row["timing"] == "alone" and pd.isna(row["timing_reason"])
+    assert (row["corrected_seconds"], row["low_seconds"], row["high_seconds"]) == (2.0, 2.0, 4.0)
+    blocks = traces(Content(runs, {"traces": tables["traces"]}, FACTS, Labels(FACTS), []))
+    told = " ".join(block.get("text", "") for block in blocks["blocks"])
+    assert "Timed alone: each rank ran once more by itself" in told and "together" not in told
+    assert "Indicative only, since repeats of ranks alone differ" in told
+    printed = next(block for block in blocks["blocks"] if block["type"] == "table")
+    assert printed["groups"][0]["rows"][0]["cells"][8] == "alone, 3\u00a0times"
 
 
 def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):

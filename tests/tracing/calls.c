@@ -125,8 +125,20 @@ static void steps(void)
 static void unknown(void)
 {
     MPI_Request made;
-    MPI_Ibarrier(MPI_COMM_WORLD, &made);
+    MPI_Comm same;
+    MPI_Comm_idup(MPI_COMM_WORLD, &same, &made);
     MPI_Wait(&made, MPI_STATUS_IGNORE);
+}
+
+static void later(void)
+{
+    MPI_Request made[3];
+    double in[4] = {0}, out[16];
+    MPI_Iallreduce(in, out, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[0]);
+    MPI_Isend(data, 8, MPI_CHAR, next, 1, MPI_COMM_WORLD, &made[1]);
+    MPI_Recv(other, 8, MPI_CHAR, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Ibarrier(MPI_COMM_WORLD, &made[2]);
+    MPI_Waitall(3, made, MPI_STATUSES_IGNORE);
 }
 
 /* Fortran's entry points, as a Fortran compiler calls them. */
@@ -161,6 +173,7 @@ int main(int argc, char **argv)
     struct { const char *name; void (*calls)(void); } groups[] = {
         {"point_to_point", point_to_point}, {"requests", requests}, {"collectives", collectives},
         {"communicators", communicators}, {"one_sided", one_sided}, {"steps", steps}, {"unknown", unknown},
+        {"later", later},
         {"fortran", fortran}};
     int size;
     MPI_Init(&argc, &argv);

@@ -4,6 +4,7 @@ import errno
 from collections import Counter
 
 import pytest
+from needs import need
 
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
@@ -12,7 +13,8 @@ from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import STEPS, capture, preload
+from workflows.tracing.capture import STEPS, capture
+from workflows.tracing.recording import preload
 from workflows.tracing.trace import read_trace
 
 pytestmark = pytest.mark.slow
@@ -41,18 +43,31 @@ def prepared(tmp_path_factory):
     return make
 
 
-def traced(name, processes, prepared, tracers, folder, serial=None, limit=120.0):
+def traced(
+    name,
+    processes,
+    prepared,
+    tracers,
+    folder,
+    serial=None,
+    limit=120.0,
+    beside=False,
+    alone=True,
+    interconnect=SHARED_MEMORY,
+):
     case = load_case(name, ROOT / "cases")
     return capture(
         case,
         processes,
         prepared(case, processes),
-        SHARED_MEMORY,
+        interconnect,
         serial,
         folder,
         tracers,
         limit,
         TRACED_STEPS,
+        prepared(case, 1) if beside else None,
+        alone,
     )
 
 
@@ -85,6 +100,36 @@ def test_a_flow_case_is_traced_step_by_step(prepared, tracers, tmp_path):
     rows = (trace.folder / "pairs.csv").read_text().splitlines()
     assert rows[0] == "source,target,messages,bytes"
     assert read_trace(trace.folder) == trace
+    assert all(one.about["timing"] == "alone" and one.about["repeats"] == 3 for one in (serial, *again))
+    assert trace.about["correction"] == "none", "nothing ran beside it"
+    assert 0 < trace.about["log_bytes"] < 50e6
+
+
+@pytest.mark.parametrize("name", ["lj_melt-smoke", "gatherv-smoke"])
+def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tracers, tmp_path):
+    """LAMMPS sends at its end how long it took; the mpi4py program ends its loops by the clock."""
+    serial = traced(name, 1, prepared, tracers, tmp_path / "processes-1")
+    trace = traced(name, 3, prepared, tracers, tmp_path / "processes-3", serial.folder, beside=True)
+    for one in (serial, trace):
+        assert (one.about["timing"], one.about["timing_reason"]) == ("alone", "")
+    assert (trace.about["correction"], len(trace.about["serial_beside_seconds"])) == ("serial_beside", 3)
+    assert all(seconds > 0 for seconds in trace.about["compute_seconds"])
+
+
+def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tracers, tmp_path):
+    need("mpicc.mpich", "mpiexec.mpich")
+    mpich = load_interconnect("shared_memory_mpich", ROOT / "config/interconnects")
+    serial = traced("gatherv-smoke", 1, prepared, tracers, tmp_path / "processes-1")
+    trace = traced(
+        "gatherv-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True, interconnect=mpich
+    )
+    assert trace.about["mpi_library"].startswith("MPICH") and trace.about["timing"] == "alone"
+
+
+def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tracers, tmp_path):
+    trace = traced("cavity-4k", 1, prepared, tracers, tmp_path / "trace", alone=False)
+    assert (trace.about["timing"], trace.about["timing_reason"]) == ("together", "it was not asked for")
+    assert trace.about["log_bytes"] == 0
 
 
 @pytest.mark.parametrize("name", ["elbow_segregated-smoke", "water_scf-smoke"])
@@ -114,6 +159,8 @@ def test_one_sided_communication_is_recorded(prepared, tracers, tmp_path):
     names = {row["operation"] for row in trace.about["operations"]}
     assert {"accumulate", "fetch", "barrier", "allreduce"} <= names
     assert trace.steps == trace.timed_steps == 1
+    assert trace.about["timing"] == "together"
+    assert "a window of one-sided communication changes without a call" in trace.about["timing_reason"]
 
 
 def test_a_run_that_does_not_end_leaves_nothing(prepared, tracers, tmp_path):

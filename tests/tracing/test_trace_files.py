@@ -3,10 +3,12 @@
 import gzip
 import json
 
+import numpy as np
 import pytest
 
 from workflows.domain import InputError
-from workflows.tracing.capture import INDICATIVE_INFLATION, correction
+from workflows.tracing.alone import Alone
+from workflows.tracing.capture import INDICATIVE_INFLATION, correction, timed_alone
 from workflows.tracing.trace import rank_file, read_trace, write_rank
 
 LINES = [
@@ -34,7 +36,8 @@ def folder(tmp_path):
         "clock": "thread_cpu",
         "clock_cost": [391, 400],
         "ns_per_count": 1.0,
-        **correction([0.6, 0.5], 1.0, polluted=True),
+        **correction([0.6, 0.5], 1.0, polluted=True, reason="it was not asked for"),
+        "log_bytes": 0,
         "load": {
             "cores": 1,
             "processes_per_core": 2,
@@ -64,9 +67,10 @@ def test_a_complete_trace_is_read(folder):
     assert (trace.processes, trace.steps, trace.timed_steps) == (2, 5, 99)
     assert trace.lines(0) == ["0 init", *LINES[0], "0 finalize"]
     assert trace.corrected_factor == pytest.approx((1 / 1.1, 1 / 1.1))
-    assert trace.raw_factor == (1.0, 1.0)
+    assert (trace.low_factor, trace.high_factor) == (trace.corrected_factor, (1.0, 1.0))
     assert trace.summary().endswith(
-        "5 steps, 1 calls, 1.1 s of CPU time, 1.10 times the serial run's; correction: serial_sum"
+        "5 steps, 1 calls, 1.1 s of CPU time, 1.10 times the serial run's; ranks timed together, "
+        "since it was not asked for; correction: serial_sum"
     )
 
 
@@ -176,4 +180,34 @@ def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(compute
     made = correction(computed, 2.0, polluted)
     assert made["corrected_factor"] == [1.0, 1.0]
     assert made["correction"] == "none"
-    assert made["indicative"] == (sum(computed) / 2 > INDICATIVE_INFLATION)
+    assert made["indicative"] == (not 1 <= sum(computed) / 2 <= INDICATIVE_INFLATION)
+
+
+def test_ranks_together_never_pass_as_exact_where_they_were_disturbed_or_took_less_than_the_serial_run():
+    told = [
+        correction([one, one], 2.0, True, pressure)["indicative"]
+        for one in (1.1, 0.9)
+        for pressure in (0.2, 1)
+    ]
+    assert told == [False, True, True, True]
+
+
+def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
+    """The machine was slower by half in the second repeat, and the third took a tenth longer than the first."""
+    seconds, beside = np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), np.array([2.0, 3.0, 2.0])
+    made = timed_alone([2.2, 1.1], 1.0, Alone([], seconds, beside, 1, 0))
+    assert made["corrected_factor"] == [0.5, 0.5] and made["inflation"] == pytest.approx(1.65)
+    assert made["low_factor"] == pytest.approx([0.5 / 1.1] * 2)
+    assert made["high_factor"] == pytest.approx([0.5, 0.5])
+    less = timed_alone([1.9, 0.9], 1.0, Alone([], seconds, beside, 1, 0))
+    assert less["low_factor"] == less["corrected_factor"] == [0.5, 0.5]
+    assert (made["timing"], made["correction"], made["disturbed_repeats"]) == ("alone", "serial_beside", 1)
+
+
+def test_repeats_of_ranks_alone_that_differ_are_indicative():
+    told = [
+        timed_alone([1.0], 1.0, Alone([], np.array([[1.0], [high]]), np.array([]), 0, 0))
+        for high in (1.05, 1.2)
+    ]
+    assert [one["indicative"] for one in told] == [False, True]
+    assert told[1]["corrected_factor"] == [1.0] and told[1]["high_factor"] == [1.2]

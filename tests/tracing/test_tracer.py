@@ -1,64 +1,30 @@
 """The tracer in real MPI programs: what it records, with Open MPI and with MPICH, in C and Fortran."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from mpi_programs import BOTH, PROCESSES, builder
+from mpi_programs import start as started
 from needs import need
 
 from workflows.domain import InputError
 from workflows.tracing.actions import replayable
-from workflows.tracing.build import build, compiler_for
+from workflows.tracing.build import compiler_for
 from workflows.tracing.raw import read_raw, whole
 from workflows.tracing.wrappers import CALLS, generate, prototypes, read_calls
-
-PROCESSES = 4
-LIBRARIES = {
-    "openmpi": (
-        ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
-        "mpi_mpifh",
-    ),
-    "mpich": (["mpiexec.mpich"], "mpichfort"),
-}
-BOTH = ["openmpi", pytest.param("mpich", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Program and tracer of an MPI library."""
-    made = {}
-
-    def make(library: str) -> tuple[Path, Path]:
-        if library not in made:
-            folder = tmp_path_factory.mktemp(library)
-            source, program = Path(__file__).with_name("calls.c"), folder / "calls"
-            compiler = f"mpicc.{library}"
-            need(compiler)
-            options = ["-w", "-o", str(program), str(source), f"-l{LIBRARIES[library][1]}"]
-            subprocess.run([compiler, *options], check=True, timeout=120)
-            made[library] = program, build(compiler_for(str(program)), folder)
-        return made[library]
-
-    return make
+    return builder("calls.c", tmp_path_factory.mktemp)
 
 
 def start(built, library: str, group: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    program, tracer = built(library)
-    setting = {
-        "LD_PRELOAD": str(tracer),
-        "NODEWORTH_TRACE": str(folder),
-        "NODEWORTH_TRACE_MARKS": "step done",
-    }
-    words = [f"{name}={value}" for name, value in (setting | environment).items()]
-    return subprocess.run(
-        [*LIBRARIES[library][0], "-n", str(PROCESSES), "env", *words, str(program), group],
-        env=os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    setting = {"NODEWORTH_TRACE": folder, "NODEWORTH_TRACE_MARKS": "step done"}
+    return started(built, library, group, **(setting | environment))
 
 
 def recorded(built, library: str, group: str, folder: Path) -> list[list[str]]:
@@ -121,6 +87,12 @@ def test_collectives_have_the_form_that_simgrid_reads(built, library, tmp_path):
 
 
 @pytest.mark.parametrize("library", BOTH)
+def test_collectives_that_do_not_wait_are_recorded_where_they_are_complete(built, library, tmp_path):
+    lines = recorded(built, library, "later", tmp_path)
+    assert lines[1] == ["1 isend 2 1 8", "1 recv 0 1 8", "1 allreduce 16 0", "1 wait 1 2 1", "1 barrier"]
+
+
+@pytest.mark.parametrize("library", BOTH)
 def test_ranks_of_communicators_become_those_of_the_world(built, library, tmp_path):
     lines = recorded(built, library, "communicators", tmp_path)
     assert lines[0] == [
@@ -160,7 +132,7 @@ def test_an_unknown_call_stops_the_program_with_one_line(built, library, tmp_pat
     done = start(built, library, "unknown", tmp_path)
     assert done.returncode != 0
     told = (tmp_path / "failed.txt").read_text().splitlines()
-    assert told and all(line.startswith("MPI_Ibarrier is not known to it") for line in told)
+    assert told and all(line.startswith("MPI_Comm_idup is not known to it") for line in told)
 
 
 def test_a_folder_that_is_not_there_stops_the_program_with_one_line(built, tmp_path):
@@ -204,14 +176,14 @@ def test_every_function_of_the_library_is_known_local_or_trapped(compiler):
         "Send",
         "Wait",
         "Alltoallv",
-        "Ibarrier",
+        "Comm_idup",
         "File_open",
         "Comm_spawn",
         "Rput",
         "Neighbor_alltoall",
     ):
         assert name in wrapped
-    for name in ("Comm_rank", "Type_size", "Wtime", "Get_count", "Group_incl"):
+    for name in ("Comm_get_name", "Type_size", "Wtime", "Get_count", "Op_create"):
         assert name not in wrapped
     assert "void mpi_send_(" in made
     assert 'void mpi_send_f08_(void) { unknown("mpi_send_f08_"); }' in made

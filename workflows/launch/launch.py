@@ -115,13 +115,8 @@ def mpirun(
         *(word for name in exported for word in ("-x", name)),
         *rank.argv,
     ]
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(_OF_JOB) or name.startswith(_KEPT)
-    }
     env = {
-        **inherited,
+        **outside_jobs(),
         "TMPDIR": str(scratch),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -129,6 +124,21 @@ def mpirun(
         **exported,
     }
     return on_first(here, replace(rank, argv=argv, env=env))
+
+
+def outside_jobs() -> dict[str, str]:
+    """Give the environment of this process without what names a job that it is in."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_OF_JOB) or name.startswith(_KEPT)
+    }
+
+
+def openmpi_alone(_scratch: Path) -> dict[str, str]:
+    """Give what lets a program of Open MPI run by itself, without mpirun."""
+    mca = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1"}
+    return {f"{_MCA}{name}": str(value) for name, value in mca.items()} | mpi4py_of("openmpi")
 
 
 def mpi4py_of(library: str) -> dict[str, str]:

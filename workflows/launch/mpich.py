@@ -35,9 +35,6 @@ def mpiexec(
         Its folder of messages stays empty.
     """
     here = list(nodes[: point.nodes])
-    libraries = scratch / LIBRARIES
-    libraries.mkdir()
-    (libraries / ABI_NAME).symlink_to(mpi_library("mpichversion"))
     rank = start_rank(point, command, scratch)
     remote = []
     if here:
@@ -50,9 +47,18 @@ def mpiexec(
     env = {
         **os.environ,
         "TMPDIR": str(scratch),
-        **mpi4py_of("mpich"),
-        **NO_FINALIZE,
-        "LD_LIBRARY_PATH": ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")])),
+        **mpich_environment(scratch),
         **{name: str(value) for name, value in given.items()},
     }
     return on_first(here, replace(rank, argv=argv, env=env))
+
+
+def mpich_environment(scratch: Path) -> dict[str, str]:
+    """Give what makes a program take MPICH, also by itself; a folder with its library is made."""
+    libraries = scratch / LIBRARIES
+    libraries.mkdir(exist_ok=True)
+    link = libraries / ABI_NAME
+    if not link.is_symlink():
+        link.symlink_to(mpi_library("mpichversion"))
+    path = ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")]))
+    return mpi4py_of("mpich") | NO_FINALIZE | {"LD_LIBRARY_PATH": path}

@@ -31,9 +31,10 @@ PROGRAMS = ROOT / RESULTS / ".programs"
 
 @dataclass(frozen=True)
 class Replays:
-    """The replays of one point: compute times as they were taken, corrected, and on an ideal interconnect."""
+    """The replays of one point: the ends of its band, corrected, and on an ideal interconnect."""
 
-    raw: Replay
+    low: Replay
+    high: Replay
     corrected: Replay
     ideal: Replay
 
@@ -121,28 +122,31 @@ def _replay_trace(
 
         asked = [
             (
-                replayed(point, trace.raw_factor),
+                replayed(point, trace.low_factor),
+                replayed(point, trace.high_factor),
                 replayed(point, trace.corrected_factor),
                 replayed(point, trace.corrected_factor, free=True),
             )
             for point in points
         ]
-        return [Replays(*(one.result() for one in three)) for three in asked]
+        return [Replays(*(one.result() for one in four)) for four in asked]
 
 
 def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
     """What a record of a replayed point says beside what was asked."""
     scale = trace.timed_steps / trace.steps
-    raw, corrected = (one.seconds * scale for one in (replays.raw, replays.corrected))
+    band = [one.seconds * scale for one in (replays.low, replays.high, replays.corrected)]
     return {
-        "seconds": corrected,
-        "seconds_low": min(raw, corrected),
-        "seconds_high": max(raw, corrected),
+        "seconds": band[-1],
+        "seconds_low": min(band),
+        "seconds_high": max(band),
         "details": {
             "host_speed": plan.asked.study.simulation["host_speed"],
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
-            "raw_step_seconds": replays.raw.seconds / trace.steps,
+            "timing": trace.about["timing"],
+            "low_step_seconds": replays.low.seconds / trace.steps,
+            "high_step_seconds": replays.high.seconds / trace.steps,
             "corrected_step_seconds": replays.corrected.seconds / trace.steps,
             **split_times(replays, scale),
             "replay_cpu_seconds": sum(one.cpu_seconds for one in vars(replays).values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,10 +126,16 @@ def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:
         about = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
+    taken = about["compute_seconds"]
     summary = about | {
+        f"{end}_seconds": sum(map(operator.mul, taken, about[f"{end}_factor"]))
+        for end in ("corrected", "low", "high")
+    }
+    summary |= {
+        "timing_reason": about["timing_reason"] or None,
         "cores": about["load"]["cores"],
         "serial_seconds": about["serial_cpu_seconds"],
-        "compute_seconds": sum(about["compute_seconds"]),
+        "compute_seconds": sum(taken),
         "noise": about["load"]["pressure_share"],
     }
     return {

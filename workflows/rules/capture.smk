@@ -1,12 +1,13 @@
 """
 Traces a case at a process count: what every rank computes and communicates in a few steady steps, to be replayed
-on simulated interconnects. There may be far more processes than cores: each trace is corrected by the CPU time
-of the serial one. All cores are kept for one trace at a time.
+on simulated interconnects. There may be far more processes than cores: each rank is timed by itself afterwards, and
+where that cannot be, a trace is corrected by the CPU time of the serial one. All cores are kept for one trace at a time.
 
 REQUIRED INPUTS:
 
     prepared    = <results>/prepared/{case}/processes-{processes}
     serial      = <results>/traces/{case}/processes-1, of more than one process
+    base        = <results>/prepared/{case}/processes-1, of more than one process: run again beside the ranks
     carrier     = file of the interconnect over which the traced run goes
 
 OUTPUTS:
@@ -51,6 +52,7 @@ use rule capture_serial as capture with:
     input:
         prepared="<results>/prepared/{case}/processes-{processes}",
         serial="<results>/traces/{case}/processes-1",
+        base="<results>/prepared/{case}/processes-1",
         carrier=str(INTERCONNECTS / "shared_memory.yaml"),
     output:
         trace=directory("<results>/traces/{case}/processes-{processes}"),

@@ -21,5 +21,6 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
             TRACERS,
             snakemake.config["limits"]["run_seconds"],
             snakemake.params.steps,
+            Path(base) if (base := snakemake.input.get("base")) else None,
         )
     print(trace.summary(), file=log)

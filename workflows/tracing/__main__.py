@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
     )
+    parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
     given = parser.parse_args()
     if given.steps < 1:
         raise InputError(f"--steps: {given.steps}: must be at least 1")
@@ -53,6 +54,8 @@ def main() -> None:
                 TRACERS,
                 given.limit,
                 given.steps,
+                base if count > 1 else None,
+                not given.together,
             )
             print(trace.summary(), flush=True)
 

@@ -15,14 +15,16 @@ SOURCE = Path(__file__).parent / "tracer"
 _WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-deprecated-declarations")
 
 
-def compiler_for(program: str) -> str:
+def compiler_for(program: str, launched_by: str | None = None) -> str:
     """Name the compiler wrapper of the MPI library that a program is bound to.
 
     Parameters
     ----------
     program : str
-        Name on the ``PATH`` or path. A program that is bound to none by itself (a script, a serial program)
-        gets the one of ``mpicc``.
+        Name on the ``PATH`` or path.
+    launched_by : str, optional
+        MPI library that starts it: that of a program that is bound to none by itself (a script). Without it,
+        or where it has no compiler, such a program gets the library of ``mpicc``.
 
     Raises
     ------
@@ -31,7 +33,7 @@ def compiler_for(program: str) -> str:
     """
     library = mpi_library(program)
     kind = None if library is None else "mpich" if "libmpich" in library else "openmpi"
-    compiler = compiler_of(kind)
+    compiler = compiler_of(kind or launched_by) or (compiler_of(None) if kind is None else None)
     if compiler is None:
         name = f"mpicc.{kind}" if kind else "mpicc"
         package = PACKAGES[kind or "openmpi"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
 import json
 import math
 import shutil
@@ -14,22 +13,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workflows.applications import application, tools
+import numpy as np
+
+from workflows.applications import application
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import provenance
 from workflows.launch.emulation import usable_cores
-from workflows.measure.noise import noise_between, read_counters
-from workflows.measure.running import Run, run, scratch_folder
 from workflows.paths import RESULTS, ROOT
 from workflows.tracing.actions import replayable
-from workflows.tracing.build import build, compiler_for
+from workflows.tracing.alone import Alone
 from workflows.tracing.lines import Lines
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
-from workflows.tracing.raw import Raw, read_raw, steps_window, whole
+from workflows.tracing.raw import Raw
+from workflows.tracing.recording import Asked, record
 from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
 
 INDICATIVE_INFLATION = 1.5
-"""Where computing took this much more CPU time than in the serial run, correction decides the result."""
+"""Where ranks together took this much more CPU time than the serial run, correction decides the result."""
+
+INDICATIVE_PRESSURE = 0.5
+"""Where tasks waited for a core this share of the time, times of ranks together are disturbed."""
+
+INDICATIVE_SPREAD = 1.1
+"""Where a repeat of ranks alone took this much longer than another, the machine was not quiet."""
 
 CARRIER = "shared_memory"
 """Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
@@ -73,6 +79,8 @@ def capture(
     tracers: Path,
     time_limit_seconds: float,
     traced_steps: int,
+    serial_prepared: Path | None = None,
+    alone: bool = True,
 ) -> Trace:
     """Trace a case at a process count.
 
@@ -95,6 +103,10 @@ def capture(
         A run that takes longer is stopped.
     traced_steps : int
         At most, of an application in `STEPS`.
+    serial_prepared : Path, optional
+        The case prepared for one process: it is run again between the repeats of ranks alone.
+    alone : bool
+        Whether each rank is timed by itself, if it can be.
 
     Returns
     -------
@@ -111,27 +123,34 @@ def capture(
     short = _shortened(case, steps, traced_steps)
     cores = min(processes, len(usable_cores()), interconnect.cores_per_node)
     point = Point(case.name, interconnect.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
+    marks = steps.mark if steps else ()
+    asked = Asked(
+        case,
+        short,
+        prepared,
+        serial_prepared,
+        interconnect,
+        tracers,
+        time_limit_seconds,
+        marks,
+        skipped,
+        alone,
+    )
     try:
-        done, load, raws = _run_traced(
-            case,
-            short,
-            point,
-            prepared,
-            interconnect,
-            tracers,
-            time_limit_seconds,
-            steps.mark if steps else (),
+        traced = record(asked, point)
+        of_serial = _read_serial(serial, case, traced.steps) if serial else None
+        rate = (
+            1.0 if traced.alone else of_serial["ns_per_count"] if of_serial else _ns_per_count(traced.raws[0])
         )
-        window, held = steps_window(raws, skipped) if steps else (whole(raws), 1)
-        of_serial = _read_serial(serial, case, held) if serial else None
-        rate = of_serial["ns_per_count"] if of_serial else _ns_per_count(raws[0])
-        actions = replayable(raws, window, rate)
+        actions = replayable(traced.raws, traced.window, rate)
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
     with _complete(folder) as begun:
         summed = profile([_write_actions(begun, actions.lines(rank)) for rank in range(processes)])
         serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
-        polluted = processes > cores and raws[0].clock != "instructions"
+        clock = traced.raws[0].clock
+        polluted = processes > cores and clock != "instructions"
+        pressure = traced.load["pressure_share"] if processes > 1 else None
         about = {
             "format": FORMAT,
             "case": case.name,
@@ -139,19 +158,24 @@ def capture(
             "size": case.size,
             "processes": processes,
             "program": application(case.application).command(short, processes),
-            "mpi_library": raws[0].library,
-            "steps": held,
+            "mpi_library": traced.raws[0].library,
+            "steps": traced.steps,
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
             "skipped_steps": skipped,
-            "mark": list(steps.mark) if steps else [],
-            "clock": raws[0].clock,
-            "clock_cost": [raw.clock_cost for raw in raws],
+            "mark": list(marks),
+            "clock": clock,
+            "clock_cost": [raw.clock_cost for raw in traced.raws],
             "ns_per_count": rate,
-            **correction(summed.compute_seconds, serial_seconds, polluted),
-            "load": load,
+            **(
+                timed_alone(summed.compute_seconds, serial_seconds, traced.alone)
+                if traced.alone
+                else correction(summed.compute_seconds, serial_seconds, polluted, pressure, traced.reason)
+            ),
+            "log_bytes": traced.log_bytes,
+            "load": traced.load,
             "cut_messages": actions.cut_messages,
             "operations": summed.operations(),
-            "made": done.execution.started,
+            "made": traced.started,
             "machine": provenance.machine(),
         }
         _write_table(begun / "profile.csv", OPERATION_COLUMNS, summed.operations())
@@ -160,8 +184,14 @@ def capture(
     return read_trace(folder)
 
 
-def correction(compute_seconds: Sequence[float], serial_cpu_seconds: float, polluted: bool) -> dict[str, Any]:
-    """Find what the compute amounts are to be multiplied by.
+def correction(
+    compute_seconds: Sequence[float],
+    serial_cpu_seconds: float,
+    polluted: bool,
+    pressure: float | None = None,
+    reason: str = "",
+) -> dict[str, Any]:
+    """Find what the compute amounts of ranks that ran together are to be multiplied by.
 
     The work hardly grows with the number of ranks; what their CPU time adds to that of the serial run comes
     from ranks that push each other out of the caches of the cores that they share. So all ranks are scaled by
@@ -175,39 +205,86 @@ def correction(compute_seconds: Sequence[float], serial_cpu_seconds: float, poll
         Of the same steps on one process.
     polluted : bool
         Whether ranks shared cores and CPU time was measured, not instructions; else nothing is corrected.
+    pressure : float, optional
+        Share of the time in which a task waited for a core, where there was more than one rank.
+    reason : str
+        Why ranks were not timed alone.
 
     Returns
     -------
     dict
-        ``compute_seconds, serial_cpu_seconds, inflation, corrected_factor, correction, indicative`` as the
-        schema of trace.json describes them.
+        Keys of trace.json, as its schema describes them.
     """
     inflation = sum(compute_seconds) / serial_cpu_seconds
     needed = polluted and inflation > 1
+    ranks = len(compute_seconds)
+    factors = [1 / inflation if needed else 1.0] * ranks
     return {
+        "timing": "together",
+        "timing_reason": reason,
+        "repeats": 1,
+        "disturbed_repeats": 0,
+        "differing_sends": 0,
+        "serial_beside_seconds": [],
         "compute_seconds": list(compute_seconds),
         "serial_cpu_seconds": serial_cpu_seconds,
         "inflation": inflation,
-        "corrected_factor": [1 / inflation if needed else 1.0] * len(compute_seconds),
+        "corrected_factor": factors,
+        "low_factor": factors,
+        "high_factor": [1.0] * ranks,
         "correction": "serial_sum" if needed else "none",
-        "indicative": inflation > INDICATIVE_INFLATION,
+        "indicative": not 1 <= inflation <= INDICATIVE_INFLATION or (pressure or 0) > INDICATIVE_PRESSURE,
     }
 
 
-def preload(tracer: Path, written: Path, marks: Sequence[str]) -> list[str]:
-    """Begin a rank's command so that it is traced.
+def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alone: Alone) -> dict[str, Any]:
+    """Find the same of ranks that were timed alone.
+
+    Where the serial run was repeated beside them, all are multiplied by how much faster it was in its own
+    trace. The repeats that took least and most, each against the serial run beside it, are the ends of the
+    band.
 
     Parameters
     ----------
-    tracer : Path
-        From `workflows.tracing.build.build`.
-    written : Path
-        Folder for what the ranks write.
-    marks : sequence of str
-        Texts whose output is marked.
+    compute_seconds : sequence of float
+        By rank.
+    serial_cpu_seconds : float
+        Of the same steps in the serial trace.
+    alone : Alone
+
+    Returns
+    -------
+    dict
+        Keys of trace.json, as its schema describes them.
     """
-    listed = "\n".join(marks)
-    return ["env", f"LD_PRELOAD={tracer}", f"NODEWORTH_TRACE={written}", f"NODEWORTH_TRACE_MARKS={listed}"]
+    repeats, ranks = alone.seconds.shape
+    beside = alone.serial_seconds
+    speed = serial_cpu_seconds / np.median(beside) if len(beside) else 1.0
+    of_repeats = serial_cpu_seconds / beside if len(beside) else np.ones(repeats)
+    taken = alone.seconds * of_repeats[:, None]
+    middle = np.array(compute_seconds)
+    ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
+    totals = taken.sum(axis=1)
+    corrected = [float(speed)] * ranks
+    whole = speed * middle.sum()  # of the medians: below all repeats where each was disturbed elsewhere
+    low = corrected if totals.min() > whole else ratios[np.argmin(totals)].tolist()
+    high = corrected if totals.max() < whole else ratios[np.argmax(totals)].tolist()
+    return {
+        "timing": "alone",
+        "timing_reason": "",
+        "repeats": repeats,
+        "disturbed_repeats": alone.disturbed,
+        "differing_sends": alone.differing_sends,
+        "serial_beside_seconds": beside.tolist(),
+        "compute_seconds": list(compute_seconds),
+        "serial_cpu_seconds": serial_cpu_seconds,
+        "inflation": float(whole / serial_cpu_seconds),
+        "corrected_factor": corrected,
+        "low_factor": low,
+        "high_factor": high,
+        "correction": "serial_beside" if len(beside) else "none",
+        "indicative": bool(totals.max() > INDICATIVE_SPREAD * totals.min()),
+    }
 
 
 def _shortened(case: Case, steps: Steps | None, traced: int) -> Case:
@@ -216,77 +293,6 @@ def _shortened(case: Case, steps: Steps | None, traced: int) -> Case:
         return case
     count = min(case.parameters[steps.parameter], SKIPPED_STEPS + traced + 1)
     return replace(case, parameters=case.parameters | {steps.parameter: count})
-
-
-def _run_traced(
-    case: Case,
-    short: Case,
-    point: Point,
-    prepared: Path,
-    interconnect: Interconnect,
-    tracers: Path,
-    time_limit_seconds: float,
-    marks: Sequence[str],
-) -> tuple[Run, dict[str, Any], list[Raw]]:
-    """Run the shortened case with the tracer; give the run, what the machine did meanwhile, and the traces.
-
-    Raises
-    ------
-    InputError
-        The tracer cannot be built, the run fails, or a rank wrote nothing whole.
-    """
-    program = application(case.application).command(short, point.processes)[0]
-    tracer = build(compiler_for(program), tracers)
-    carrier = interconnect if point.processes > 1 else None
-    with scratch_folder() as scratch:
-        short_prepared, written = scratch / "prepared", scratch / "trace"
-        written.mkdir()
-        _prepare_short(case, short, prepared, short_prepared)
-        before = read_counters()
-        prefix = preload(tracer, written, marks)
-        done = run(short, point, short_prepared, carrier, (), time_limit_seconds, prefix)
-        noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
-        _check_run(done, written)
-        raws = read_raw(written, point.processes)
-    load = {
-        "cores": point.cores,
-        "processes_per_core": point.processes_per_core,
-        **dataclasses.asdict(noise),
-        "wall_seconds": done.execution.wall_seconds,
-        "cpu_seconds": done.execution.cpu_seconds,
-    }
-    return done, load, raws
-
-
-def _prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None:
-    """Link everything of a prepared case, with the input files of `short` where they differ."""
-    tools.link_contents(prepared.resolve(), folder)
-    app = application(case.application)
-    before = app.inputs(case)
-    for name, content in app.inputs(short).items():
-        if before[name] == content:
-            continue
-        path = folder / name
-        for parent in reversed(path.relative_to(folder).parents[:-1]):
-            _own(folder / parent)
-        path.unlink()
-        path.write_bytes(content)
-
-
-def _own(folder: Path) -> None:
-    """Make a folder of links of a link to a folder."""
-    if folder.is_symlink():
-        source = folder.resolve()
-        folder.unlink()
-        tools.link_contents(source, folder)
-
-
-def _check_run(done: Run, written: Path) -> None:
-    """Make sure that the run ended well; few steps need not have converged."""
-    if (failed := written / "failed.txt").exists():
-        raise InputError(failed.read_text().partition("\n")[0] or "the tracer could not write its files")
-    if done.execution.timed_out or done.execution.signal or done.execution.exit_status:
-        raise InputError(f"{done.problem}")
 
 
 def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:

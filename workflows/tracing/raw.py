@@ -116,6 +116,18 @@ def steps_window(raws: Sequence[Raw], skipped: int) -> tuple[list[tuple[int, int
     return [(int(places[first - 1]) + 1, int(places[last - 1]) + 1) for places in calls], steps
 
 
+def step_of(raws: Sequence[Raw], rank: int, line: int) -> int | None:
+    """Tell in which step, from 1, a line of a rank is; None where no step is marked."""
+    marks = _places(raws[0].lines, [text == _MARK for text in raws[0].lines.distinct])
+    if not len(marks):
+        return None
+    if rank == 0:
+        return int(np.searchsorted(marks, line)) + 1
+    calls = int(np.searchsorted(_collective_lines(raws[rank].lines), line))
+    of_marks = np.searchsorted(_collective_lines(raws[0].lines), marks)
+    return int(np.searchsorted(of_marks, calls, side="right")) + 1
+
+
 def whole(raws: Sequence[Raw]) -> list[tuple[int, int]]:
     """All lines of every rank, as `steps_window` gives them."""
     return [(0, len(raw.lines)) for raw in raws]

@@ -33,6 +33,7 @@ ACTIONS = {
 }
 """Actions of a trace, and how many numbers each has; of collective calls, SimGrid checks that."""
 
+_FACTORS = ("corrected_factor", "low_factor", "high_factor")
 _LINE = re.compile(r"\d+ \w+(?: \d+)*", re.ASCII)
 _SHAPES = {b" %b%b" % (name.encode(), b" " * count) for name, count in ACTIONS.items() if count is not None}
 """Lines without their digits, of actions whose number of numbers is known."""
@@ -53,6 +54,8 @@ class Trace:
         Steps that the `seconds` of a run of the case cover.
     corrected_factor : tuple of float
         By rank: what its compute amounts are multiplied by to take off what the tracing machine added.
+    low_factor, high_factor : tuple of float
+        By rank: the same for the ends of the band.
     about : dict
         All of ``trace.json``.
     """
@@ -62,21 +65,23 @@ class Trace:
     steps: int
     timed_steps: int
     corrected_factor: tuple[float, ...]
+    low_factor: tuple[float, ...]
+    high_factor: tuple[float, ...]
     about: dict[str, Any]
-
-    @property
-    def raw_factor(self) -> tuple[float, ...]:
-        """Factors that leave compute amounts as they were taken."""
-        return (1.0,) * self.processes
 
     def summary(self) -> str:
         """One line on what it holds."""
         about = self.about
         calls = sum(row["calls"] for row in about["operations"])
         computing = sum(about["compute_seconds"])
+        timed = (
+            f"each rank timed alone, {about['repeats']} times"
+            if about["timing"] == "alone"
+            else f"ranks timed together, since {about['timing_reason']}"
+        )
         return (
             f"{self.folder}: {self.steps} steps, {calls} calls, {computing:.3g} s of CPU time, "
-            f"{about['inflation']:.2f} times the serial run's; correction: {about['correction']}"
+            f"{about['inflation']:.2f} times the serial run's; {timed}; correction: {about['correction']}"
         )
 
     def lines(self, rank: int) -> list[str]:
@@ -116,11 +121,11 @@ def read_trace(folder: Path) -> Trace:
         raise InputError(f"{file}: damaged ({error}); trace it again") from None
     inputs.check(about, "trace", file)
     processes = about["processes"]
-    if len(about["corrected_factor"]) != processes:
-        raise InputError(
-            f"{file}: corrected_factor: {len(about['corrected_factor'])} numbers, not one for each of "
-            f"{processes} processes"
-        )
+    for name in _FACTORS:
+        if len(about[name]) != processes:
+            raise InputError(
+                f"{file}: {name}: {len(about[name])} numbers, not one for each of {processes} processes"
+            )
     wanted = [rank_file(rank) for rank in range(processes)]
     there = {path.name for path in folder.glob("rank-*")}
     for name in wanted:
@@ -130,8 +135,8 @@ def read_trace(folder: Path) -> Trace:
         raise InputError(f"{folder / odd[0]}: does not belong to a trace of {processes} processes")
     for rank in range(processes):
         _check_rank(folder, rank, processes)
-    factors = tuple(map(float, about["corrected_factor"]))
-    return Trace(folder, processes, about["steps"], about["timed_steps"], factors, about)
+    factors = {name: tuple(map(float, about[name])) for name in _FACTORS}
+    return Trace(folder, processes, about["steps"], about["timed_steps"], **factors, about=about)
 
 
 def rank_file(rank: int) -> str:

@@ -22,8 +22,8 @@ _FROM_FORTRAN = {
     "MPI_Datatype": "PMPI_Type_f2c(*{0})",
     "MPI_Op": "PMPI_Op_f2c(*{0})",
     "MPI_Win": "PMPI_Win_f2c(*{0})",
-    "MPI_Message": "PMPI_Message_f2c(*{0})",
-    "MPI_Request": "PMPI_Request_f2c(*{0})",
+    "MPI_Message": "message_f2c(*{0})",
+    "MPI_Request": "request_f2c(*{0})",
     "MPI_Group": "PMPI_Group_f2c(*{0})",
     "MPI_Info": "PMPI_Info_f2c(*{0})",
     "MPI_Aint": "*{0}",
@@ -31,13 +31,31 @@ _FROM_FORTRAN = {
 }
 
 
+_SECTIONS = ("before", "sends", "brings", "writes")
+_NO_CALLS = ("nothing", "printing of a step", "MPI_Wtime", "reading of a clock")
+"""What has a number in the log and is no line of the table: see `tracer/marks.c` and `tracer/times.c`."""
+
+
 @dataclass(frozen=True)
 class Call:
-    """How a known function is recorded: names of its parameters, statements before and after the call."""
+    """How a known function is recorded.
+
+    Attributes
+    ----------
+    parameters : list of str
+        Their names.
+    before, sends, brings, writes : str
+        C statements, as `tracer/calls.txt` says.
+    carried_out : bool
+        Whether it is carried out where a rank runs by itself, too.
+    """
 
     parameters: list[str]
     before: str
-    after: str
+    sends: str
+    brings: str
+    writes: str
+    carried_out: bool
 
 
 @dataclass(frozen=True)
@@ -64,17 +82,24 @@ def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
         Patterns of the names of local functions.
     """
     calls, local = {}, []
-    for line in text.splitlines():
+    for line in re.sub(r"\n +", " ", text).splitlines():
         if line.startswith("local "):
             local += line.split()[1:]
-        elif match := re.fullmatch(r"(\w[\w, ]*) \((.*?)\) =(.*)", line):
-            names, parameters, statements = match.groups()
-            before, after = re.fullmatch(r"(?: before (.*?;))?(?: after)?(.*)", statements).groups("")
-            call = Call([name.strip() for name in parameters.split(",") if name], before, after.strip())
+        elif match := re.fullmatch(r"(\w[\w, ]*)(!?) \((.*?)\) =(.*)", line):
+            names, carried_out, parameters, statements = match.groups()
+            own = [name.strip() for name in parameters.split(",") if name]
+            call = Call(own, **_sections(statements), carried_out=bool(carried_out))
             calls |= dict.fromkeys(names.split(", "), call)
         elif line and not line.startswith("#"):
             raise ValueError(f"{CALLS.name}: no line of the table: {line}")
     return calls, local
+
+
+def _sections(statements: str) -> dict[str, str]:
+    """Statements by the word that says when they run."""
+    written, *parts = re.split(rf"\b({'|'.join(_SECTIONS)}): ", statements)
+    found = dict.fromkeys(_SECTIONS, "") | {"writes": written.strip()}
+    return found | {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def prototypes(header: str) -> dict[str, Prototype]:
@@ -99,12 +124,14 @@ def generate(calls: str, header: str) -> str:
     """
     known, local = read_calls(calls)
     declared = prototypes(header)
-    parts = ['#include "tracer.c"\n']
+    parts = [_numbers([name for name in declared if name in known]), '#include "tracer.c"\n']
     for name, prototype in declared.items():
         if call := known.get(name):
             if len(call.parameters) != len(prototype.parameters):
                 raise ValueError(f"{CALLS.name}: {name} has {len(prototype.parameters)} parameters in mpi.h")
             parts += [_in_c(name, prototype, call), _in_fortran(name, prototype, call), _trap_f08(name)]
+        elif (call := known.get(name.removesuffix("_c"))) and _narrows(name, prototype):
+            parts += [_with_large_counts(name, prototype, call), _trap_f08(name)]
         elif not any(fnmatchcase(name, pattern) for pattern in local):
             parts += [_trap(name, prototype), _trap_fortran(name), _trap_f08(name)]
     return "\n".join(parts)
@@ -124,6 +151,15 @@ def _declare(parameters: Sequence[tuple[str, str]], names: Sequence[str]) -> str
     return ", ".join(f"{kind} {name}{array}" for (kind, array), name in pairs) or "void"
 
 
+def _numbers(names: Sequence[str]) -> str:
+    """The numbers that calls have in the log, and their names."""
+    numbers = ", ".join(
+        ["CALL_nothing", "CALL_mark", "CALL_Wtime", "CALL_clock", *(f"CALL_{name}" for name in names)]
+    )
+    shown = ", ".join(f'"{name}"' for name in (*_NO_CALLS, *(f"MPI_{name}" for name in names)))
+    return f"enum {{ {numbers}, CALL_COUNT }};\nstatic const char *const call_names[] = {{ {shown} }};"
+
+
 def _in_c(name: str, prototype: Prototype, call: Call) -> str:
     arguments = ", ".join(call.parameters)
     own = ""
@@ -134,19 +170,58 @@ def _in_c(name: str, prototype: Prototype, call: Call) -> str:
         own = f"    MPI_Status own[{many} + 1];\n    if (statuses == MPI_STATUSES_IGNORE) statuses = own;\n"
     return f"""int MPI_{name}({_declare(prototype.parameters, call.parameters)})
 {{
-    if (!enter()) {{
+    if (!enter(CALL_{name})) {{
         int code = PMPI_{name}({arguments});
         leave();
         return code;
     }}
     const int first = 0;
-{own}    {call.before}
-    int code = PMPI_{name}({arguments});
-    if (code == MPI_SUCCESS) {{ {call.after} }}
+{own}    {call.before} {call.sends}
+    int code = MPI_SUCCESS;
+    {_unless_alone(call)}code = PMPI_{name}({arguments});
+    if (code == MPI_SUCCESS) {{ {_after(call)} }}
+    else cannot_repeat("MPI_{name} fails");
     leave();
     return code;
 }}
 """
+
+
+def _narrows(name: str, prototype: Prototype) -> bool:
+    """Whether a call with large counts can be made the one without; arrays that must last are not copied."""
+    large = [(kind, array) for kind, array in prototype.parameters if _is_large(kind, array)]
+    return bool(large) and not (name.startswith("I") and any(array for _, array in large))
+
+
+def _is_large(kind: str, array: str) -> bool:
+    base = kind.removeprefix("const ")
+    return base == "MPI_Count" or (base == "MPI_Aint" and bool(array))
+
+
+def _with_large_counts(name: str, prototype: Prototype, call: Call) -> str:
+    """The call of MPI 4 that takes large counts, by the one that does not."""
+    here = "here(root, comm)" if "root" in call.parameters else "true"
+    given, slot = [], 0
+    for (kind, array), own in zip(prototype.parameters, call.parameters, strict=True):
+        if not _is_large(kind, array):
+            given.append(own)
+        elif array:
+            given.append(f"narrow_all({own}, {here}, comm, {slot})")
+            slot += 1
+        else:
+            given.append(f"narrow({own})")
+    declared = _declare(prototype.parameters, call.parameters)
+    plain = f"MPI_{name.removesuffix('_c')}({', '.join(given)})"
+    inner = f"PMPI_{name}({', '.join(call.parameters)})"
+    return f"int MPI_{name}({declared})\n{{\n    return depth > 0 ? {inner} : {plain};\n}}\n"
+
+
+def _unless_alone(call: Call) -> str:
+    return "" if call.carried_out else "if (mode != ALONE) "
+
+
+def _after(call: Call) -> str:
+    return f"{call.brings} if (mode != ALONE) {{ {call.writes} }}"
 
 
 def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
@@ -161,11 +236,13 @@ def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
     late = _STATUSES if call.before else _RESULTS
     when_known = [text for text, own in made if own not in late]
     afterwards = [text for text, own in made if own in late]
+    back = [_given_back(kind, own, call.parameters[0]) for (kind, _), own in pairs]
+    given_back = "" if call.carried_out else f"if (mode == ALONE) {{ {' '.join(filter(None, back))} }}"
     f_name = f"mpi_{name.lower()}_"
     return f"""extern void p{f_name}({types}) __attribute__((weak));
 void {f_name}({given})
 {{
-    if (!enter()) {{
+    if (!enter(CALL_{name})) {{
         p{f_name}({arguments});
         leave();
         return;
@@ -173,9 +250,11 @@ void {f_name}({given})
     const int first = 1;
     {_own_fortran_status(call)}
     {" ".join(when_known)}
-    {call.before}
-    p{f_name}({arguments});
-    if (*f_code == MPI_SUCCESS) {{ {" ".join(afterwards)} {call.after} }}
+    {call.before} {call.sends}
+    *f_code = MPI_SUCCESS;
+    {_unless_alone(call)}p{f_name}({arguments});
+    if (*f_code == MPI_SUCCESS) {{ {" ".join(afterwards)} {_after(call)} {given_back} }}
+    else cannot_repeat("MPI_{name} fails");
     leave();
 }}
 """
@@ -183,7 +262,7 @@ void {f_name}({given})
 
 _C_ONLY = ("argc", "argv")
 _STATUSES = ("status", "statuses")
-_RESULTS = (*_STATUSES, "request", "requests", "message", "win")
+_RESULTS = (*_STATUSES, "request", "requests", "message", "win", "made")
 """Parameters that hold their value only after the call; requests before it too, where it completes them."""
 
 
@@ -198,21 +277,36 @@ def _converted(kind: str, array: str, name: str, many: str) -> str:
     if base == "void":
         return f"void *{name} = f_{name};"
     if name == "status":
-        return "MPI_Status made, *status = &made; PMPI_Status_f2c(f_status, status);"
+        return "MPI_Status made, *status = &made; if (mode != ALONE) PMPI_Status_f2c(f_status, status);"
     if name == "statuses":
         step = "sizeof(MPI_Status) / sizeof(MPI_Fint)"
         each = f"PMPI_Status_f2c(f_statuses + i * ({step}), &statuses[i]);"
-        return f"MPI_Status statuses[{many} + 1]; for (int i = 0; i < {many}; i++) {each}"
+        return f"MPI_Status statuses[{many} + 1]; for (int i = 0; mode != ALONE && i < {many}; i++) {each}"
     if name == "requests":
         return f"MPI_Request *requests = requests_of({many}, f_requests);"
     if not pointed:
         return f"{base} {name} = {_FROM_FORTRAN[base].format(f'f_{name}')};"
     if base == "int":
         return f"MPI_Fint *{name} = f_{name};"
-    if name in _RESULTS or base == "MPI_Comm":
+    if name in _RESULTS or base in ("MPI_Comm", "MPI_Group"):
         value = _FROM_FORTRAN[base].format(f"f_{name}")
         return f"{base} made_{name} = {value}, *{name} = &made_{name};"
     raise ValueError(f"{CALLS.name}: no conversion from Fortran of {kind} {name}{array}")
+
+
+def _given_back(kind: str, name: str, many: str) -> str:
+    """C statement that gives Fortran the handle or status that came in without the library; else none."""
+    step = "sizeof(MPI_Status) / sizeof(MPI_Fint)"
+    if name == "made":
+        return f"*f_made = P{kind.strip('* ')}_c2f(*made);"
+    return {
+        "request": "*f_request = request_c2f(*request);",
+        "requests": f"for (int i = 0; i < {many}; i++) f_requests[i] = request_c2f(requests[i]);",
+        "message": "*f_message = message_c2f(*message);",
+        "status": "PMPI_Status_c2f(status, f_status);",
+        "statuses": f"for (int i = 0; i < {many}; i++) "
+        f"PMPI_Status_c2f(&statuses[i], f_statuses + i * ({step}));",
+    }.get(name, "")
 
 
 def _own_fortran_status(call: Call) -> str:

@@ -13,12 +13,20 @@
 static int counter = -1;        /* of perf_event; -1: the thread's CPU clock */
 static const char *clock_name = "thread_cpu";
 static int64_t loaded_at;       /* CPU time of the thread when it was loaded, ns */
-static int64_t cost, tick_cost; /* of a reading of the clock, and of the machine's fast clock */
+static int64_t cost;            /* of a reading of the clock */
+static int64_t tick_cost;       /* what a burst without computing takes by the fast clock */
+
+static int real_time(clockid_t clock, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    return real(clock, now);
+}
 
 static int64_t cpu_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    real_time(CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
@@ -33,7 +41,7 @@ static int64_t now(void)
 static int64_t ticks(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    real_time(CLOCK_MONOTONIC, &now);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
@@ -51,11 +59,29 @@ static Moment moment(Moment before, int64_t shortest)
     return (Moment){ticks(), count};
 }
 
+static int64_t calls;        /* that the program has made; each ends a burst */
+static int64_t counted_from; /* the call after which computing is counted */
+static int64_t *bursts; /* of a rank alone: computing before each call */
+static int64_t burst_space;
+
+static void keep_burst(int64_t burst)
+{
+    if (calls > burst_space) {
+        burst_space = burst_space ? 2 * burst_space : 65536;
+        bursts = realloc(bursts, burst_space * sizeof *bursts);
+        if (!bursts) fail("there is no memory for its calls");
+    }
+    bursts[calls - 1] = burst;
+}
+
 static void end_burst(void)
 {
     entered = moment(left, SHORT_BURST);
     bool reckoned = counter < 0 && entered.count - left.count == entered.tick - left.tick;
-    pending += entered.count - left.count - (reckoned ? tick_cost : cost);
+    int64_t burst = entered.count - left.count - (reckoned ? tick_cost : cost);
+    calls++;
+    if (mode == ALONE) keep_burst(burst);
+    else pending += burst;
 }
 
 static void begin_burst(void) { left = moment(entered, SHORT_CALL); }
@@ -85,6 +111,12 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int64_t median(int64_t readings[CALIBRATIONS])
+{
+    qsort(readings, CALIBRATIONS, sizeof *readings, by_size);
+    return readings[CALIBRATIONS / 2];
+}
+
 /* A burst is measured from one reading to the next and so holds the cost of one reading: the median. */
 static int64_t median_cost(int64_t (*read_clock)(void))
 {
@@ -93,6 +125,5 @@ static int64_t median_cost(int64_t (*read_clock)(void))
         int64_t begin = read_clock();
         readings[i] = read_clock() - begin;
     }
-    qsort(readings, CALIBRATIONS, sizeof *readings, by_size);
-    return readings[CALIBRATIONS / 2];
+    return median(readings);
 }

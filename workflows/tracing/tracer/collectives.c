@@ -123,7 +123,11 @@ static void one_sided(const char *name, int64_t size, int target, MPI_Win win)
     text("\n");
 }
 
-static void window(MPI_Win win, MPI_Comm comm) { meet(add(&windows, (uintptr_t)win, comm)); }
+static void window(MPI_Win win, MPI_Comm comm)
+{
+    meet(add(&windows, (uintptr_t)win, comm));
+    cannot_repeat("%s: a window of one-sided communication changes without a call of its owner", doing);
+}
 
 static void closed(MPI_Win win)
 {

@@ -57,14 +57,60 @@ static Members *add(Known *known, uintptr_t handle, MPI_Comm comm)
     return &known->entries[known->count++];
 }
 
+/* Alone: what stands for a communicator of which this process is one of many. */
+static Members *stand_in(MPI_Comm comm, int rank, int size)
+{
+    remove_known(&communicators, (uintptr_t)comm);
+    communicators.entries = realloc(communicators.entries, (communicators.count + 1) * sizeof(Members));
+    communicators.entries[communicators.count] = (Members){.handle = (uintptr_t)comm, .rank = rank, .size = size};
+    return &communicators.entries[communicators.count++];
+}
+
 static Members *members(MPI_Comm comm)
 {
     Members *found = find(&communicators, (uintptr_t)comm);
-    return found ? found : add(&communicators, (uintptr_t)comm, comm);
+    if (found) return found;
+    if (mode != ALONE) return add(&communicators, (uintptr_t)comm, comm);
+    if (comm == MPI_COMM_WORLD) return stand_in(comm, me, world_size);
+    if (comm == MPI_COMM_SELF) return stand_in(comm, 0, 1);
+    fail("rank %d, call %ld: %s has a communicator that it did not see made", me, (long)calls, doing);
+}
+
+static int ranks_of(MPI_Comm comm) { return members(comm)->size; }
+
+static bool here(int root, MPI_Comm comm) { return members(comm)->rank == root; }
+
+/* A communicator that a call has made; alone, one of this process that stands for it. */
+static void made_comm(MPI_Comm *made)
+{
+    if (!logged) return;
+    int facts[3] = {mode == ALONE || *made == MPI_COMM_NULL, 0, 0};
+    if (!facts[0]) {
+        PMPI_Comm_rank(*made, &facts[1]);
+        PMPI_Comm_size(*made, &facts[2]);
+    }
+    bring(facts, sizeof facts);
+    if (mode != ALONE) return;
+    if (facts[0]) *made = MPI_COMM_NULL;
+    else {
+        PMPI_Comm_dup(MPI_COMM_SELF, made);
+        stand_in(*made, facts[1], facts[2]);
+    }
+}
+
+/* A group; alone, one that stands for it, as all that a program can ask of a group is logged. */
+static void made_group(MPI_Group *made)
+{
+    char empty = mode != ALONE && *made == MPI_GROUP_EMPTY;
+    BRING(&empty);
+    if (mode != ALONE) return;
+    if (empty) *made = MPI_GROUP_EMPTY;
+    else PMPI_Comm_group(MPI_COMM_SELF, made);
 }
 
 static int world_rank(MPI_Comm comm, int rank)
 {
+    if (mode == ALONE) return rank < 0 ? -1 : 0; /* of which nothing is written */
     return rank < 0 ? -1 : members(comm)->ranks[rank]; /* MPI_PROC_NULL, MPI_ANY_SOURCE */
 }
 

@@ -3,11 +3,18 @@
 typedef struct Posted {
     struct Posted *next;
     uintptr_t handle;
-    char way; /* 's'end or 'r'eceive */
+    char way; /* 's'end, 'r'eceive, or 'c'ollective */
     bool persistent, active, any;
     int peer, tag, id;
     int64_t size;
     MPI_Comm comm;
+    void *buf; /* what it sends from, or receives into */
+    int count;
+    MPI_Datatype datatype;
+    bool own_datatype; /* a copy: a program may free a derived one while it is in use */
+    const int *counts, *places; /* of a collective: see came_from_all */
+    int senders;
+    char *line; /* of a collective: written when it is complete */
 } Posted;
 
 /* Several requests can have one handle: Open MPI gives the same one to all sends that it has finished at
@@ -40,25 +47,105 @@ static void activate(Posted *request)
     text("\n");
 }
 
-static void post(MPI_Request handle, char way, bool persistent, int count, MPI_Datatype datatype, int peer, int tag,
-                 MPI_Comm comm)
+/* Alone, requests and messages are numbers that look like no handle of the library. */
+static uintptr_t own_handle(void)
+{
+    static uint32_t made;
+    return (1 << 20) + 8 * (uintptr_t)(made++ % (1 << 24));
+}
+
+static MPI_Request request_f2c(MPI_Fint handle)
+{
+    if (mode != ALONE || handle == PMPI_Request_c2f(MPI_REQUEST_NULL)) return PMPI_Request_f2c(handle);
+    return (MPI_Request)(uintptr_t)handle;
+}
+
+static MPI_Fint request_c2f(MPI_Request handle)
+{
+    if (mode != ALONE || handle == MPI_REQUEST_NULL) return PMPI_Request_c2f(handle);
+    return (MPI_Fint)(uintptr_t)handle;
+}
+
+static MPI_Message message_f2c(MPI_Fint handle)
+{
+    bool given = handle == PMPI_Message_c2f(MPI_MESSAGE_NULL) || handle == PMPI_Message_c2f(MPI_MESSAGE_NO_PROC);
+    return mode != ALONE || given ? PMPI_Message_f2c(handle) : (MPI_Message)(uintptr_t)handle;
+}
+
+static MPI_Fint message_c2f(MPI_Message handle)
+{
+    bool given = handle == MPI_MESSAGE_NULL || handle == MPI_MESSAGE_NO_PROC;
+    return mode != ALONE || given ? PMPI_Message_c2f(handle) : (MPI_Fint)(uintptr_t)handle;
+}
+
+static void hold_datatype(Posted *made, MPI_Datatype datatype)
+{
+    int64_t size;
+    made->datatype = datatype;
+    if (!logged || (made->way == 's' && !made->persistent) || dense(datatype, &size)) return;
+    made->own_datatype = true;
+    PMPI_Type_dup(datatype, &made->datatype);
+}
+
+/* Keeps a request that was made; alone, gives the program one. */
+static Posted *hold(MPI_Request *request, Posted about, MPI_Datatype datatype)
 {
     Posted *made = spare ? spare : malloc(sizeof *made);
     if (spare) spare = spare->next;
-    *made = (Posted){.handle = (uintptr_t)handle, .way = way, .persistent = persistent, .tag = tag, .comm = comm};
-    made->size = bytes(count, datatype);
-    made->peer = world_rank(comm, peer);
-    made->any = way == 'r' && peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
+    if (mode == ALONE) *request = (MPI_Request)own_handle();
+    *made = about;
+    made->handle = (uintptr_t)*request;
+    hold_datatype(made, datatype);
     Posted **end = &posted[(made->handle ^ made->handle >> 12) / 8 % 4096];
     while (*end) end = &(*end)->next;
     *end = made;
+    return made;
+}
+
+static void post(MPI_Request *request, char way, bool persistent, const void *buf, int count, MPI_Datatype datatype,
+                 int peer, int tag, MPI_Comm comm)
+{
+    Posted about = {.way = way, .persistent = persistent, .tag = tag, .comm = comm, .buf = (void *)buf, .count = count};
+    Posted *made = hold(request, about, datatype);
+    made->size = bytes(count, datatype);
+    made->peer = world_rank(comm, peer);
+    made->any = way == 'r' && peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
     if (!persistent) activate(made);
 }
+
+/* A collective call that does not wait. What it brings in is there when it is complete, as `came_from_all` takes it; of
+ * 0 senders nothing. */
+static void begin_together(MPI_Request *request, void *buf, const int counts[], int count, const int places[],
+                           MPI_Datatype datatype, int senders)
+{
+    Posted about = {.way = 'c', .active = true, .peer = -1, .buf = buf, .counts = counts, .count = count,
+                    .places = places, .senders = senders};
+    hold(request, about, datatype);
+}
+
+static Posted *newest(MPI_Request handle)
+{
+    Posted *found = NULL;
+    for (Posted *one = *place((uintptr_t)handle); one; one = one->next)
+        if (one->handle == (uintptr_t)handle) found = one;
+    return found;
+}
+
+/* The replay knows no such call: it is carried out where it is complete, and overlaps nothing. */
+#define WRITE_LATER(request, write)         \
+    do {                                    \
+        later = calloc(1, 1);               \
+        write;                              \
+        newest(*(request))->line = later;   \
+        later = NULL;                       \
+    } while (0)
 
 static void discard(Posted **at)
 {
     Posted *gone = *at;
     *at = gone->next;
+    if (gone->own_datatype) PMPI_Type_free(&gone->datatype);
+    free(gone->line);
     gone->next = spare;
     spare = gone;
 }
@@ -68,6 +155,7 @@ static void start(MPI_Request handle)
     Posted *request = *place((uintptr_t)handle);
     if (!request) fail("a request is started that it did not see made");
     activate(request);
+    if (request->way == 's' && request->peer >= 0) sends(request->buf, request->count, request->datatype);
 }
 
 static void keep(int count, const MPI_Request *requests)
@@ -86,12 +174,29 @@ static void waited(int source, int target, int tag)
     text("\n");
 }
 
-static void completed(int index, const MPI_Status *status)
+static void nothing_came(MPI_Status *status)
 {
+    if (mode != ALONE) return;
+    memset(status, 0, sizeof *status);
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+}
+
+static void completed(int index, MPI_Request *requests, MPI_Status *status)
+{
+    nothing_came(status);
     if (kept[index] == MPI_REQUEST_NULL) return;
     Posted **at = place((uintptr_t)kept[index]), *request = *at;
     if (!request) fail("a request is completed that it did not see made");
-    if (request->active && request->any) {
+    if (request->active && request->way == 'r' && (request->any || request->peer >= 0))
+        came_message(request->buf, request->datatype, status);
+    if (request->way == 'c')
+        came_from_all(request->buf, request->counts, request->count, request->places, request->datatype,
+                      request->senders);
+    if (request->line) {
+        if (*request->line) computed();
+        text(request->line);
+    } else if (request->active && request->any) {
         int source = world_rank(request->comm, status->MPI_SOURCE);
         begin_note("matched");
         number(request->id);
@@ -104,13 +209,24 @@ static void completed(int index, const MPI_Status *status)
         waited(sends ? me : request->peer, sends ? request->peer : me, request->tag);
     }
     request->active = false;
-    if (!request->persistent) discard(at);
+    if (request->persistent) return;
+    discard(at);
+    if (mode == ALONE) requests[index] = MPI_REQUEST_NULL;
 }
 
-static void drop(void)
+static void some_completed(int *count, MPI_Request *requests, int *indices, MPI_Status *statuses, int first)
+{
+    BRING(count);
+    if (*count == MPI_UNDEFINED) return;
+    bring(indices, *count * sizeof *indices);
+    for (int i = 0; i < *count; i++) completed(indices[i] - first, requests, &statuses[i]);
+}
+
+static void drop(MPI_Request *request)
 {
     Posted **at = place((uintptr_t)kept[0]);
     if (*at) discard(at);
+    if (mode == ALONE) *request = MPI_REQUEST_NULL;
 }
 
 static void message(const char *name, int peer, int tag, int64_t size)
@@ -153,12 +269,16 @@ static Announced announcements[256];
 static MPI_Comm taken;
 static int taken_source, taken_tag;
 
-static void announced(MPI_Message handle, MPI_Comm comm, const MPI_Status *status)
+static void announced(MPI_Message *handle, MPI_Comm comm, MPI_Status *status)
 {
-    if (handle == MPI_MESSAGE_NO_PROC) return;
+    char nobody = mode != ALONE && *handle == MPI_MESSAGE_NO_PROC;
+    BRING(status);
+    BRING(&nobody);
+    if (mode == ALONE) *handle = nobody ? MPI_MESSAGE_NO_PROC : (MPI_Message)own_handle();
+    if (nobody) return;
     for (int i = 0; i < 256; i++)
         if (!announcements[i].handle) {
-            announcements[i] = (Announced){(uintptr_t)handle, status->MPI_SOURCE, status->MPI_TAG, comm};
+            announcements[i] = (Announced){(uintptr_t)*handle, status->MPI_SOURCE, status->MPI_TAG, comm};
             return;
         }
     fail("more than 256 messages are probed and not received");

@@ -3,9 +3,9 @@
 #define BUFFER 1048576
 
 static int output = -1;
-static pid_t owner; /* a forked child must not write its copy of the buffer */
 static char buffer[BUFFER];
 static size_t used;
+static char *later; /* lines that are not to be written yet go here */
 
 static void flush(void)
 {
@@ -19,7 +19,13 @@ static void flush(void)
 
 static void text(const char *words)
 {
+    if (output < 0) return;
     size_t length = strlen(words);
+    if (later) {
+        later = realloc(later, strlen(later) + length + 1);
+        strcat(later, words);
+        return;
+    }
     if (used + length + 32 > BUFFER) flush();
     memcpy(buffer + used, words, length);
     used += length;
@@ -45,7 +51,8 @@ static void number(int64_t value)
 
 static void computed(void)
 {
-    if (pending <= 0) return; /* below zero where a burst was shorter than the clock's cost: carried on */
+    if (pending <= 0 || output < 0 || later) return; /* below zero where a burst was shorter than the clock's cost: carried on */
+    point(calls);
     digits(me);
     text(" compute");
     number(pending);
@@ -68,16 +75,21 @@ static void begin_note(const char *name)
     text(name);
 }
 
-static void open_file(int rank, int size)
+/* Begins the files of a rank: its trace, and the log of what comes in; alone, the log alone. */
+static void open_files(int rank, int size)
 {
+    me = rank;
+    world_size = size;
+    opened = true;
+    open_log();
+    point(counted_from);
+    if (mode == ALONE) return;
     const char *folder = getenv("NODEWORTH_TRACE");
     if (!folder) fail("NODEWORTH_TRACE is not set");
     char path[4096], version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     snprintf(path, sizeof path, "%s/rank-%d.txt", folder, rank);
     output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (output < 0) fail("%s: %s", path, strerror(errno));
-    me = rank;
-    world_size = size;
     owner = getpid();
     int length;
     PMPI_Get_library_version(version, &length);
@@ -88,9 +100,14 @@ static void open_file(int rank, int size)
     text(line);
 }
 
-static void close_file(void)
+static void close_files(void)
 {
-    if (output < 0 || getpid() != owner) return;
+    if (!opened || getpid() != owner) return;
+    opened = false;
+    if (mode == ALONE) {
+        close_log();
+        return;
+    }
     begin_note("end");
     number(cpu_ns() - loaded_at);
     number(counter < 0 ? cpu_ns() - loaded_at : now());
@@ -98,4 +115,5 @@ static void close_file(void)
     flush();
     close(output);
     output = -1;
+    close_log();
 }

@@ -5,6 +5,9 @@
  *
  * Environment: NODEWORTH_TRACE         folder for the files, which must exist
  *              NODEWORTH_TRACE_MARKS   texts, separated by newlines, whose output is marked
+ *              NODEWORTH_TRACE_LOG     folder for the log of what MPI brings into each rank (log.c); no log without it
+ *              NODEWORTH_TRACE_LOG_BYTES  a rank whose log would be longer says in unrepeatable-<rank> that it is not
+ *              NODEWORTH_TRACE_ALONE   rank that runs by itself, its calls answered from its log
  *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), instructions, task_clock (CPU time by perf_event, ns), or
  *                                      auto: instructions where the machine counts them, else thread_cpu
  *
@@ -22,6 +25,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -30,7 +34,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/times.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,6 +49,9 @@
 static __thread int depth;   /* calls that MPI makes of itself are not the program's */
 static __thread bool traced; /* the thread that initialised MPI, or that ran main */
 static int me, world_size = 1;
+static enum { TRACE, RECORD, ALONE } mode;
+static bool opened;     /* its files are */
+static pid_t owner;     /* a forked child must not write its copy of what is buffered */
 static int64_t pending; /* computing that is not written yet, in the clock's unit */
 
 /* ---- ending with one line ---- */
@@ -61,7 +73,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
     PMPI_Initialized(&initialised);
     PMPI_Finalized(&finalised);
     depth++;
-    if (initialised && !finalised) PMPI_Abort(MPI_COMM_WORLD, FAILED);
+    if (initialised && !finalised && mode != ALONE) PMPI_Abort(MPI_COMM_WORLD, FAILED);
     _exit(FAILED);
 }
 
@@ -70,9 +82,19 @@ __attribute__((unused)) static void unknown(const char *name)
     fail("%s is not known to it, and the trace would lack what it does", name);
 }
 
+static bool in_place(const void *address)
+{
+    extern int mpi_fortran_in_place_ __attribute__((weak)); /* Open MPI's Fortran MPI_IN_PLACE */
+    extern void *MPIR_F_MPI_IN_PLACE __attribute__((weak)); /* MPICH's */
+    return address == MPI_IN_PLACE || (&mpi_fortran_in_place_ && address == &mpi_fortran_in_place_) ||
+           (&MPIR_F_MPI_IN_PLACE && address && address == MPIR_F_MPI_IN_PLACE);
+}
+
 #include "clock.c"
+#include "log.c"
 #include "output.c"
 #include "marks.c"
+#include "times.c"
 #include "members.c"
 #include "messages.c"
 #include "collectives.c"
@@ -85,15 +107,16 @@ __attribute__((constructor)) static void loaded(void)
     char *words = wanted ? strdup(wanted) : NULL, *rest = words;
     for (char *word; rest && mark_count < 16 && (word = strsep(&rest, "\n"));)
         if (*word) marks[mark_count++] = word;
+    mode = getenv("NODEWORTH_TRACE_ALONE") ? ALONE : getenv("NODEWORTH_TRACE_LOG") ? RECORD : TRACE;
     open_clock();
     loaded_at = cpu_ns();
     cost = median_cost(now);
-    tick_cost = median_cost(ticks);
     traced = true;
+    tick_cost = empty_burst();
     left = (Moment){ticks(), now()};
 }
 
-__attribute__((destructor)) static void unloaded(void) { close_file(); } /* a program that used no MPI */
+__attribute__((destructor)) static void unloaded(void) { close_files(); } /* a program that used no MPI */
 
 static void started(void)
 {
@@ -102,7 +125,8 @@ static void started(void)
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     traced = true;
     pending = 0;
-    if (output < 0) open_file(rank, size); /* open where one process alone has made a mark before */
+    counted_from = calls;
+    if (!opened) open_files(rank, size); /* open where one process alone has made a mark before */
     begin_line("init");
     text("\n");
 }
@@ -111,13 +135,25 @@ static void finished(void)
 {
     begin_line("finalize");
     text("\n");
-    close_file();
+    close_files();
 }
 
-static bool in_place(const void *address)
+/* Counts of calls that take large ones (MPI_Send_c), for the calls that do not. */
+__attribute__((unused)) static int narrow(int64_t count)
 {
-    extern int mpi_fortran_in_place_ __attribute__((weak)); /* Open MPI's Fortran MPI_IN_PLACE */
-    return address == MPI_IN_PLACE || (&mpi_fortran_in_place_ && address == &mpi_fortran_in_place_);
+    if (count < INT_MIN || count > INT_MAX) fail("a count above 2147483647 is more than it knows");
+    return count;
+}
+
+/* The same of an array by rank; `slot` parts the arrays of one call. NULL where the root alone has it. */
+__attribute__((unused)) static int *narrow_all(const void *given, bool here, MPI_Comm comm, int slot)
+{
+    static int *made[4];
+    int count = members(comm)->size;
+    if (!given || !here) return NULL;
+    made[slot] = realloc(made[slot], count * sizeof(int));
+    for (int i = 0; i < count; i++) made[slot][i] = narrow(((const int64_t *)given)[i]);
+    return made[slot];
 }
 
 static MPI_Request *requests_of(int count, const MPI_Fint *handles)
@@ -125,6 +161,6 @@ static MPI_Request *requests_of(int count, const MPI_Fint *handles)
     static MPI_Request *made;
     static int space;
     if (count > space) made = realloc(made, (space = 2 * count) * sizeof *made);
-    for (int i = 0; i < count; i++) made[i] = PMPI_Request_f2c(handles[i]);
+    for (int i = 0; i < count; i++) made[i] = request_f2c(handles[i]);
     return made;
 }

@@ -1,0 +1,302 @@
+/* What comes into a rank in every way that MPI has; prints a digest of it. Argument: which of the groups below. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+
+static int me, size, next, before;
+static unsigned long digest = 1;
+static double v[64], w[64];
+
+static void eat(const void *data, int bytes)
+{
+    for (const unsigned char *at = data; bytes--; at++) digest = digest * 1099511628211ul + *at;
+}
+
+static void eat_int(int value) { eat(&value, sizeof value); }
+
+static void messages(void)
+{
+    MPI_Status status;
+    int count, flag = 0;
+    if (me == 0) {
+        for (int i = 1; i < size; i++) {
+            MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+            MPI_Get_count(&status, MPI_DOUBLE, &count);
+            MPI_Recv(w, count, MPI_DOUBLE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            eat(w, 8 * count);
+            eat_int(status.MPI_SOURCE);
+        }
+    } else MPI_Send(v, 1 + me, MPI_DOUBLE, 0, me, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD); /* no other message is there to be probed */
+    MPI_Sendrecv(v, 3, MPI_DOUBLE, next, 1, w, 5, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, &status);
+    eat(w, 24);
+    MPI_Sendrecv_replace(w, 3, MPI_DOUBLE, next, 1, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+    eat(w, 24);
+    eat_int(status.MPI_SOURCE);
+    MPI_Recv(w, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status);
+    eat_int(status.MPI_SOURCE);
+    if (me == 0) MPI_Send(v, 4, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD);
+    if (me == 1) {
+        MPI_Message message;
+        while (!flag) MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, &status);
+        MPI_Mprobe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &message, &status);
+        MPI_Mrecv(w, 4, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
+        eat(w, 32);
+        eat_int(message == MPI_MESSAGE_NULL);
+    }
+}
+
+static void requests(void)
+{
+    MPI_Request made[3];
+    MPI_Datatype strided;
+    MPI_Status status, many[3];
+    double in[6] = {0}, own[2] = {0};
+    int index, flag = 0, indices[3], done = 0, some;
+    MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &strided);
+    MPI_Type_commit(&strided);
+    MPI_Recv_init(in, 1, strided, before, 5, MPI_COMM_WORLD, &made[0]);
+    MPI_Send_init(v, 1, strided, next, 5, MPI_COMM_WORLD, &made[1]);
+    MPI_Type_free(&strided);
+    for (int round = 0; round < 3; round++) {
+        v[0] = round * 10 + me;
+        MPI_Irecv(own, 2, MPI_DOUBLE, MPI_ANY_SOURCE, 6, MPI_COMM_WORLD, &made[2]);
+        MPI_Startall(2, made);
+        MPI_Send(v, 2, MPI_DOUBLE, next, 6, MPI_COMM_WORLD);
+        for (int k = 0; k < 3; k++) {
+            MPI_Waitany(3, made, &index, &status);
+            eat_int(index);
+            if (index == 2) eat_int(status.MPI_SOURCE);
+        }
+        eat_int(made[2] == MPI_REQUEST_NULL);
+        eat(in, sizeof in);
+        eat(own, sizeof own);
+    }
+    MPI_Request_free(&made[0]);
+    MPI_Request_free(&made[1]);
+    MPI_Irecv(own, 2, MPI_DOUBLE, before, 7, MPI_COMM_WORLD, &made[0]);
+    MPI_Isend(v, 2, MPI_DOUBLE, next, 7, MPI_COMM_WORLD, &made[1]);
+    while (!flag) MPI_Testall(2, made, &flag, MPI_STATUSES_IGNORE);
+    eat(own, sizeof own);
+    for (int i = 0; i < 3; i++) MPI_Irecv(w + i, 1, MPI_DOUBLE, before, 8 + i, MPI_COMM_WORLD, &made[i]);
+    for (int i = 0; i < 3; i++) MPI_Send(v + i, 1, MPI_DOUBLE, next, 10 - i, MPI_COMM_WORLD);
+    while (done < 3) {
+        MPI_Waitsome(3, made, &some, indices, many);
+        done += some;
+        for (int i = 0; i < some; i++) eat_int(many[i].MPI_TAG);
+    }
+    eat(w, 24);
+    MPI_Irecv(w, 2, MPI_DOUBLE, before, 7, MPI_COMM_WORLD, &made[0]);
+    MPI_Send(v, 2, MPI_DOUBLE, next, 7, MPI_COMM_WORLD);
+    MPI_Waitall(1, made, many);
+    MPI_Get_count(&many[0], MPI_DOUBLE, &some);
+    eat_int(some);
+    eat(w, 16);
+}
+
+static void collectives(void)
+{
+    int counts[64], places[64], ones[64], steps[64];
+    for (int i = 0; i < size; i++) counts[i] = 1 + i % 2, places[i] = i ? places[i - 1] + counts[i - 1] : 0, ones[i] = 1, steps[i] = i;
+    MPI_Allreduce(MPI_IN_PLACE, v, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    eat(v, 64);
+    v[0] += me;
+    MPI_Gather(v, 1, MPI_DOUBLE, w, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+    eat(w, sizeof w);
+    MPI_Allgather(v, 1, MPI_DOUBLE, w, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    eat(w, sizeof w);
+    MPI_Alltoall(w, 1, MPI_DOUBLE, v, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    eat(v, sizeof v);
+    v[0] += me;
+    MPI_Bcast(v, 4, MPI_DOUBLE, 2, MPI_COMM_WORLD);
+    eat(v, sizeof v);
+    MPI_Reduce(v, w, 2, MPI_DOUBLE, MPI_SUM, 3, MPI_COMM_WORLD);
+    eat(w, sizeof w);
+    MPI_Scatter(w, 1, MPI_DOUBLE, v, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Gatherv(v, counts[me], MPI_DOUBLE, w, counts, places, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(w, counts, places, MPI_DOUBLE, v, counts[me], MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Allgatherv(v, counts[me], MPI_DOUBLE, w, counts, places, MPI_DOUBLE, MPI_COMM_WORLD);
+    eat(w, sizeof w);
+    MPI_Alltoallv(w, ones, steps, MPI_DOUBLE, v, ones, steps, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Scan(v, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Exscan(w, v, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(w, v, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(w, v, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    eat(v, sizeof v);
+    eat(w, sizeof w);
+}
+
+static void later(void)
+{
+    MPI_Request made[4];
+    double sum[2], all[64] = {0}, one[3] = {me, 2, 3}, mine = me, got[64] = {0}, part[1];
+    int counts[64], places[64], done = 0;
+    for (int i = 0; i < size; i++) counts[i] = 1 + i % 2, places[i] = 2 * i;
+    MPI_Iallreduce(v, sum, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[0]);
+    MPI_Ibcast(one, 3, MPI_DOUBLE, 1, MPI_COMM_WORLD, &made[1]);
+    MPI_Iallgatherv(v, counts[me], MPI_DOUBLE, all, counts, places, MPI_DOUBLE, MPI_COMM_WORLD, &made[2]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &made[3]);
+    while (!done) MPI_Testall(4, made, &done, MPI_STATUSES_IGNORE);
+    eat(sum, sizeof sum);
+    eat(one, sizeof one);
+    eat(all, sizeof all);
+    MPI_Igather(&mine, 1, MPI_DOUBLE, got, 1, MPI_DOUBLE, 2, MPI_COMM_WORLD, &made[0]);
+    MPI_Wait(&made[0], MPI_STATUS_IGNORE);
+    eat(got, sizeof got);
+    MPI_Iscatter(got, 1, MPI_DOUBLE, part, 1, MPI_DOUBLE, 2, MPI_COMM_WORLD, &made[0]);
+    MPI_Ireduce(&mine, sum, 1, MPI_DOUBLE, MPI_MAX, 3, MPI_COMM_WORLD, &made[1]);
+    MPI_Ialltoall(all, 1, MPI_DOUBLE, got, 1, MPI_DOUBLE, MPI_COMM_WORLD, &made[2]);
+    MPI_Waitall(3, made, MPI_STATUSES_IGNORE);
+    eat(part, sizeof part);
+    eat(sum, sizeof sum);
+    eat(got, sizeof got);
+    eat_int(made[0] == MPI_REQUEST_NULL);
+}
+
+static void communicators(void)
+{
+    MPI_Comm half, none, grid, line;
+    MPI_Group all, first;
+    int rank, many, zero = 0, extents[2] = {2, 2}, periods[2] = {1, 0}, place[2], keep[2] = {1, 0}, up, down, result;
+    MPI_Comm_split(MPI_COMM_WORLD, me % 2, -me, &half);
+    MPI_Comm_rank(half, &rank);
+    MPI_Comm_size(half, &many);
+    eat_int(rank);
+    eat_int(many);
+    MPI_Allreduce(MPI_IN_PLACE, v, 2, MPI_DOUBLE, MPI_SUM, half);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &zero, &first);
+    MPI_Group_rank(first, &rank);
+    MPI_Group_translate_ranks(first, 1, &zero, all, &many);
+    eat_int(rank);
+    eat_int(many);
+    MPI_Comm_create(MPI_COMM_WORLD, first, &none);
+    eat_int(none == MPI_COMM_NULL);
+    if (none != MPI_COMM_NULL) MPI_Comm_free(&none);
+    MPI_Group_free(&first);
+    MPI_Group_free(&all);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, extents, periods, 1, &grid);
+    MPI_Cart_get(grid, 2, extents, periods, place);
+    MPI_Cart_shift(grid, 0, 1, &down, &up);
+    eat(place, sizeof place);
+    eat_int(up);
+    eat_int(down);
+    MPI_Cart_sub(grid, keep, &line);
+    MPI_Comm_compare(grid, MPI_COMM_WORLD, &result);
+    eat_int(result);
+    MPI_Bcast(v, 1, MPI_DOUBLE, 0, line);
+    MPI_Gather(v, 1, MPI_DOUBLE, w, 1, MPI_DOUBLE, 0, half);
+    eat(v, sizeof v);
+    eat(w, sizeof w);
+    MPI_Comm_free(&line);
+    MPI_Comm_free(&grid);
+    MPI_Comm_free(&half);
+}
+
+static void clock_branch(void)
+{
+    struct timespec now;
+    struct timeval day;
+    struct rusage used;
+    struct tms ticks;
+    for (double end = MPI_Wtime() + 0.002; MPI_Wtime() < end;) v[0] += 1;
+    for (clock_t end = clock() + 200; clock() < end;) v[0] += 1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gettimeofday(&day, NULL);
+    getrusage(RUSAGE_SELF, &used);
+    times(&ticks);
+    v[0] += now.tv_nsec + day.tv_usec + used.ru_utime.tv_usec + ticks.tms_utime + time(NULL) % 1000;
+    MPI_Allreduce(v, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    eat(v, 8);
+    eat(w, 8);
+}
+
+/* Its process decides what it sends, or whether it calls. */
+static void other_value(void)
+{
+    double id = getpid();
+    MPI_Allreduce(&id, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void other_call(void)
+{
+    if (me == 2 && getenv("NODEWORTH_TRACE_ALONE")) MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(v, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void window(void)
+{
+    MPI_Win made;
+    MPI_Win_create(v, sizeof v, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    MPI_Win_free(&made);
+}
+
+/* Fortran's entry points, as a Fortran compiler calls them. */
+typedef MPI_Fint F;
+void mpi_isend_(void *, F *, F *, F *, F *, F *, F *, F *);
+void mpi_irecv_(void *, F *, F *, F *, F *, F *, F *, F *);
+void mpi_waitall_(F *, F *, F *, F *);
+void mpi_waitany_(F *, F *, F *, F *, F *);
+void mpi_test_(F *, F *, F *, F *);
+void mpi_recv_(void *, F *, F *, F *, F *, F *, F *, F *);
+void mpi_send_(void *, F *, F *, F *, F *, F *, F *);
+void mpi_allreduce_(void *, void *, F *, F *, F *, F *, F *);
+void mpi_comm_split_(F *, F *, F *, F *, F *);
+void mpi_comm_rank_(F *, F *, F *);
+void mpi_comm_free_(F *, F *);
+
+static void fortran(void)
+{
+    F world = MPI_Comm_c2f(MPI_COMM_WORLD), kind = MPI_Type_c2f(MPI_DOUBLE), sum = MPI_Op_c2f(MPI_SUM);
+    F count = 4, tag = 8, code, made[2], two = 2, index, any = MPI_ANY_SOURCE, colour = me % 2, half, rank, flag = 0;
+    F null = MPI_Request_c2f(MPI_REQUEST_NULL), status[2][sizeof(MPI_Status) / sizeof(MPI_Fint)];
+    mpi_irecv_(w, &count, &kind, &any, &tag, &world, &made[0], &code);
+    mpi_isend_(v, &count, &kind, &next, &tag, &world, &made[1], &code);
+    mpi_waitall_(&two, made, status[0], &code);
+    MPI_Status got;
+    MPI_Status_f2c(status[0], &got);
+    eat_int(got.MPI_SOURCE);
+    eat(w, 32);
+    mpi_irecv_(w, &count, &kind, &before, &tag, &world, &made[0], &code);
+    mpi_isend_(v, &count, &kind, &next, &tag, &world, &made[1], &code);
+    mpi_waitany_(&two, made, &index, status[0], &code);
+    eat_int(index);
+    eat_int(made[index - 1] == null);
+    mpi_waitany_(&two, made, &index, MPI_F_STATUS_IGNORE, &code);
+    eat_int(index);
+    mpi_irecv_(w, &count, &kind, &before, &tag, &world, &made[0], &code);
+    mpi_send_(v, &count, &kind, &next, &tag, &world, &code);
+    while (!flag) mpi_test_(&made[0], &flag, MPI_F_STATUS_IGNORE, &code);
+    eat(w, 32);
+    mpi_comm_split_(&world, &colour, &me, &half, &code);
+    mpi_comm_rank_(&half, &rank, &code);
+    eat_int(rank);
+    mpi_allreduce_(v, w, &count, &kind, &sum, &half, &code);
+    eat(w, 32);
+    mpi_comm_free_(&half, &code);
+}
+
+int main(int argc, char **argv)
+{
+    struct { const char *name; void (*calls)(void); } groups[] = {
+        {"messages", messages}, {"requests", requests}, {"collectives", collectives},
+        {"communicators", communicators}, {"fortran", fortran}, {"later", later}, {"clock_branch", clock_branch},
+        {"other_value", other_value}, {"other_call", other_call}, {"window", window}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    next = (me + 1) % size;
+    before = (me + size - 1) % size;
+    for (int i = 0; i < 64; i++) v[i] = me + i / 8.0;
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(groups[i].name, argv[1]) == 0) groups[i].calls();
+    MPI_Finalize();
+    printf("digest %d %016lx\n", me, digest);
+    return 0;
+}

@@ -1,0 +1,250 @@
+"""Timing each rank of a traced run by itself: once more, on a core of its own, its calls answered from a log.
+
+After J. Zhai, W. Chen, W. Zheng, "PHANTOM: predicting performance of parallel applications on large-scale
+parallel machines using a single node", PPoPP 2010. Ranks that share cores disturb each other; a rank that
+gets from a log what MPI brought into it computes the same, undisturbed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflows.launch.emulation import usable_cores
+from workflows.tracing.lines import COMPUTING
+from workflows.tracing.raw import Raw, step_of
+
+REPEATS = 3
+"""How often each rank runs by itself: the median of each burst is taken, their spread is the band."""
+
+DISTURBED_SHARE = 0.05
+"""A repeat that waited longer for its core, as a share of its CPU time, is made again, once.
+
+At most a quarter of them are: on a machine that is busy all the time that would not help.
+"""
+
+_ABOUT = 6
+"""Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
+
+_TOLD = re.compile(r"rank (\d+), call (\d+): (.*)")
+
+Window = Sequence[tuple[int, int]]
+"""By rank, first line and line after the last one."""
+
+
+class UnrepeatableError(Exception):
+    """Ranks cannot be run by themselves; the message is one line that says why."""
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What ranks took alone.
+
+    Attributes
+    ----------
+    raws : list of Raw
+        As recorded, with the amounts of computing alone, the median of each burst, in nanoseconds.
+    seconds : ndarray, shape (repeats, ranks)
+        Computing in the window.
+    serial_seconds : ndarray, shape (repeats,)
+        Computing of the serial run beside each repeat; empty where there was none.
+    disturbed : int
+        Repeats that waited for their core longer than `DISTURBED_SHARE`.
+    differing_sends : int
+        Sends before the window that differed: at its start a program may tell of its process.
+    """
+
+    raws: list[Raw]
+    seconds: NDArray[np.float64]
+    serial_seconds: NDArray[np.float64]
+    disturbed: int
+    differing_sends: int
+
+
+@dataclass(frozen=True)
+class _Repeat:
+    """A rank's run by itself: bursts of computing between its calls, ns, and whether it was disturbed."""
+
+    bursts: NDArray[np.signedinteger]
+    disturbed: bool
+
+
+Start = Callable[[Sequence[tuple[int, int]], Path], str | None]
+"""Runs ranks at the same time, each by itself on a core; they write to a folder. Says what went wrong."""
+
+
+def cannot_repeat(written: Path) -> str | None:
+    """Why the ranks of a recorded run cannot be run by themselves; None where they can.
+
+    Parameters
+    ----------
+    written : Path
+        What the tracer wrote of the ranks.
+    """
+    for path in sorted(written.glob("unrepeatable-*")):
+        return path.read_text(errors="replace").partition("\n")[0]
+    return None
+
+
+def run_alone(
+    raws: Sequence[Raw],
+    window: Window,
+    written: Path,
+    start: Start,
+    serial: Callable[[int], float] | None,
+) -> Alone:
+    """Run each rank by itself, several times, and take the times of its computing.
+
+    Half of the cores work at a time, so that a rank shares no cache or memory with many others. The serial
+    run goes between the repeats, so that what the machine's speed does meanwhile shows in both.
+
+    Parameters
+    ----------
+    raws : sequence of Raw
+        By rank, as recorded.
+    window : Window
+        What is wanted of each rank.
+    written : Path
+        What the tracer wrote of the ranks; a folder for each repeat is made there.
+    start : Start
+    serial : callable or None
+        Runs the case on one process on a core, and gives the seconds that its window computed.
+
+    Raises
+    ------
+    UnrepeatableError
+        A rank does not do the same by itself, or does not end.
+    """
+    cores = usable_cores()
+    used = cores[-max(1, len(cores) // 2) :]
+    serial_seconds, repeats = [], []
+    again = max(1, len(raws) * REPEATS // 4)
+    for number in range(REPEATS):
+        if serial:
+            serial_seconds.append(serial(used[0]))
+        repeat, again = _run_all(raws, window, written, written / f"repeat-{number}", start, used, again)
+        repeats.append(repeat)
+    made = [_computing(raw, _points(written, raw), [one[raw.rank] for one in repeats]) for raw in raws]
+    seconds = [
+        [amounts[slice(*_amounts_in(raw, span))].sum() * 1e-9 for amounts in by_repeat]
+        for raw, span, (_, by_repeat) in zip(raws, window, made, strict=True)
+    ]
+    return Alone(
+        [timed for timed, _ in made],
+        np.array(seconds).T,
+        np.array(serial_seconds),
+        sum(rank.disturbed for one in repeats for rank in one),
+        sum(len(_lines(path)) for path in (written / "repeat-0").glob("differing-*")),
+    )
+
+
+def _run_all(
+    raws: Sequence[Raw],
+    window: Window,
+    written: Path,
+    folder: Path,
+    start: Start,
+    cores: Sequence[int],
+    again: int,
+) -> tuple[list[_Repeat], int]:
+    """One repeat of all ranks; up to `again` runs are made again, and what is left of that is given back."""
+    found: list[_Repeat] = []
+    for first in range(0, len(raws), len(cores)):
+        some = raws[first : first + len(cores)]
+        attempts = []
+        for attempt in range(2):
+            own = folder if attempt == 0 else folder / "again"
+            own.mkdir(exist_ok=True)
+            placed = list(zip((raw.rank for raw in some), cores, strict=False))
+            problem = start(placed, own)
+            _check(raws, window, written, own, problem)
+            attempts.append([_read(own, raw, problem) for raw in some])
+            if again < len(some) or not any(one.disturbed for one in attempts[-1]):
+                break
+        again -= len(some) * (len(attempts) - 1)
+        found += attempts[-1]
+    return found, again
+
+
+def _check(raws: Sequence[Raw], window: Window, written: Path, folder: Path, problem: str | None) -> None:
+    """Make sure that ranks did what was recorded; before the window they may say other things."""
+    for told in _lines(folder / "failed.txt"):
+        if not (match := _TOLD.fullmatch(told)):
+            raise UnrepeatableError(f"{problem}: {told}" if problem else told)
+        raise UnrepeatableError(_diverged(raws, written, match))
+    for path in sorted(folder.glob("differing-*")):
+        for told in _lines(path):
+            match = _TOLD.fullmatch(told)
+            if match and _line_of(raws[int(match[1])], written, int(match[2])) >= window[int(match[1])][0]:
+                raise UnrepeatableError(_diverged(raws, written, match))
+
+
+def _diverged(raws: Sequence[Raw], written: Path, match: re.Match[str]) -> str:
+    """One line with rank, step and call."""
+    rank, call = int(match[1]), int(match[2])
+    step = step_of(raws, rank, _line_of(raws[rank], written, call))
+    where = f"rank {rank}, step {step}, call {call}" if step else f"rank {rank}, call {call}"
+    return f"{where}: {match[3]}"
+
+
+def _line_of(raw: Raw, written: Path, call: int) -> int:
+    """Line of computing that the rank wrote at a call, or next after it."""
+    lines = np.flatnonzero(raw.lines.which == COMPUTING)
+    place = int(np.searchsorted(_points(written, raw)[1:], call))
+    return int(lines[place]) if place < len(lines) else len(raw.lines)
+
+
+def _points(written: Path, raw: Raw) -> NDArray[np.int64]:
+    """Number of the call before which computing begins, and of the call that ends each line of it."""
+    return np.fromfile(written / f"points-{raw.rank}", np.uint32).astype(np.int64)
+
+
+def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
+    """Read what a rank by itself wrote."""
+    try:
+        told = (folder / f"alone-{raw.rank}").read_bytes()
+    except FileNotFoundError:
+        raise UnrepeatableError(f"rank {raw.rank} by itself: {problem or 'did not end well'}") from None
+    begin = _ABOUT * 8
+    if len(told) < begin:
+        raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
+    rank, processes, calls, each, waited, cpu = np.frombuffer(told[:begin], np.int64).tolist()
+    if (rank, processes, len(told)) != (raw.rank, raw.processes, begin + calls * each):
+        raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
+    bursts = np.frombuffer(told, np.dtype(f"i{each}"), offset=begin)
+    return _Repeat(bursts, waited > DISTURBED_SHARE * cpu)
+
+
+def _computing(
+    raw: Raw, points: NDArray[np.int64], repeats: Sequence[_Repeat]
+) -> tuple[Raw, list[NDArray[np.int64]]]:
+    """The rank with the median of each burst; amounts of each repeat."""
+    bursts = np.stack([one.bursts for one in repeats])
+    median = _sums(np.median(bursts, axis=0), points)
+    lines = replace(raw.lines, amounts=np.maximum(np.rint(median), 0).astype(np.int64))
+    return replace(raw, clock="thread_cpu", lines=lines), [_sums(one, points) for one in bursts]
+
+
+def _sums(bursts: NDArray, points: NDArray[np.int64]) -> NDArray:
+    """Add up the bursts of each line."""
+    return np.diff(np.concatenate([[0], np.cumsum(bursts)])[points])
+
+
+def computing_in(raw: Raw, span: tuple[int, int]) -> float:
+    """Add up the computing within lines of a rank, seconds; its clock tells nanoseconds."""
+    return float(raw.lines.amounts[slice(*_amounts_in(raw, span))].sum() * 1e-9)
+
+
+def _amounts_in(raw: Raw, span: tuple[int, int]) -> tuple[int, int]:
+    """Amounts of computing that lie within lines."""
+    first, last = (np.count_nonzero(raw.lines.which[:line] == COMPUTING) for line in span)
+    return int(first), int(last)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(errors="replace").splitlines() if path.exists() else []

@@ -1,0 +1,307 @@
+/* What MPI brings into a rank: logged while all ranks run, given back where one runs by itself.
+ *
+ * A call's entry begins with its number in the table of calls. Then come, in the order in which the wrapper names them,
+ * a hash of each thing that it sends and all that it brings in. Alone, a call that is another one than was recorded
+ * ends the program with one line; a hash that differs is kept, for the caller to judge: what a program says at its
+ * start may hold the id of its process.
+ */
+
+#define LOG_BUFFER 1048576
+#define MOST_DIFFERING 1000 /* lines about sends that differ */
+
+static int log_file = -1;
+static bool logged; /* whether calls are in the log from here on */
+static char *log_buffer;
+static size_t log_used;
+static int64_t log_left, log_bytes; /* what may still be written */
+static char *log_at, *log_end;
+static int differing;
+static const char *doing = "the program"; /* the call that the program is in */
+
+static void flush_log(void)
+{
+    for (size_t done = 0; done < log_used && getpid() == owner;) {
+        ssize_t written = syscall(SYS_write, log_file, log_buffer + done, log_used - done);
+        if (written < 0) fail("cannot write its log: %s", strerror(errno));
+        done += written;
+    }
+    log_used = 0;
+}
+
+static const char *in_folder(const char *name, int rank)
+{
+    static char path[4096];
+    const char *folder = getenv(strcmp(name, "log") ? "NODEWORTH_TRACE" : "NODEWORTH_TRACE_LOG");
+    if (!folder) fail("the folder for its files is not set");
+    snprintf(path, sizeof path, "%s/%s-%d", folder, name, rank);
+    return path;
+}
+
+static int create(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file < 0) fail("%s: %s", path, strerror(errno));
+    return file;
+}
+
+static void write_all(int file, const void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t written = syscall(SYS_write, file, (const char *)data + done, size - done);
+        if (written < 0) fail("cannot write its files: %s", strerror(errno));
+        done += written;
+    }
+}
+
+/* From here on the rank cannot be run by itself: the trace is written on, the log is not. */
+__attribute__((format(printf, 1, 2))) static void cannot_repeat(const char *format, ...)
+{
+    if (mode != RECORD) return;
+    va_list arguments;
+    va_start(arguments, format);
+    char text[512];
+    vsnprintf(text, sizeof text - 1, format, arguments);
+    va_end(arguments);
+    strcat(text, "\n");
+    int file = open(in_folder("unrepeatable", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0) fail("cannot write its files: %s", strerror(errno));
+    write_all(file, text, strlen(text));
+    close(file);
+    mode = TRACE;
+    logged = false;
+    if (log_file >= 0 && ftruncate(log_file, 0)) fail("cannot cut its log: %s", strerror(errno));
+}
+
+/* Writes what came in to the log; alone, puts it where it came to. */
+static void bring(void *data, size_t size)
+{
+    if (!logged) return;
+    if (mode == ALONE) {
+        if (size > (size_t)(log_end - log_at)) fail("rank %d, call %ld: %s brings in more than was recorded", me, (long)calls, doing);
+        memcpy(data, log_at, size);
+        log_at += size;
+        return;
+    }
+    if ((log_left -= size) < 0) {
+        cannot_repeat("what MPI brings into a rank takes more than the %ld bytes that there is room for", (long)log_bytes);
+        return;
+    }
+    for (const char *from = data; size;) {
+        size_t part = size < LOG_BUFFER - log_used ? size : LOG_BUFFER - log_used;
+        memcpy(log_buffer + log_used, from, part);
+        log_used += part, from += part, size -= part;
+        if (log_used == LOG_BUFFER) flush_log();
+    }
+}
+
+#define BRING(place) bring(place, sizeof *(place))
+
+static void open_log(void)
+{
+    int about[2] = {me, world_size};
+    if (mode == RECORD) {
+        const char *room = getenv("NODEWORTH_TRACE_LOG_BYTES");
+        log_left = log_bytes = room ? atoll(room) : INT64_MAX;
+        log_buffer = malloc(LOG_BUFFER);
+        log_file = create(in_folder("log", me));
+        owner = getpid();
+    } else if (mode == ALONE) {
+        const char *path = in_folder("log", atoi(getenv("NODEWORTH_TRACE_ALONE")));
+        struct stat found;
+        log_file = open(path, O_RDONLY | O_CLOEXEC);
+        if (log_file < 0 || fstat(log_file, &found)) fail("%s: %s", path, strerror(errno));
+        log_at = mmap(NULL, found.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, log_file, 0);
+        if (log_at == MAP_FAILED) fail("%s: %s", path, strerror(errno));
+        log_end = log_at + found.st_size;
+        owner = getpid();
+    }
+    logged = mode != TRACE;
+    bring(about, sizeof about);
+    me = about[0];
+    world_size = about[1];
+}
+
+static void begin_call(int call)
+{
+    uint8_t code = call, was = call;
+    doing = call_names[call];
+    if (!logged) return;
+    if (mode == ALONE && log_at == log_end) fail("rank %d, call %ld: %s where the recorded run had ended", me, (long)calls, doing);
+    bring(&was, 1);
+    if (was != code)
+        fail("rank %d, call %ld: %s where %s was recorded", me, (long)calls, doing, was < CALL_COUNT ? call_names[was] : "nothing known");
+}
+
+/* ---- payloads ---- */
+
+/* Whether elements of a type follow one another without gaps; their size. */
+static bool dense(MPI_Datatype type, int64_t *size)
+{
+    static struct { MPI_Datatype type; int64_t size; } seen[8];
+    static int next; /* a freed type's handle may come back: only named ones are remembered */
+    for (int i = 0; i < 8; i++)
+        if (seen[i].size && seen[i].type == type) {
+            *size = seen[i].size;
+            return true;
+        }
+    int integers, addresses, types, combiner, each;
+    MPI_Aint low, extent, true_low, true_extent;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    PMPI_Type_get_extent(type, &low, &extent);
+    PMPI_Type_get_true_extent(type, &true_low, &true_extent);
+    PMPI_Type_size(type, &each);
+    *size = each;
+    if (each != extent || true_extent != extent || true_low != 0) return false;
+    if (combiner == MPI_COMBINER_NAMED) {
+        seen[next].type = type;
+        seen[next].size = each;
+        next = (next + 1) % 8;
+        return true;
+    }
+    return combiner == MPI_COMBINER_CONTIGUOUS;
+}
+
+static void *scratch(size_t size)
+{
+    static void *space;
+    static size_t have;
+    if (size > have) {
+        free(space);
+        space = malloc(have = 2 * size);
+    }
+    return space;
+}
+
+/* `count` elements that came into `buf`. */
+static void came(void *buf, int64_t count, MPI_Datatype type)
+{
+    if (!logged || count <= 0) return;
+    int64_t size;
+    if (dense(type, &size)) {
+        bring(buf, count * size);
+        return;
+    }
+    int place = 0;
+    if (count * size > INT_MAX) fail("%s takes more than 2 GB of a derived type", doing);
+    void *packed = scratch(count * size);
+    if (mode == RECORD) PMPI_Pack(buf, count, type, packed, count * size, &place, MPI_COMM_SELF);
+    bring(packed, count * size);
+    if (mode == ALONE) PMPI_Unpack(packed, count * size, &place, buf, count, type, MPI_COMM_SELF);
+}
+
+static char *beyond(const void *buf, int64_t elements, MPI_Datatype type)
+{
+    MPI_Aint low, extent;
+    PMPI_Type_get_extent(type, &low, &extent);
+    return (char *)buf + elements * extent;
+}
+
+/* What came from each of `size` ranks: `counts` elements (`count` where there are none) at `places` (in a row). */
+static void came_from_all(void *buf, const int counts[], int count, const int places[], MPI_Datatype type, int size)
+{
+    for (int i = 0; logged && i < size; i++)
+        came(beyond(buf, places ? places[i] : i * (int64_t)count, type), counts ? counts[i] : count, type);
+}
+
+static void came_message(void *buf, MPI_Datatype type, MPI_Status *status)
+{
+    if (!logged) return;
+    int count, size;
+    BRING(status); /* holds no pointers, in Open MPI and in MPICH */
+    PMPI_Get_count(status, MPI_BYTE, &count);
+    PMPI_Type_size(type, &size);
+    came(buf, size ? count / size : 0, type);
+}
+
+static uint64_t hash_of(const char *at, int64_t size)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u ^ size, word;
+    for (; size >= 8; size -= 8, at += 8) {
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    for (; size; size--) hash = (hash ^ (uint8_t)*at++) * 0x100000001b3u;
+    return hash;
+}
+
+/* What the rank sends: its hash is logged, and compared alone. */
+static void sends(const void *buf, int64_t count, MPI_Datatype type)
+{
+    if (!logged || count <= 0 || in_place(buf)) return;
+    int64_t size;
+    int place = 0;
+    if (!dense(type, &size)) {
+        if (count * size > INT_MAX) fail("%s takes more than 2 GB of a derived type", doing);
+        void *packed = scratch(count * size);
+        PMPI_Pack(buf, count, type, packed, count * size, &place, MPI_COMM_SELF);
+        buf = packed;
+    }
+    uint64_t hash = hash_of(buf, count * size), was = hash;
+    BRING(&was);
+    if (was == hash || differing++ >= MOST_DIFFERING) return;
+    int file = open(in_folder("differing", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0) fail("cannot write its files: %s", strerror(errno));
+    dprintf(file, "rank %d, call %ld: %s sends something else than was recorded\n", me, (long)calls, doing);
+    close(file);
+}
+
+static void sends_to_all(const void *buf, const int counts[], int count, const int places[], MPI_Datatype type, int size)
+{
+    for (int i = 0; logged && i < size && !in_place(buf); i++)
+        sends(beyond(buf, places ? places[i] : i * (int64_t)count, type), counts ? counts[i] : count, type);
+}
+
+/* ---- the end ---- */
+
+/* Time that the process waited for a core, ns; -1 where the kernel does not tell. */
+static int64_t waited_ns(void)
+{
+    char told[128];
+    long long ran, waited = -1;
+    int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, told, sizeof told - 1);
+    if (file >= 0) close(file);
+    if (length <= 0) return -1;
+    told[length] = 0;
+    return sscanf(told, "%lld %lld", &ran, &waited) == 2 ? waited : -1;
+}
+
+/* Where the lines of computing are among the calls: the call before the first, and the one before which each ends. */
+static uint32_t *points;
+static int64_t point_count, point_space;
+
+static void point(int64_t call)
+{
+    if (mode != RECORD) return;
+    if (point_count == point_space) {
+        point_space = point_space ? 2 * point_space : 65536;
+        points = realloc(points, point_space * sizeof *points);
+        if (!points) fail("there is no memory for its calls");
+    }
+    points[point_count++] = call;
+}
+
+static void close_log(void)
+{
+    if (mode == RECORD) {
+        flush_log();
+        int file = create(in_folder("points", me));
+        write_all(file, points, point_count * sizeof *points);
+        close(file);
+    } else if (mode == ALONE) {
+        if (log_at != log_end) fail("rank %d, call %ld: it ends where %s was recorded", me, (long)calls, call_names[*(uint8_t *)log_at % CALL_COUNT]);
+        bool is_short = true;
+        for (int64_t i = 0; i < calls; i++) is_short = is_short && bursts[i] >= INT32_MIN && bursts[i] <= INT32_MAX;
+        int64_t each = is_short ? sizeof(int32_t) : sizeof(int64_t);
+        for (int64_t i = 0; is_short && i < calls; i++) memcpy((char *)bursts + i * each, &(int32_t){bursts[i]}, each);
+        int64_t about[] = {me, world_size, calls, each, waited_ns(), cpu_ns()};
+        int file = create(in_folder("alone", me));
+        write_all(file, about, sizeof about);
+        write_all(file, bursts, calls * each);
+        close(file);
+    }
+    if (log_file >= 0) close(log_file);
+    log_file = -1;
+    logged = false;
+}
