@@ -172,14 +172,14 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
 
 
 def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
-    plan, records = replayed
+    study, paths, records = replayed
     about = ABOUT | {"timing": "alone", "timing_reason": "", "repeats": 3, "correction": "serial_beside"}
-    (plan.results / "traces/duct-4k/processes-4/trace.json").write_text(json.dumps(about))
-    tables = make_simulated_tables(runs, make_details(plan, runs, records))
+    (paths.results / "traces/duct-4k/processes-4/trace.json").write_text(json.dumps(about))
+    tables = make_simulated_tables(runs, make_details(study, paths, runs, records))
     row = tables["traces"].iloc[0]
     assert row["timing"] == "alone" and pd.isna(row["timing_reason"])
     assert (row["corrected_seconds"], row["low_seconds"], row["high_seconds"]) == (2.0, 2.0, 4.0)
-    blocks = traces(Content(runs, {"traces": tables["traces"]}, FACTS, Labels(FACTS), []))
+    blocks = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
     told = " ".join(block.get("text", "") for block in blocks["blocks"])
     assert "Timed alone: each rank ran once more by itself" in told and "together" not in told
     assert "Indicative only, since repeats of ranks alone differ" in told
