@@ -106,6 +106,15 @@ def test_why_slurm_ended_a_run():
     assert slurm.complaint(left) is None
 
 
+def test_why_srun_started_nothing_is_its_first_error():
+    errors = (
+        "srun: cluster configuration lacks support for cpu binding\n"
+        "srun: error: Too few NodeNames in Slurm Hostfile\nsrun: error: Failure getting NodeNames from hostfile\n"
+    )
+    assert slurm.first_error(errors) == "Too few NodeNames in Slurm Hostfile"
+    assert slurm.first_error("srun: error: n1: task 0: Exited with exit code 1\n") is None
+
+
 def test_what_the_program_itself_said():
     assert slurm.without_chatter("srun: launch: x\nout of luck\nslurmstepd-n1: error: y\n") == "out of luck\n"
 

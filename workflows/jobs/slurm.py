@@ -198,6 +198,12 @@ def complaint(errors: str) -> str | None:
     return next(iter([*by_slurm, *first]), None)
 
 
+def first_error(errors: str) -> str | None:
+    """Give the first error of srun that is not of its ranks: why it started none; None if there is none."""
+    lines = re.findall(r"^srun(?:-\S+)?: error: (.*)$", errors, re.M)
+    return next((line for line in lines if not re.search(r": tasks? ", line)), None)
+
+
 def not_started(errors: str) -> str | None:
     """Give the line of a standard error in which srun says why it started nothing; None if there is none."""
     found = re.search(r"^srun: error: (Unable to create step for job .*)$", errors, re.M)

@@ -13,7 +13,7 @@ from typing import Any
 
 from workflows.applications import application
 from workflows.domain import Application, Case, Interconnect, Option, Point, Reading
-from workflows.jobs.slurm import complaint, without_chatter
+from workflows.jobs.slurm import complaint, first_error, without_chatter
 from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import Execution, execute
@@ -174,7 +174,7 @@ def problem_of(
     if execution.signal or execution.exit_status:
         ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
         own = without_chatter(execution.errors)
-        seen = "; ".join(filter(None, (reading.problem, telling_line(own))))
+        seen = "; ".join(filter(None, (reading.problem, telling_line(own) or first_error(execution.errors))))
         why = complaint(execution.errors) or app.explain(own) or seen
         return f"{ended}: {why}" if why else ended
     if reading.problem is None and not (reading.seconds and reading.seconds > 0):
