@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from small_records import KNOWN_BEFORE, record
 
-from workflows.domain import Point, Repetition
+from workflows.domain import InputError, Point, Repetition
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure import allocation as allocations
@@ -19,6 +19,7 @@ from workflows.measure.allocation import (
     interruptions,
     pass_on,
     settle,
+    this_allocation,
 )
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record
@@ -132,6 +133,22 @@ def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch,
     }
     assert told_later.endswith(expected[became.state])
     assert json.loads(at_work.path.read_text())["interrupted"]
+
+
+def test_a_run_that_fails_while_its_job_is_cleared_away_does_not_count(at_work, monkeypatch):
+    monkeypatch.setattr(slurm, "job", lambda _: job("COMPLETING"))
+    with pytest.raises(JobEndedError, match=r"job 7 ends \(COMPLETING\)"):
+        at_work.here.check_failed("srun: error: Too few NodeNames in Slurm Hostfile\n")
+
+
+def test_nothing_is_begun_in_a_job_that_is_cleared_away(at_work, monkeypatch):
+    monkeypatch.setattr(slurm, "this_job", lambda: job("COMPLETING"))
+    cluster = SimpleNamespace(scheduler="slurm", file="site.yaml")
+    with (
+        pytest.raises(InputError, match="job 7 is being ended"),
+        this_allocation(cluster, at_work.paths, None),
+    ):
+        pass
 
 
 def test_a_run_that_fails_by_itself_is_recorded(at_work, monkeypatch):

@@ -56,6 +56,11 @@ class Job:
         """Whether it has ended, or nothing is known of it."""
         return self.state.startswith(ENDED) or self.state == "unknown"
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether it has ended, or Slurm clears it away: some of its nodes may be gone already."""
+        return self.is_over or self.state.startswith("COMPLETING")
+
 
 def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
     """Ask Slurm, again while its controller is away.

@@ -101,7 +101,7 @@ class Allocation:
             If the job is being ended or was put back into the queue, or if Slurm did not start the run.
         """
         now = SCHEDULERS[self.nodes[0].scheduler].job(self.job.number)
-        if now.is_over or now.restarts != self.job.restarts:
+        if now.is_ending or now.restarts != self.job.restarts:
             raise JobEndedError(f"job {self.job.number} ends ({now.state}) while a run is under way")
         if refused := slurm.not_started(errors):
             time.sleep(REFUSED_SECONDS)  # a node that has just lost another job may not be ready
@@ -171,6 +171,10 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
         raise InputError(
             f"{cluster.file}: runs are made in jobs of the cluster: snakemake --profile cluster, or sbatch "
             "cluster/allocation.sh"
+        )
+    if job.is_ending:
+        raise InputError(
+            f"{cluster.file}: job {job.number} is being ended ({job.state}): nothing is begun in it"
         )
     name = f"{paths.results.name}-{batch or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
     scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
