@@ -50,7 +50,7 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder, file = Path(name), Path(name) / f"{NAME}.yaml"
         write_study(file)
-        jobs = len(make_plan(file).points)
+        jobs = len(make_plan(file).design.points)
         finished_bare(folder, jobs)
         asked = [Path(sys.executable).with_name("snakemake"), "--configfile", file]
         try:
@@ -105,7 +105,7 @@ def measure_many() -> list[Figure]:
     """Ask for a large study again, and bare Snakemake for as many files that are there."""
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         try:
-            jobs = len(write_made_up(Path(ours)).points)
+            jobs = len(write_made_up(Path(ours)).design.points)
             finished_bare(Path(theirs), jobs)
             asked = [ROOT / "run-study", Path(ours) / f"{NAME}.yaml"]
             cost(asked)  # Snakemake finds that nothing is to be done
