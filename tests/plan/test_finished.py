@@ -117,6 +117,7 @@ def test_fewer_cores_are_another_machine(project):
 def test_what_is_of_a_terminal_or_a_cache_changes_nothing(project, monkeypatch):
     monkeypatch.setenv("TERM", "vt100")
     monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     (project / "workflows/__pycache__").mkdir()
     (project / "workflows/__pycache__/plan.pyc").write_text("")
     (project / ".snakemake/log").mkdir(parents=True)

@@ -51,7 +51,7 @@ _RIGHTS = ("Uid:", "Gid:", "Groups:", "CapEff:", "CapBnd:", "NoNewPrivs:", "Secc
 # Of a terminal, a session or a shell; a change of any other variable may change a study.
 _UNRELATED = re.compile(
     r"_|PWD|OLDPWD|SHLVL|TERM|TERM_.*|COLORTERM|COLUMNS|LINES|DISPLAY|WINDOWID|SSH_.*|TMUX.*|STY|PS\d|"
-    r"XAUTHORITY|XDG_SESSION_.*|DBUS_.*|PYTEST_.*"
+    r"XAUTHORITY|XDG_SESSION_.*|DBUS_.*|PYTEST_.*|PYTHONDONTWRITEBYTECODE"
 )
 
 
