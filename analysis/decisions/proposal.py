@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import pandas as pd
 
 from analysis.decisions.economics import nodes_of
 from analysis.estimates.bootstrap import Floats, percentile_interval
@@ -144,22 +143,3 @@ def proposal_pieces(
 ) -> Pieces:
     """Rows of the table ``proposal`` from all curves of one case."""
     return {"proposal": [proposal_columns(group, rule, settings, cores_per_node) for group in alike(curves)]}
-
-
-def outcome(rows: pd.DataFrame) -> str:
-    """Say in a sentence up to which number of ranks one curve passes.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of table ``proposal`` of one curve.
-    """
-    judged = rows.dropna(subset="verdict").sort_values("ranks")
-    if judged.empty:
-        return "The rule judges none of these runs."
-    passed = judged["verdict"].eq("pass").cummin()
-    said = f"Passes up to {judged.loc[passed, 'ranks'].max()} ranks" if passed.any() else "Passes nowhere"
-    if not passed.all():
-        first = judged[~passed].iloc[0]
-        said += f"; {'undecided' if first['verdict'] == 'undecided' else 'fails'} at {first['ranks']}"
-    return f"{said}."

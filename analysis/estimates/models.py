@@ -290,7 +290,7 @@ def turning_point(costs: Floats) -> Floats:
     """
     a, _, c, d = costs
     c = c / np.log(2)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # 2a / (c + sqrt(c^2 + 4ad)) is the same root, without a division by a vanishing d
         found = 2 * a / (c + np.sqrt(c**2 + 4 * a * d))
     return np.where(np.isnan(costs).any(axis=0), np.nan, np.where(a > 0, np.maximum(found, 1), 1))

@@ -115,8 +115,8 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def points_of(runs: pd.DataFrame) -> Counts:
-    """Number of the point of each row, array (rows,)."""
-    return Groups.of(*(coded(runs[name])[0] for name in POINT)).number
+    """Number of the point of each row, array (rows,); points of two sites are two."""
+    return Groups.of(*(coded(runs[name])[0] for name in ("site", *POINT))).number
 
 
 def flag_outliers(runs: pd.DataFrame, point: Counts) -> pd.DataFrame:

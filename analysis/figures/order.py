@@ -35,7 +35,6 @@ RING = {
     "zorder": 2.8,
 }
 """What is drawn around an outlier."""
-POINT = ["site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription"]
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
@@ -56,10 +55,8 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     executed = runs.assign(moment=started.where(runs["kind"] != "simulated")).dropna(subset="moment")
     ordered = executed.sort_values("moment", kind="stable")
     ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
-    valid = ordered["seconds"].where(ordered["valid"])
-    medians = valid.groupby([ordered[key] for key in POINT], dropna=False).transform("median")
-    deviation = 100 * (ordered["seconds"] / medians - 1)
-    return flag_outliers(ordered.assign(deviation_percent=deviation), points_of(ordered))
+    flagged = flag_outliers(ordered, points_of(ordered))
+    return flagged.assign(deviation_percent=100 * (flagged["relative_seconds"] - 1))
 
 
 def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:

@@ -15,7 +15,7 @@ from analysis.text.network_words import size_text
 
 HOW = (
     "A trace holds what every rank computes and communicates in a few steps. Over serial: the CPU time of "
-    "all ranks over that of the same steps in the serial run."
+    "all ranks over that of the same steps in the serial run, or in serial runs beside them."
 )
 TIMED = {
     "alone": (
@@ -69,10 +69,10 @@ def traces(content: Content) -> Section | None:
 
 def _together(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Which traces were not timed alone, by the reason that the tracer gave."""
-    told = rows[rows["timing_reason"].notna()].groupby("timing_reason", sort=False)
+    together = rows[rows["timing_reason"].notna()].groupby("timing_reason", sort=False)
     return [
         f"Timed together, and not each rank alone: {_named(own, labels)}. The tracer says: {reason}."
-        for reason, own in told
+        for reason, own in together
     ]
 
 
@@ -81,7 +81,7 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
     alone = rows["timing"] == "alone"
     reasons = {
         "repeats of ranks alone differ by more than 10 %": rows[alone],
-        "the machine disturbed ranks that were timed together": rows[~alone],
+        "ranks together took far more or less CPU time than the serial run, or waited": rows[~alone],
     }
     return [
         f"Indicative only, since {reason}: {_named(own, labels)}."

@@ -12,7 +12,6 @@ import pandas as pd
 from docx.enum.section import WD_ORIENT
 from docx.shared import Pt
 
-from analysis.decisions.proposal import outcome
 from analysis.runs.errors import one_line
 from analysis.runs.settings import Rule
 from analysis.tables.missing import is_missing
@@ -83,7 +82,7 @@ def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
         title=_title(rows.iloc[0], labels),
         reading=_reading(rows, labels),
         rule=rule_text(rule),
-        outcome=outcome(rows),
+        outcome=outcome_text(rows),
         header=tuple(header),
         rows=cells,
     )
@@ -205,3 +204,22 @@ def write_word(found: Sequence[Sheet], path: str | Path, title: str = "Scaling")
     with tempfile.TemporaryDirectory(prefix=".word-", dir=path.parent) as folder:
         document.save(str(Path(folder) / path.name))
         (Path(folder) / path.name).replace(path)
+
+
+def outcome_text(rows: pd.DataFrame) -> str:
+    """Say in a sentence up to which number of ranks one curve passes.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of table ``proposal`` of one curve.
+    """
+    judged = rows.dropna(subset="verdict").sort_values("ranks")
+    if judged.empty:
+        return "The rule judges none of these runs."
+    passed = judged["verdict"].eq("pass").cummin()
+    said = f"Passes up to {judged.loc[passed, 'ranks'].max()} ranks" if passed.any() else "Passes nowhere"
+    if not passed.all():
+        first = judged[~passed].iloc[0]
+        said += f"; {'undecided' if first['verdict'] == 'undecided' else 'fails'} at {first['ranks']}"
+    return f"{said}."

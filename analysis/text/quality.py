@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.estimates.outcomes import Row
-from analysis.estimates.quality import FEWEST, OUTLIER_RULE
+from analysis.estimates.quality import FEWEST, OUTLIER_RULE, POINT
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -43,7 +43,7 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
 def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> list[str]:
     """Say how many repetitions are outliers by the named rule, and which are the farthest."""
     valid = repetitions[repetitions["valid"]]
-    points = valid.groupby(_POINT, dropna=False)["seconds"].transform("size")
+    points = valid.groupby(POINT, dropna=False)["seconds"].transform("size")
     judged, outliers = valid[points >= FEWEST], valid[valid["outlier"]]
     if judged.empty:
         return [f"Outliers are not flagged: that takes {counted(FEWEST, 'repetition')} of a point."]
@@ -177,9 +177,6 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
         f"The interval of {all_of} is no wider than {target}. The others would take about {wanted} "
         f"blocks{now}: an interval narrows with the square root of the blocks, in the long run."
     ]
-
-
-_POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "nodes"]
 
 
 def _point(row: Row, labels: Labels) -> str:

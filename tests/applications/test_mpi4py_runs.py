@@ -103,7 +103,7 @@ SPOILT = """
 from workflows.benchmarks import point_to_point
 from workflows.benchmarks.sweep import main
 
-class Side(point_to_point.Partner):
+class Side(point_to_point.Side):
     def fill(self, size):
         right = super().fill(size)
 
@@ -114,7 +114,7 @@ class Side(point_to_point.Partner):
 
         return fill
 
-point_to_point.Partner = Side
+point_to_point.Side = Side
 main(point_to_point.pingpong_sweep)
 """
 

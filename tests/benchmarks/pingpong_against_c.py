@@ -31,13 +31,13 @@ def ranks(library: str) -> None:
     import numpy as np
     from mpi4py import MPI
 
-    from workflows.benchmarks.point_to_point import Partner, ping_pong
+    from workflows.benchmarks.point_to_point import Side, ping_pong
 
     comm = MPI.COMM_WORLD
     in_c = ctypes.CDLL(library).ping_pong
     in_c.restype = ctypes.c_double
     in_c.argtypes = [ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int] * 4]
-    side, in_numpy = Partner(comm, max(SIZES)), Partner(comm, 0)
+    side, in_numpy = Side(comm, max(SIZES)), Side(comm, 0)
     in_numpy.sent, in_numpy.received = (np.ones(max(SIZES), np.uint8) for _ in range(2))
     sent, received = MPI.Get_address(side.sent), MPI.Get_address(side.received)
     found = {}

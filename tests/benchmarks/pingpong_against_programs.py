@@ -34,11 +34,11 @@ def ranks(size: int) -> None:
     """What both ranks run of ours; the first one prints the median seconds of a message."""
     from mpi4py import MPI
 
-    from workflows.benchmarks.point_to_point import Partner, ping_pong
+    from workflows.benchmarks.point_to_point import Side, ping_pong
     from workflows.benchmarks.sweep import measure
 
     comm = MPI.COMM_WORLD
-    task = next(tasks := ping_pong(Partner(comm, size), 0, 1, size, SECONDS))
+    task = next(tasks := ping_pong(Side(comm, size), 0, 1, size, SECONDS))
     row, wrong = measure(comm, task)
     tasks.close()
     assert wrong == 0

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from small_runs import ROOT, curves, rows, runs_table
 
-from analysis.decisions.proposal import judge, outcome, proposal_pieces
+from analysis.decisions.proposal import judge, proposal_pieces
 from analysis.decisions.rules import read_rule
 from analysis.registry import finished
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Limit, Rule, Settings
 from analysis.text.labels import Labels
-from analysis.text.proposal_sheets import latex_text, sheets, to_latex, write_word
+from analysis.text.proposal_sheets import latex_text, outcome_text, sheets, to_latex, write_word
 
 SETTINGS = Settings(draws=300)
 RULES = ROOT / "config/proposals"
@@ -115,10 +115,10 @@ def test_weak_scaling_is_judged_by_work_a_second():
 
 def test_the_outcome_in_a_sentence(exact_runs):
     found = table(exact_runs)
-    assert outcome(found) == "Passes up to 8 ranks; fails at 16."
-    assert outcome(found[found["ranks"] <= 8]) == "Passes up to 8 ranks."
-    assert outcome(found[found["ranks"] > 8]) == "Passes nowhere; fails at 16."
-    assert outcome(found[found["ranks"] == 1]) == "The rule judges none of these runs."
+    assert outcome_text(found) == "Passes up to 8 ranks; fails at 16."
+    assert outcome_text(found[found["ranks"] <= 8]) == "Passes up to 8 ranks."
+    assert outcome_text(found[found["ranks"] > 8]) == "Passes nowhere; fails at 16."
+    assert outcome_text(found[found["ranks"] == 1]) == "The rule judges none of these runs."
 
 
 @pytest.mark.parametrize("file", sorted(RULES.glob("*.yaml")), ids=lambda file: file.stem)

@@ -60,18 +60,26 @@ def test_several_blocks_in_a_job(plan_of):
 
 def test_every_repetition_is_in_one_job(plan_of):
     plan = plan_of("blocks_per_job: 3\npartitions: {shared_memory: fat}\n")
-    cut = [one for part in batches(plan).values() for one in part.repetitions]
+    found = batches(plan)
+    cut = [repetition for batch in found.values() for repetition in batch.repetitions]
     assert sorted(map(repr, cut)) == sorted(map(repr, plan.design.repetitions))
+    for name in found:  # which the wildcard of the rule must be
+        assert str(plan.paths.batch(name)) == f"{plan.paths.measured}/{name}.txt"
 
 
 def test_two_partitions_share_no_block(plan_of):
-    """At 2 processes a node, both interconnects run 4 processes; in one place they are paired, in two not."""
-    study = STUDY.replace("[1, 2, 4]", "[1, 8]").replace("oversubscription: [1]", "oversubscription: [4]")
-    together = plan_of(study=study)
-    apart = plan_of("partitions: {shared_memory: fat}\n", study)
-    for plan, paired in ((together, 2), (apart, 1)):
-        eight = [one for one in plan.design.repetitions if one.point.processes == 8 and one.block == 1]
-        assert {len(one.companions) for one in eight} == ({paired} if len(eight) == 2 else {1})
+    """Both interconnects run 2 processes on one node: in one partition they are paired, in two they are not."""
+    study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
+    for site, paired in (
+        ("", {"shared_memory", "emulated_gigabit"}),
+        ("partitions: {shared_memory: fat}\n", {"shared_memory"}),
+    ):
+        (run,) = (
+            repetition
+            for repetition in plan_of(site, study).design.repetitions
+            if repetition.point.interconnect == "shared_memory" and repetition.block == 1
+        )
+        assert {name.split("/")[0] for name in run.companions} == paired
 
 
 def test_a_request_by_hand(plan_of):

@@ -22,6 +22,7 @@ from analysis.figures.order import ordered_runs, shown_limit
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
+from analysis.runs.runs import complete_runs
 from analysis.text.labels import Labels
 
 # Machado, Oliveira, Fernandes, IEEE TVCG 15 (2009): full severity, for linear RGB.
@@ -374,6 +375,17 @@ class TestOrder:
         keys = ["case", "interconnect", "processes", "oversubscription"]
         medians = valid.groupby(keys, dropna=False)["deviation_percent"].median()
         assert medians.to_list() == pytest.approx([0] * len(medians), abs=1e-9)
+
+    def test_serial_runs_of_two_sites_are_two_points(self):
+        times = {"old": [1.0, 1.01, 0.99, 1.0, 3.0], "new": [100.0, 101.0, 99.0, 100.5, 99.5]}
+        rows = [
+            {"site": site, "case": "duct", "processes": 1, "seconds": seconds, "block": block}
+            | {"kind": "measured", "interconnect": None, "started": f"2026-01-01T00:0{block}:00Z"}
+            for site, several in times.items()
+            for block, seconds in enumerate(several)
+        ]
+        ordered = ordered_runs(complete_runs(pd.DataFrame(rows)))
+        assert ordered.loc[ordered["outlier"], "seconds"].tolist() == [3.0]
 
     def test_one_outlier_does_not_squeeze_the_others(self):
         deviation = pd.Series([*np.linspace(-1, 1, 200), 300.0])

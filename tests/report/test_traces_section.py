@@ -165,7 +165,8 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     ]
     told = " ".join(block["text"] for block in section["blocks"] if block["type"] == "paragraph")
     assert (
-        "Indicative only, since the machine disturbed ranks that were timed together: The duct on 4" in told
+        "Indicative only, since ranks together took far more or less CPU time than the serial run, or "
+        "waited: The duct on 4" in told
     )
     assert "The duct on 4 processes. The tracer says: MPI_Win_create: a window." in told
     assert "Timed together: computing" in told and "Timed alone" not in told

@@ -19,7 +19,7 @@ _LOOPS_PER_SECOND = 5e7
 """Rough speed of the loop that stands for work; what it really takes is measured."""
 
 
-class Partner:
+class Side:
     """A side of a pair: a message to the partner and a message from it, in memory that is used again."""
 
     def __init__(self, comm: MPI.Comm, largest: int) -> None:
@@ -50,7 +50,7 @@ class Partner:
             receive.Free()
 
 
-def ping_pong(side: Partner, first: int, last: int, size: int, seconds: float) -> Tasks:
+def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> Tasks:
     """Half a round trip between two ranks by the clock of the first; on one process, to itself."""
     if first == last:
         yield from exchange(side, first, size, seconds, {})
@@ -85,7 +85,7 @@ def ping_pong(side: Partner, first: int, last: int, size: int, seconds: float) -
 
 
 def exchange(
-    side: Partner, partner: int | None, size: int, seconds: float, labels: Row, loops: int = 0
+    side: Side, partner: int | None, size: int, seconds: float, labels: Row, loops: int = 0
 ) -> Generator[Task, Row, Row]:
     """Send to the partner and receive from it at once, doing so many loops of work meanwhile.
 
@@ -145,14 +145,14 @@ def _idle(
 
 def pingpong_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float) -> Tasks:
     """Ping-pong between the first and the last rank over all sizes."""
-    side, sizes = Partner(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
+    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
     for size in sizes:
         yield from ping_pong(side, 0, comm.size - 1, size, seconds / len(sizes))
 
 
 def sendrecv_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float) -> Tasks:
     """Exchange between the first and the last rank over all sizes."""
-    side, sizes = Partner(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
+    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
     partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
     for size in sizes:
         yield from exchange(side, partner, size, seconds / len(sizes), {})
@@ -160,7 +160,7 @@ def sendrecv_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, 
 
 def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: float) -> Tasks:
     """Ping-pong of a small and a large message between every two ranks, one pair after the other."""
-    side = Partner(comm, max(small_bytes, large_bytes))
+    side = Side(comm, max(small_bytes, large_bytes))
     couples = list(combinations(range(comm.size), 2)) or [(0, 0)]
     for first, last in couples:
         for size in (small_bytes, large_bytes):
@@ -174,7 +174,7 @@ def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
 
     Ranks are numbered node by node, so on two nodes all pairs share the nodes' two adapters.
     """
-    side, half = Partner(comm, largest_bytes), comm.size // 2
+    side, half = Side(comm, largest_bytes), comm.size // 2
     sizes = [0, *powers(largest_bytes, smallest=8)]
     counts = sorted({*powers(half), half}) if half else [1]
     for pairs in counts:
@@ -194,7 +194,7 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     With work that takes twice as long as the exchange, what the exchange adds to it is the
     processor's overhead, and the rest of the exchange's time is available to the application.
     """
-    side, sizes = Partner(comm, largest_bytes), [0, *powers(largest_bytes)]
+    side, sizes = Side(comm, largest_bytes), [0, *powers(largest_bytes)]
     partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
     for size in sizes:
         share = seconds / len(sizes) / 5

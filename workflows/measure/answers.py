@@ -33,6 +33,8 @@ def compare_answer(
     if case.answer is None:
         return None, None
     right, source, tolerance = expected["value"], expected["source"], case.answer.tolerance
+    if right is None:  # found when the case had no answer yet, and not anew since
+        return None, f"the expected {case.answer.quantity} is not known: the case cannot be prepared here"
     difference = None if value is None else abs(value - right) / (abs(right) or 1.0)
     answer = GivenAnswer(
         quantity=case.answer.quantity,

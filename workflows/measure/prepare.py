@@ -8,6 +8,7 @@ from pathlib import Path
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
 from workflows.launch.cluster_launch import JobNode
+from workflows.measure.answers import Expected
 from workflows.measure.running import run
 
 
@@ -38,7 +39,7 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
 
 def reference_answer(
     case: Case, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
-) -> dict[str, float | str | None]:
+) -> Expected:
     """The answer that every run of a case must give, and where it is from.
 
     Parameters
@@ -52,7 +53,7 @@ def reference_answer(
 
     Returns
     -------
-    dict
+    Expected
         ``value`` and ``source``: ``golden`` or ``serial``, or ``none`` for a case that prints no answer.
 
     Raises

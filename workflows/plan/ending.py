@@ -20,6 +20,7 @@ from workflows.applications import application
 from workflows.domain import Case
 from workflows.paths import ROOT
 from workflows.plan.announce import announce, announcement, tell_done
+from workflows.plan.files import beside
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, changed_at, given, made
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study
 from workflows.plan.plan import Plan, blocks_until_now
@@ -155,7 +156,7 @@ def _named_files(asked: Asked) -> list[str]:
             found.add(str(text))
         elif len(text) < LONGEST_NAME and ("/" in text or "." in text[:-1]) and "\n" not in text:
             found |= {str(folder / text) for folder in folders if not (folder / text).is_dir()}
-    return sorted(found)
+    return sorted(found.union(map(str, beside(study.imports))))
 
 
 def _texts(value: Any) -> Iterator[str | Path]:

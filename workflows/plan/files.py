@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workflows.domain import Point
-from workflows.paths import FACTS, StudyPaths
+from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
 from workflows.traffic.cases import has_array, needs_trace
 
@@ -69,14 +69,28 @@ def imports(plan: Plan) -> list[str]:
     Of a folder, what changed in it last stands for all.
     """
     files = plan.asked.study.imports
-    beside = (file.parent / name for name in (FACTS, "records", "simulated") for file in files)
-    there = (path for path in dict.fromkeys((*files, *beside)) if path.exists())
+    there = (path for path in dict.fromkeys((*files, *beside(files))) if path.exists())
     return [str(newest(path) if path.is_dir() else path) for path in there]
 
 
+def beside(imports: Iterable[Path]) -> list[Path]:
+    """What a study of ours has beside its runs table that counts where the table is imported."""
+    of_each = (StudyPaths(file.parent) for file in imports)
+    return [path for paths in of_each for path in (paths.facts, paths.records, paths.simulated)]
+
+
 def newest(folder: Path) -> Path:
-    """What changed last in a folder: a file, or a folder from which something is gone."""
-    return max((folder, *folder.rglob("*")), key=lambda path: (path.lstat().st_mtime_ns, path))
+    """What changed last in a folder: a file, or a folder from which something is gone; hidden ones apart."""
+    seen = (path for path in folder.rglob("*") if not path.name.startswith("."))
+    return max((folder, *seen), key=lambda path: (_changed(path), path))
+
+
+def _changed(path: Path) -> int:
+    """When a path was changed, in ns since 1970; 0 for what is gone by now."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _each(paths: Iterable[Path]) -> list[str]:

@@ -14,7 +14,7 @@ from workflows.applications import application
 from workflows.domain import Case, Interconnect, LeftOut
 from workflows.errors import EmulationError
 from workflows.jobs.cluster import Cluster
-from workflows.launch import mpi
+from workflows.launch import emulation, mpi
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
 from workflows.paths import ROOT
 from workflows.plan.finished import this_machine
@@ -24,7 +24,8 @@ from workflows.study.interconnects import curve_file
 
 KEPT = ROOT / ".cache/usable"
 """By interconnect, the state of the machine on which it could be used."""
-_NAMESPACES = ("mnt", "net", "pid", "user")  # another container is another machine
+_NAMESPACES = [f"/proc/self/ns/{kind}" for kind in ("mnt", "net", "pid", "user")]
+"""Another container is another machine; a kernel may lack some."""
 _OF_MPI = ("LD_", "OMPI_", "OPAL_", "PMIX_")  # variables that decide what Open MPI has
 _What = TypeVar("_What")
 
@@ -102,7 +103,7 @@ def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None
         return unavailable(interconnect)
     known, state = kept / interconnect.name, _state(interconnect)
     with contextlib.suppress(OSError):
-        if known.read_text() == state:
+        if known.read_bytes() == state.encode():
             return None
     reason = unavailable(interconnect)
     if reason is None:
@@ -115,9 +116,11 @@ def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None
 def _state(interconnect: Interconnect) -> str:
     """Digest of an interconnect's file and of all on this machine that decides whether it can be used."""
     programs = mpi.programs(interconnect.launch["mpi"]) + (PROGRAMS if interconnect.emulate else ())
-    inside = [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES]  # noqa: PTH115 - no file behind
+    inside = [os.readlink(name) for name in _NAMESPACES if os.path.lexists(name)]  # noqa: PTH115 - no file behind
+    ours = [Path(module).stat().st_mtime_ns for module in (__file__, mpi.__file__, emulation.__file__)]
     environment = sorted(item for item in os.environ.items() if item[0].startswith(_OF_MPI))
-    content = [interconnect, inside, environment, this_machine(programs, os.environ.get("PATH", os.defpath))]
+    machine = this_machine(programs, os.environ.get("PATH", os.defpath))
+    content = [interconnect, ours, inside, environment, machine]
     return hashlib.sha256(repr(content).encode(errors="surrogateescape")).hexdigest()
 
 

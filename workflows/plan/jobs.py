@@ -76,19 +76,19 @@ def batches(plan: Plan) -> dict[str, Batch]:
             "(sbatch cluster/allocation.sh), or leave it out"
         )
 
-    def key(repetition: Repetition) -> tuple[int, str, int, int, list[str]]:
+    def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
         point = repetition.point
         where = cluster.partition_of(point.interconnect)
         bunch = (repetition.block - 1) // cluster.blocks_per_job
-        return bunch, point.case, point.processes, point.oversubscription, [where] if where else []
+        return bunch, point.case, point.processes, point.oversubscription, where or ""
 
     found, ordered = {}, sorted(plan.design.repetitions, key=key)
     for (bunch, case, processes, level, where), together in groupby(ordered, key):
         blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
         over = f"oversubscription-{level}"
-        folders = [case, f"processes-{processes}", over, *((where or [""]) if cluster.partitions else [])]
+        folders = [case, f"processes-{processes}", over, *([where] if where and cluster.partitions else [])]
         name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
-        found[name] = Batch(name, tuple(together), where[0] if where else None)
+        found[name] = Batch(name, tuple(together), where or None)
     for batch in found.values():
         _check_memory(plan, batch)
     return found
@@ -192,7 +192,7 @@ def check_requests(plan: Plan) -> None:
         One line for the first that it refuses; such a job would fail, or wait for ever.
     """
     cluster = plan.here.cluster
-    if cluster is None or cluster.scheduler != "slurm" or plan.asked.study.allocation:
+    if not in_jobs(plan) or cluster.scheduler != "slurm":
         return
     from workflows.jobs import slurm_executor  # only a study on Slurm needs it
 
@@ -216,7 +216,7 @@ def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any
     Parameters
     ----------
     plan : Plan
-    known : mapping of str to Part
+    known : mapping of str to Batch
         See `batches`.
 
     Returns
@@ -246,7 +246,7 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
     Nothing without a cluster, in an allocation, and where nothing is simulated.
     """
     cluster = plan.here.cluster
-    if cluster is None or plan.asked.study.allocation or not plan.design.simulated:
+    if not in_jobs(plan) or not plan.design.simulated:
         return {}
     node = cluster.nodes_of(None)
     asked = JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)

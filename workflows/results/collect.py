@@ -96,7 +96,7 @@ def collect(plan: Plan) -> Collected:
         check_pairs(runs, study.compare_sites, str(study.file))
         check_imported_names(study, imports)
     try:
-        complete = complete_runs(runs, str(plan.paths.results / "runs.csv"), may_be_empty=True)
+        complete = complete_runs(runs, str(plan.paths.runs), may_be_empty=True)
     except TableError as error:
         raise InputError(str(error)) from None
     details = make_details(study, plan.paths, runs, [*records, *replayed])

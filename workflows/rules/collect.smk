@@ -7,7 +7,7 @@ REQUIRED INPUTS:
     prepared    = <results>/prepared/{case}/processes-{processes}, all of what is measured
     expected    = <results>/prepared/{case}/reference.json, all of what is measured
     kept        = what was prepared for records of points that cannot be run here now
-    imports     = files of imported results that the study names, and facts.json and records beside them
+    imports     = files of imported results that the study names, and facts.json, records and simulated beside them
     simulated   = <results>/simulated, if the study has simulated interconnects
     traces      = <results>/traces/{case}/processes-{processes}, all of what is replayed
 
@@ -29,8 +29,8 @@ rule collect:
         records="<results>/records.txt",
         prepared=files.prepared(plan.paths, plan.design.points),
         expected=files.expected(plan.paths, plan.design.points),
-        kept=files.kept(plan),
-        imports=files.imports(plan),
+        kept=lambda _: files.kept(plan),  # a function, which the jobs of a cluster do not call
+        imports=lambda _: files.imports(plan),
         simulated=files.replayed(plan),
         traces=files.traces(plan),
     output:
