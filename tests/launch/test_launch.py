@@ -96,6 +96,29 @@ def test_mpirun_on_one_machine_does_not_see_the_job_that_it_is_in(tmp_path, monk
     assert told == ["PMIX_MCA_gds"], "a parameter, which says nothing of a job"
 
 
+@pytest.mark.parametrize("began", ["", "from mpi4py import MPI\n"], ids=["python", "mpi"])
+@pytest.mark.parametrize("started", [[], ["mpirun", "-n", "1"]], ids=["by itself", "by mpirun"])
+def test_a_process_of_mpi_can_start_a_run(tmp_path, monkeypatch, began, started):
+    monkeypatch.setenv("OMPI_MCA_orte_base_help_aggregate", "0")
+    scratch = f"import os, sys, pathlib\nscratch = pathlib.Path({str(tmp_path)!r})"
+    code = f"""{scratch}
+from workflows.domain import Point
+from workflows.launch.launch import mpirun
+launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["env"], {{}}, scratch)
+os.execvpe("mpirun", launch.argv, launch.env)"""
+    parent = (
+        f"{began}import subprocess, sys; print(subprocess.run([sys.executable, '-c', {code!r}]).returncode)"
+    )
+    done = subprocess.run(
+        [*started, sys.executable, "-c", parent], capture_output=True, text=True, timeout=60, cwd=ROOT,
+        env=os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "0", done.stdout + done.stderr
+    assert "OMPI_MCA_orte_base_help_aggregate=0" in done.stdout, (
+        "a parameter, which says nothing of a process"
+    )
+
+
 def test_files_of_open_mpi_go_to_the_scratch_folder(tmp_path):
     launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
     places = {

@@ -6,7 +6,6 @@ nothing: `workflows/launch/rank` pins every rank, as on one machine.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +13,18 @@ from typing import Any
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import INTERFACE
-from workflows.launch.launch import ATTEST_MCA, SERIAL_MCA, Launch, mpi4py_of, ranks_of_nodes, start_rank
+from workflows.launch.launch import (
+    ATTEST_MCA,
+    SERIAL_MCA,
+    Launch,
+    mpi4py_of,
+    outside_mpi,
+    ranks_of_nodes,
+    start_rank,
+)
 from workflows.launch.leftovers import MARK
 
-_OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_", "PMI_")
+_OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_")
 _KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
 
 
@@ -70,7 +77,7 @@ def launch_in_job(
     argv, more = build(here, point.processes, program, added, nodes[0], scratch)
     # What Slurm or Flux say of a job's first tasks is not meant for the ranks that are started in it.
     inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith(_OF_JOB) or name in _KEPT
+        name: value for name, value in outside_mpi().items() if not name.startswith(_OF_JOB) or name in _KEPT
     }
     return replace(rank, argv=argv, env=inherited | added | more)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,14 @@ ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.lau
 
 _MCA = "OMPI_MCA_"  # an environment variable whose name begins so is a parameter of Open MPI
 # By these mpirun would find the job that this process is in, and look for its nodes and its daemons there.
-_OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "PMI_", "PMIX_", "FLUX_")
-_KEPT = "PMIX_MCA_"  # parameters
+_OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "FLUX_")
+# By these it would take itself for the MPI process that started this one, and end without a word.
+_OF_MPI_PROCESS = re.compile(
+    r"PMI_.*|PMIX_(?!MCA_).*|ORTE_.*"
+    r"|OMPI_(APP_CTX_NUM_PROCS|ARGV|COMMAND|COMM_WORLD_.*|F(ILE_LOCATION|IRST_RANKS)|NUM_APP_CTX|UNIVERSE_SIZE)"
+    r"|OMPI_MCA_(ess(_.*)?|initial_wdir|pmix|orte_(app_num|bound_at_launch|ess_.*|hnp_uri|jobfam_session_dir"
+    r"|launch|local_daemon_uri|num_nodes|precondition_transports|top_session_dir))"
+)
 
 # Open MPI creates files of shared memory in these places; by default most of them are /dev/shm.
 _FOLDER_PARAMETERS = (
@@ -126,13 +133,14 @@ def mpirun(
     return on_first(here, replace(rank, argv=argv, env=env))
 
 
+def outside_mpi() -> dict[str, str]:
+    """Give the environment of this process without what names it, or its parent, as a process of MPI."""
+    return {name: value for name, value in os.environ.items() if not _OF_MPI_PROCESS.fullmatch(name)}
+
+
 def outside_jobs() -> dict[str, str]:
-    """Give the environment of this process without what names a job that it is in."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(_OF_JOB) or name.startswith(_KEPT)
-    }
+    """Give the environment of `outside_mpi` without what names a job that this process is in."""
+    return {name: value for name, value in outside_mpi().items() if not name.startswith(_OF_JOB)}
 
 
 def openmpi_alone(_scratch: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import INTERFACE, EmulatedNode
-from workflows.launch.launch import Launch, mpi4py_of, on_first, ranks_of_nodes, start_rank
+from workflows.launch.launch import Launch, mpi4py_of, on_first, outside_jobs, ranks_of_nodes, start_rank
 from workflows.launch.provenance import mpi_library
 
 PROGRAMS = ("mpiexec.hydra", "mpichversion")
@@ -45,7 +45,7 @@ def mpiexec(
     argv = [PROGRAMS[0], "-n", str(point.processes), *remote, "-bind-to", "none", ended, *rank.argv]
     given = {**(EMULATED_ENV if here else {}), **interconnect.launch.get("env", {}), **environment}
     env = {
-        **os.environ,
+        **outside_jobs(),
         "TMPDIR": str(scratch),
         **mpich_environment(scratch),
         **{name: str(value) for name, value in given.items()},
