@@ -12,6 +12,8 @@ from workflows.traffic.phases import add_slowdown
 from workflows.traffic.protocol import WINDOW
 from workflows.traffic.schedule import MESSAGE
 
+WRITE, DONE = 0, 3  # what a head says first
+
 
 def to_oneself(*rows):
     """Messages from (due, bytes, write)."""
@@ -20,78 +22,77 @@ def to_oneself(*rows):
     return found
 
 
-@pytest.fixture
-def one():
-    found = Endpoint(MPI.COMM_SELF, 100_000)
-    yield found
-    found.close()
+class FaultyComm:
+    """A communicator of this process alone, through which heads (tag 0) pass, and data as a fault leaves them."""
+
+    def __init__(self, fault=None, lost_bytes=0):
+        self.comm, self.fault, self.lost_bytes = MPI.COMM_SELF.Dup(), fault, lost_bytes
+        self.heads, self.sent = [], []
+
+    def __getattr__(self, name):
+        return getattr(self.comm, name)
+
+    def Dup(self):
+        return self
+
+    def Isend(self, message, target, tag):
+        data, size, datatype = message
+        if tag == 0:
+            self.heads.append(data[0])
+        elif self.fault:
+            data = self.fault(data[:size].copy())
+            self.sent.append(data)  # MPI reads it later
+        return MPI.REQUEST_NULL if data is None else self.comm.Isend([data, size, datatype], target, tag)
+
+    def alltoall(self, counts):
+        return [count - self.lost_bytes for count in self.comm.alltoall(counts)]
+
+
+def carried(comm, *rows, seconds=60.0):
+    """The endpoint, closed, after it has carried messages, and when they arrived."""
+    endpoint = Endpoint(comm, 100_000)
+    arrived = endpoint.carry(to_oneself(*rows), seconds)
+    endpoint.close()
+    return endpoint, arrived
 
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.floats(0, 0.005), st.integers(1, 100_000), st.booleans()), max_size=20))
 def test_every_message_that_was_due_in_time_arrives_after_it_was_due(rows):
-    one = Endpoint(MPI.COMM_SELF, 100_000)
-    messages = to_oneself(*sorted(rows))
-    arrived = one.carry(messages, 60.0)
-    one.close()
+    endpoint, arrived = carried(MPI.COMM_SELF, *sorted(rows))
     assert len(arrived) == len(rows)
-    assert (arrived >= messages["seconds"]).all()
-    assert one.wrong_bytes == 0
+    assert (arrived >= [due for due, *_ in sorted(rows)]).all()
+    assert endpoint.wrong_bytes == 0
 
 
-def test_no_more_messages_are_under_way_than_the_window_has(one):
-    most = []
-    issue = one._issue
-
-    def watched(slot, sequence):
-        issue(slot, sequence)
-        most.append(len(one.under_way))
-
-    one._issue = watched
-    one.carry(to_oneself(*[(0, 1000, True)] * 50), 60.0)
-    assert max(most) == WINDOW
+def test_no_more_messages_are_under_way_than_the_window_has():
+    comm = FaultyComm()
+    carried(comm, *[(0, 1000, True)] * 50)
+    begun, ended = (np.cumsum([head == kind for head in comm.heads]) for kind in (WRITE, DONE))
+    assert begun[-1] == 50 and max(begun - ended) == WINDOW
 
 
-def test_what_is_due_after_the_end_or_not_taken_in_time_is_never_issued(one):
-    arrived = one.carry(to_oneself((0, 10, True), (0.02, 10, False)), 0.01)
+def test_what_is_due_after_the_end_or_not_taken_in_time_is_never_issued():
+    _, arrived = carried(MPI.COMM_SELF, (0, 10, True), (0.02, 10, False), seconds=0.01)
     assert np.isnan(arrived).tolist() == [False, True]
 
 
-def test_a_byte_that_is_not_what_was_sent_is_counted(one):
-    right, calls = one._content, []
+def test_a_byte_that_is_not_what_was_sent_is_counted():
+    def two_are_spoilt(data):
+        data[[3, 5]] ^= 1
+        return data
 
-    def first_is_spoilt(*message):  # the first call is the sender's
-        calls.append(right(*message).copy())
-        if len(calls) == 1:
-            calls[0][[3, 5]] ^= 1
-        return calls[-1]
-
-    one._content = first_is_spoilt
-    one.carry(to_oneself((0, 64, True)), 60.0)
-    assert one.wrong_bytes == 2
+    assert carried(FaultyComm(two_are_spoilt), (0, 64, True))[0].wrong_bytes == 2
 
 
-def test_bytes_that_client_and_target_count_differently_are_lost(one):
-    received = one._received
-
-    def forgets(*message):
-        received(*message)
-        one.served[0] -= 40
-
-    one._received = forgets
-    one.carry(to_oneself((0, 64, True)), 60.0)
-    assert one.wrong_bytes == 40
+def test_bytes_that_client_and_target_count_differently_are_lost():
+    assert carried(FaultyComm(lost_bytes=40), (0, 64, True))[0].wrong_bytes == 40
 
 
-def test_what_never_arrives_is_told_with_the_process_that_is_waited_for(one, monkeypatch):
+def test_what_never_arrives_is_told_with_the_process_that_is_waited_for(monkeypatch):
     monkeypatch.setattr(module, "DRAIN_SECONDS", 0.05)
-    one._receive = lambda: None
     with pytest.raises(TimeoutError, match=r"^process 0 waits for process 0 0.05 s after the last message "):
-        one.carry(to_oneself((0, 64, True)), 0.01)
-    del one._receive
-    one._receive()  # so that nothing is under way when it is closed
-    while len(one.requests) > module._HEADS:
-        one._progress()
+        carried(FaultyComm(lambda data: None), (0, 64, True), seconds=0.01)
 
 
 def test_slowdown_is_the_bandwidth_alone_over_that_beside_the_other_job():
