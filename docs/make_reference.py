@@ -87,15 +87,16 @@ def schema_of(name: str) -> Schema:
     return rules.SCHEMA if name == "rules" else read_yaml(SCHEMAS / f"{name}.yaml")
 
 
-def keys(schema: Schema, path: str = "") -> Iterator[Key]:
-    """Every key of a schema, each followed by those inside it."""
+def keys(schema: Schema, path: str = "", needed: str = "**needed**") -> Iterator[Key]:
+    """Every key of a schema, each followed by those inside it; what is said of those that must be there."""
     schema = _resolved(schema)
     for name, about in schema.get("properties", {}).items():
         about = _resolved(about)
         if "not" not in about:  # a key that nobody may give
             own = f"{path}{name}"
-            needed = name in schema.get("required", ())
-            yield Key(own, _value(about, needed), about.get("description", "").strip())
+            required = name in schema.get("required", ()) and "default" not in about
+            value = "; ".join([_value(about), *[needed] * required])
+            yield Key(own, value, about.get("description", "").strip())
             yield from _inside(about, own)
 
 
@@ -104,7 +105,7 @@ def _inside(about: Schema, path: str) -> Iterator[Key]:
     for part, way in ((about.get("items"), "[]."), (about.get("additionalProperties"), ".NAME.")):
         found += keys(part, path + way) if isinstance(part, dict) else []
     for one in about.get("oneOf", ()):
-        found += keys(one, f"{path}.")
+        found += keys(one, f"{path}.", "**needed** in one form")
     yield from dict.fromkeys(found)
 
 
@@ -118,7 +119,7 @@ def _resolved(schema: Schema) -> Schema:
     return found
 
 
-def _value(about: Schema, needed: bool) -> str:
+def _value(about: Schema) -> str:
     """Say what a value may be: ``whole number ≥ 1; default 6``."""
     if "enum" in about or "const" in about:
         allowed = about.get("enum", [about.get("const")])
@@ -132,7 +133,7 @@ def _value(about: Schema, needed: bool) -> str:
         default = about["default"]
         told = str(default).lower() if isinstance(default, bool) else default
         parts.append(f"default `{', '.join(map(str, told)) if isinstance(told, list) else told}`")
-    return "; ".join([part.strip() for part in parts] + ["**needed**"] * needed)
+    return "; ".join(part.strip() for part in parts)
 
 
 def key_page(name: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from workflows.errors import InputError, one_line_errors
 from workflows.paths import ROOT, STUDIES
@@ -33,8 +35,8 @@ def main(arguments: list[str]) -> None:
             raise InputError("--compare: name two folders of results: before, then after")
         from workflows.study.comparing import write_comparison
 
-        file, rest = write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:]
-        _run(file, rest)
+        _check_options(rest[3:])
+        _run(write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:])
     if rest[:1] == ["--again"]:
         from workflows.plan.again import WHAT, ask_again
         from workflows.plan.plan import make_plan
@@ -46,8 +48,9 @@ def main(arguments: list[str]) -> None:
     if not (again or rest) and (lines := answer(file)):
         print("\n".join(lines), file=sys.stderr)
         return
+    _check_options(rest)
     if again:
-        ask_again(make_plan(file), again)
+        ask_again(make_plan(file, _configured(rest)), again)
     else:
         from workflows.study.study import read_study
 
@@ -99,8 +102,15 @@ def _check_options(rest: list[str]) -> None:
         raise InputError(f"run-study: {error}") from None
 
 
+def _configured(rest: list[str]) -> dict[str, Any]:
+    """Keys of the study that options replace: ``--config``, and ``--profile``, which names the cluster."""
+    from snakemake.cli import parse_args, parse_config
+
+    with contextlib.redirect_stderr(io.StringIO()):  # Snakemake will say itself which profiles it takes
+        return parse_config(parse_args(rest)[1].config)
+
+
 def _run(file: Path, rest: list[str]) -> NoReturn:
-    _check_options(rest)
     snakemake = str(Path(sys.executable).with_name("snakemake"))
     os.execv(snakemake, [snakemake, "--configfile", str(file), *rest])
 

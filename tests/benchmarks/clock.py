@@ -37,6 +37,8 @@ the page was committed. A limit is of the figure, or of its ratio to the peer (Ã
 
 {table}
 
+{over}
+
 ReFrame 4.10 took 42 to 53 ms of CPU a run, JUBE 2.7 22 to 24 ms, Ramble 0.5 36 to 38 ms (100 runs of nothing, November
 2026, another machine of this kind); `--reframe` measures ReFrame anew.
 """
@@ -93,7 +95,9 @@ def row(figure: Figure) -> str:
 def page(figures: Sequence[Figure], where: str) -> str:
     """Write the whole page."""
     table = [f"| {' | '.join(HEAD)} |", "|" + " --- |" * len(HEAD), *map(row, figures)]
-    return TEXT.format(growth=GROWTH - 1, where=where, table="\n".join(table))
+    beyond = "; ".join(filter(None, map(over, figures)))
+    said = f"Over their limits: {beyond}." if beyond else "Nothing is over its limit."
+    return TEXT.format(growth=GROWTH - 1, where=where, table="\n".join(table), over=said)
 
 
 def _git(*words: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from workflows.command import main
 from workflows.domain import InputError
+from workflows.plan import again, plan
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,16 @@ def test_a_study_by_its_name_or_its_file(tmp_path, monkeypatch, typed):
     monkeypatch.setattr(os, "execv", lambda program, words: started.extend(words[1:]))
     main([str(tmp_path), typed, "--dry-run"])
     assert started == ["--configfile", "config/studies/smoke.yaml", "--dry-run"]
+
+
+def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(tmp_path, monkeypatch):
+    asked, started = [], []
+    monkeypatch.setattr(plan, "make_plan", lambda file, overrides: asked.append(overrides))
+    monkeypatch.setattr(again, "ask_again", lambda _, what: asked.append(what))
+    monkeypatch.setattr(os, "execv", lambda program, words: started.extend(words[1:]))
+    options = ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"]
+    for given in (options, options[:2], []):
+        main([str(tmp_path), "--again", "failed", "smoke", *given])
+    on_cluster = {"cluster": "cluster/site.yaml"}
+    assert asked[::2] == [{"cluster": "mine.yaml", "blocks": 3}, on_cluster, {}]
+    assert started[:7] == ["--configfile", "config/studies/smoke.yaml", *options]
