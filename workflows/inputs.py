@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import math
@@ -71,6 +72,31 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: the file must be {_TYPE_NAMES['object']}, not {_show(data)}")
     _refuse_unusable(data, path, (), ())
     return data
+
+
+def typed(given: Any, known: Any, inside: bool = False) -> Any:
+    """Give a value of ``--config`` its types: inside lists and sections Snakemake reads all as text.
+
+    Parameters
+    ----------
+    given : object
+    known : object
+        The file's own value of the key, which Snakemake hands on with its types.
+    inside : bool
+        Whether the value is inside a list or a section.
+    """
+    match given:
+        case _ if given == known:
+            return given
+        case dict():
+            known = known if isinstance(known, dict) else {}
+            return {key: typed(inner, known.get(key), True) for key, inner in given.items()}
+        case list():
+            return [typed(inner, None, True) for inner in given]
+        case str() if inside:
+            with contextlib.suppress(YAMLError):
+                return load_yaml(given)
+    return given
 
 
 def check(data: dict[str, Any], schema_name: str, path: Path) -> None:

@@ -20,10 +20,10 @@ cases: [cavity-smoke]
 interconnects: [emulated_gigabit, shared_memory]
 processes: [1, 2, 4]
 oversubscription: [1, 2]
-blocks: 12
+blocks: 9
 limits: {idle_seconds: 0.1}
 """
-RUNS = 6 * 12  # serial; 2 processes on both and, two a core, on shared memory; 4 on both
+RUNS = 6 * 9  # serial; 2 processes on both and, two a core, on shared memory; 4 on both
 
 
 def snapshot(records):

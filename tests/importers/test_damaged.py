@@ -69,7 +69,7 @@ def test_a_report_cut_off_anywhere_is_refused(tmp_path, length):
 REAL = sorted(str(file.relative_to(FOREIGN)) for file in FOREIGN.rglob("*.*") if file.suffix != ".md")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     file=st.sampled_from(REAL),
     place=st.floats(0, 1),
@@ -97,7 +97,7 @@ def test_imb_without_its_last_line_is_told(written):
     assert unread[-1].endswith("ends without '# All processes entering MPI_Finalize': cut off")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode),
     form=st.sampled_from([None, *FORMATS]),

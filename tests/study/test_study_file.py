@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from snakemake.cli import parse_config
 
 from workflows.domain import InputError
+from workflows.inputs import read_yaml
 from workflows.study.study import check_baselines, check_exclude, check_sizes, read_study
 
 GOOD = """
@@ -40,6 +42,17 @@ def test_a_name_and_an_import_are_a_study(tmp_path):
 
 def test_overrides_replace_keys(tmp_path):
     assert read_study(write(tmp_path, GOOD), {"blocks": 9}).blocks == 9
+
+
+def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
+    """As Snakemake parses ``--config``, and merges it with the file."""
+    file = write(tmp_path, GOOD + 'limits: {core_hours: 1}\nsimulation: {host_speed: 0.5, source: "2003"}\n')
+    typed_in = parse_config(["processes=[1, 4]", "limits={run_seconds: 7.5}", "simulation={cases: [cavity]}"])
+    given = {**read_yaml(file), "processes": typed_in.pop("processes")}
+    study = read_study(file, given | {key: given[key] | more for key, more in typed_in.items()})
+    assert (study.processes, study.limits.run_seconds, study.limits.core_hours) == ((1, 4), 7.5, 1)
+    assert study.simulation["host_speed"] == 0.5
+    assert (study.simulation["source"], study.simulation["cases"]) == ("2003", ("cavity",))
 
 
 @pytest.mark.parametrize(
