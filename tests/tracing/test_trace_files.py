@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 
 from workflows.domain import InputError
+from workflows.paths import ROOT
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
 from workflows.tracing.alone import Alone
-from workflows.tracing.capture import INDICATIVE_INFLATION, correction, timed_alone
+from workflows.tracing.capture import INDICATIVE_INFLATION, capture, correction, timed_alone
+from workflows.tracing.lines import pack
+from workflows.tracing.raw import Raw, whole
+from workflows.tracing.recording import Traced
 from workflows.tracing.trace import rank_file, read_trace, write_rank
 
 LINES = [
@@ -211,3 +217,40 @@ def test_repeats_of_ranks_alone_that_differ_are_indicative():
     ]
     assert [one["indicative"] for one in told] == [False, True]
     assert told[1]["corrected_factor"] == [1.0] and told[1]["high_factor"] == [1.2]
+
+
+def test_instructions_of_ranks_together_are_timed_by_the_serial_run_though_that_ran_alone(
+    tmp_path, monkeypatch
+):
+    """1 ms by a serial run of 4000 instructions; then 2 ranks of 8000 that cannot run alone."""
+    load = {"cores": 1, "processes_per_core": 1, "pressure_share": 0, "foreign_cores": 0, "stolen_cores": 0}
+    load |= {"wall_seconds": 1, "cpu_seconds": 1}
+
+    def traced(amount, processes, alone):
+        raws = [
+            Raw(
+                rank,
+                processes,
+                "instructions",
+                5,
+                "",
+                1_000_000,
+                4000,
+                pack(rank, [f"{rank} compute {amount}"]),
+            )
+            for rank in range(processes)
+        ]
+        found = Alone(raws, np.full((3, 1), 1e-3), np.array([]), 0, 0) if alone else None
+        return Traced("2026-01-01", load, raws, whole(raws), 1, found, "" if alone else "a window", 0)
+
+    case = load_case("lj_melt-smoke", ROOT / "cases")
+    interconnect = load_interconnect("shared_memory", ROOT / "config/interconnects")
+    done = [traced(1_000_000, 1, True), traced(8000, 2, False)]
+    monkeypatch.setattr("workflows.tracing.capture.record", lambda *_: done.pop(0))
+    serial, trace = (
+        capture(case, processes, tmp_path, interconnect, base, tmp_path / f"{processes}", tmp_path, 1.0, 1)
+        for processes, base in ((1, None), (2, tmp_path / "1"))
+    )
+    assert (serial.about["clock"], trace.about["clock"]) == ("thread_cpu", "instructions")
+    assert serial.about["compute_seconds"] == pytest.approx([1e-3])
+    assert trace.about["compute_seconds"] == pytest.approx([2e-3, 2e-3])

@@ -227,7 +227,7 @@ def _computing(
     bursts = np.stack([one.bursts for one in repeats])
     median = _sums(np.median(bursts, axis=0), points)
     lines = replace(raw.lines, amounts=np.maximum(np.rint(median), 0).astype(np.int64))
-    return replace(raw, clock="thread_cpu", lines=lines), [_sums(one, points) for one in bursts]
+    return replace(raw, lines=lines), [_sums(one, points) for one in bursts]
 
 
 def _sums(bursts: NDArray, points: NDArray[np.int64]) -> NDArray:

@@ -139,10 +139,8 @@ def capture(
     try:
         traced = record(asked, point)
         of_serial = _read_serial(serial, case, traced.steps) if serial else None
-        rate = (
-            1.0 if traced.alone else of_serial["ns_per_count"] if of_serial else _ns_per_count(traced.raws[0])
-        )
-        actions = replayable(traced.raws, traced.window, rate)
+        rate = of_serial["ns_per_count"] if of_serial else _ns_per_count(traced.raws[0])
+        actions = replayable(traced.raws, traced.window, 1.0 if traced.alone else rate)
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
     with _complete(folder) as begun:
@@ -163,7 +161,7 @@ def capture(
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
             "skipped_steps": skipped,
             "mark": list(marks),
-            "clock": clock,
+            "clock": "thread_cpu" if traced.alone else clock,
             "clock_cost": [raw.clock_cost for raw in traced.raws],
             "ns_per_count": rate,
             **(
