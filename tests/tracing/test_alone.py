@@ -9,8 +9,8 @@ from mpi_programs import BOTH, PROCESSES, builder, start
 
 from workflows.launch.launchers import one_process
 from workflows.tracing.alone import UnrepeatableError, cannot_repeat, run_alone
-from workflows.tracing.lines import COMPUTING
-from workflows.tracing.raw import read_raw, whole
+from workflows.tracing.lines import COMPUTING, pack
+from workflows.tracing.raw import Raw, read_raw, whole
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +65,70 @@ def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
     assert len(set(together)) == PROCESSES
     assert set(printed) == set(together)
     assert alone.differing_sends == 0
-    raws = read_raw(tmp_path / "trace", PROCESSES)
-    for raw, timed in zip(raws, alone.raws, strict=True):
-        assert [line for line in raw.lines if " compute " not in line] == [
-            line for line in timed.lines if " compute " not in line
-        ]
+    assert not list(tmp_path.rglob("alone-*")), "what has been read takes no room"
+    for timed in alone.raws:
         assert len(timed.lines.amounts) == np.count_nonzero(timed.lines.which == COMPUTING)
+
+
+class MadeRepeats:
+    """Stands for runs of ranks alone: computing of 1 ms, or of 9 ms in one that waited for its core.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets what would have been recorded.
+    disturbed : set of (int, int)
+        Rank and number of its runs that wait.
+    """
+
+    def __init__(self, folder, disturbed=()):
+        self.folder, self.disturbed, self.begun = folder, disturbed, []
+        self.raws = [
+            Raw(rank, 3, "thread_cpu", 5, "", 1, 1, pack(rank, [f"{rank} compute 5000000"]))
+            for rank in range(3)
+        ]
+        for rank in range(3):
+            np.array([0, 1], np.uint32).tofile(folder / f"points-{rank}")
+
+    def __call__(self, placed, written):
+        ranks = [rank for rank, _ in placed]
+        for rank in ranks:
+            waited = (rank, sum(rank in some for some in self.begun)) in self.disturbed
+            about = [rank, 3, 1, 8, 10 if waited else 0, 100]
+            np.array([*about, 9_000_000 if waited else 1_000_000], np.int64).tofile(written / f"alone-{rank}")
+        self.begun.append(ranks)
+
+    def run(self):
+        return run_alone(self.raws, whole(self.raws), self.folder, self, None)
+
+
+@pytest.fixture
+def four_cores(monkeypatch):
+    monkeypatch.setattr("workflows.tracing.alone.usable_cores", lambda: range(4))
+
+
+def test_only_the_rank_that_was_disturbed_runs_again(tmp_path, four_cores):
+    made = MadeRepeats(tmp_path, {(1, 0)})
+    alone = made.run()
+    assert made.begun == [[0, 1], [1], [2], [0, 1], [2], [0, 1], [2]]
+    assert alone.disturbed == 0 and alone.seconds == pytest.approx(np.full((3, 3), 1e-3))
+
+
+def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_path, four_cores):
+    made = MadeRepeats(tmp_path, {(1, number) for number in range(9)})
+    alone = made.run()
+    assert made.begun == [[0, 1], [1], [2], [0, 1], [1], [2], [0, 1], [2]], "a quarter of nine runs: two"
+    assert alone.disturbed == 3 and alone.seconds[:, 1] == pytest.approx([9e-3] * 3)
+
+
+def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
+    def start(_, written):
+        (written / "failed.txt").write_text("there is no memory for its calls\n")
+        return "nodeworth tracer: there is no memory for its calls"
+
+    raws = MadeRepeats(tmp_path).raws
+    with pytest.raises(UnrepeatableError, match=r"^there is no memory for its calls$"):
+        run_alone(raws, whole(raws), tmp_path, start, None)
 
 
 @pytest.mark.parametrize(

@@ -153,50 +153,50 @@ def _run_all(
     again: int,
 ) -> tuple[list[_Repeat], int]:
     """One repeat of all ranks; up to `again` runs are made again, and what is left of that is given back."""
-    found: list[_Repeat] = []
+
+    def ran(some: Sequence[Raw], own: Path) -> dict[int, _Repeat]:
+        own.mkdir(exist_ok=True)
+        problem = start([(raw.rank, core) for raw, core in zip(some, cores, strict=False)], own)
+        _check(raws, [raw.rank for raw in some], window, written, own)
+        return {raw.rank: _read(own, raw, problem) for raw in some}
+
+    found: dict[int, _Repeat] = {}
     for first in range(0, len(raws), len(cores)):
         some = raws[first : first + len(cores)]
-        attempts = []
-        for attempt in range(2):
-            own = folder if attempt == 0 else folder / "again"
-            own.mkdir(exist_ok=True)
-            placed = list(zip((raw.rank for raw in some), cores, strict=False))
-            problem = start(placed, own)
-            _check(raws, window, written, own, problem)
-            attempts.append([_read(own, raw, problem) for raw in some])
-            if again < len(some) or not any(one.disturbed for one in attempts[-1]):
-                break
-        again -= len(some) * (len(attempts) - 1)
-        found += attempts[-1]
-    return found, again
+        found |= ran(some, folder)
+        if disturbed := [raw for raw in some if found[raw.rank].disturbed][:again]:
+            found |= ran(disturbed, folder / "again")
+            again -= len(disturbed)
+    return list(found.values()), again
 
 
-def _check(raws: Sequence[Raw], window: Window, written: Path, folder: Path, problem: str | None) -> None:
+def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:
     """Make sure that ranks did what was recorded; before the window they may say other things."""
     for told in _lines(folder / "failed.txt"):
-        if not (match := _TOLD.fullmatch(told)):
-            raise UnrepeatableError(f"{problem}: {told}" if problem else told)
-        raise UnrepeatableError(_diverged(raws, written, match))
-    for path in sorted(folder.glob("differing-*")):
-        for told in _lines(path):
-            match = _TOLD.fullmatch(told)
-            if match and _line_of(raws[int(match[1])], written, int(match[2])) >= window[int(match[1])][0]:
+        match = _TOLD.fullmatch(told)
+        raise UnrepeatableError(_diverged(raws, written, match) if match else told)
+    for rank in ranks:
+        differing = list(filter(None, map(_TOLD.fullmatch, _lines(folder / f"differing-{rank}"))))
+        calls = [int(match[2]) for match in differing]
+        for match, line in zip(differing, _lines_of(raws[rank], written, calls), strict=True):
+            if line >= window[rank][0]:
                 raise UnrepeatableError(_diverged(raws, written, match))
 
 
 def _diverged(raws: Sequence[Raw], written: Path, match: re.Match[str]) -> str:
     """One line with rank, step and call."""
     rank, call = int(match[1]), int(match[2])
-    step = step_of(raws, rank, _line_of(raws[rank], written, call))
+    step = step_of(raws, rank, _lines_of(raws[rank], written, [call])[0])
     where = f"rank {rank}, step {step}, call {call}" if step else f"rank {rank}, call {call}"
     return f"{where}: {match[3]}"
 
 
-def _line_of(raw: Raw, written: Path, call: int) -> int:
-    """Line of computing that the rank wrote at a call, or next after it."""
-    lines = np.flatnonzero(raw.lines.which == COMPUTING)
-    place = int(np.searchsorted(_points(written, raw)[1:], call))
-    return int(lines[place]) if place < len(lines) else len(raw.lines)
+def _lines_of(raw: Raw, written: Path, calls: Sequence[int]) -> list[int]:
+    """Lines of computing that the rank wrote at calls, or next after them."""
+    if not calls:
+        return []
+    lines = np.append(np.flatnonzero(raw.lines.which == COMPUTING), len(raw.lines))
+    return lines[np.searchsorted(_points(written, raw)[1:], calls)].tolist()
 
 
 def _points(written: Path, raw: Raw) -> NDArray[np.int64]:
@@ -205,11 +205,13 @@ def _points(written: Path, raw: Raw) -> NDArray[np.int64]:
 
 
 def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
-    """Read what a rank by itself wrote."""
+    """Read what a rank by itself wrote, and make room for the next."""
+    path = folder / f"alone-{raw.rank}"
     try:
-        told = (folder / f"alone-{raw.rank}").read_bytes()
+        told = path.read_bytes()
     except FileNotFoundError:
         raise UnrepeatableError(f"rank {raw.rank} by itself: {problem or 'did not end well'}") from None
+    path.unlink()
     begin = _ABOUT * 8
     if len(told) < begin:
         raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
