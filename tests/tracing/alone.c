@@ -1,11 +1,13 @@
 /* What comes into a rank in every way that MPI has; prints a digest of it. Argument: which of the groups below. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,6 +100,10 @@ static void requests(void)
     MPI_Get_count(&many[0], MPI_DOUBLE, &some);
     eat_int(some);
     eat(w, 16);
+    MPI_Irecv(w, 2, MPI_DOUBLE, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &made[0]);
+    MPI_Wait(&made[0], &status);
+    eat_int(status.MPI_SOURCE);
+    eat_int(status.MPI_TAG);
 }
 
 static void collectives(void)
@@ -207,6 +213,13 @@ static void clock_branch(void)
     struct tms ticks;
     for (double end = MPI_Wtime() + 0.002; MPI_Wtime() < end;) v[0] += 1;
     for (clock_t end = clock() + 200; clock() < end;) v[0] += 1;
+    pid_t child = fork();
+    if (!child) {
+        MPI_Wtime();
+        puts("nothing of a child is a rank's");
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
     clock_gettime(CLOCK_REALTIME, &now);
     gettimeofday(&day, NULL);
     getrusage(RUSAGE_SELF, &used);
@@ -217,17 +230,72 @@ static void clock_branch(void)
     eat(w, 8);
 }
 
-/* Its process decides what it sends, or whether it calls. */
+/* Its process decides what it sends, where to, or whether it calls. */
+static int alone(void) { return getenv("NODEWORTH_TRACE_ALONE") != NULL; }
+
 static void other_value(void)
 {
     double id = getpid();
     MPI_Allreduce(&id, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void other_values(void)
+{
+    for (int i = 0; i < 1100; i++) other_value();
+}
+
+static void other_part(void)
+{
+    w[me] = getpid();
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, w, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static void to_next(int dest, int tag)
+{
+    MPI_Request made;
+    MPI_Irecv(w, 1, MPI_DOUBLE, before, MPI_ANY_TAG, MPI_COMM_WORLD, &made);
+    MPI_Send(v, 1, MPI_DOUBLE, dest, tag, MPI_COMM_WORLD);
+    MPI_Wait(&made, MPI_STATUS_IGNORE);
+}
+
+static void other_target(void) { to_next(alone() ? before : next, 1); }
+
+static void other_tag(void) { to_next(next, 1 + alone()); }
+
+static void other_root(void) { MPI_Bcast(v, 1, MPI_DOUBLE, 1 + alone(), MPI_COMM_WORLD); }
+
 static void other_call(void)
 {
-    if (me == 2 && getenv("NODEWORTH_TRACE_ALONE")) MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 2 && alone()) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Allreduce(v, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* What cannot be recorded. */
+static void part_of_an_element(void)
+{
+    MPI_Datatype pair;
+    MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Sendrecv(v, 3, MPI_DOUBLE, next, 1, w, 2, pair, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Type_free(&pair);
+}
+
+static void large(void)
+{
+    MPI_Datatype all_of_one;
+    MPI_Type_create_hvector(1 << 20, 1, 0, MPI_DOUBLE, &all_of_one);
+    MPI_Type_commit(&all_of_one);
+    MPI_Send(v, 300, all_of_one, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+    MPI_Type_free(&all_of_one);
+}
+
+static void full(void)
+{
+    static char much[3 << 20];
+    struct rlimit most = {1 << 20, 1 << 20}; /* of a file; the error is another one than that of a full disk */
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &most);
+    MPI_Bcast(much, sizeof much, MPI_CHAR, 1, MPI_COMM_WORLD);
 }
 
 static void window(void)
@@ -287,7 +355,10 @@ int main(int argc, char **argv)
     struct { const char *name; void (*calls)(void); } groups[] = {
         {"messages", messages}, {"requests", requests}, {"collectives", collectives},
         {"communicators", communicators}, {"fortran", fortran}, {"later", later}, {"clock_branch", clock_branch},
-        {"other_value", other_value}, {"other_call", other_call}, {"window", window}};
+        {"other_value", other_value}, {"other_values", other_values}, {"other_part", other_part},
+        {"other_target", other_target}, {"other_tag", other_tag}, {"other_root", other_root},
+        {"other_call", other_call}, {"window", window}, {"part_of_an_element", part_of_an_element},
+        {"large", large}, {"full", full}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -29,7 +29,7 @@ def recorded(built, library: str, group: str, folder: Path, **more: object) -> l
     return sorted(line for line in done.stdout.splitlines() if line.startswith("digest"))
 
 
-def rerun(built, library: str, group: str, folder: Path):
+def rerun(built, library: str, group: str, folder: Path, window=whole):
     """Run each rank by itself; give what came of it, and what each printed."""
     program, tracer = built(library)
     printed = []
@@ -49,10 +49,10 @@ def rerun(built, library: str, group: str, folder: Path):
                 text=True,
                 timeout=60,
             )
-            printed.append(done.stdout.strip())
+            printed.extend(line for line in done.stdout.splitlines() if line.startswith("digest"))
 
     raws = read_raw(folder / "trace", PROCESSES)
-    return run_alone(raws, whole(raws), folder / "trace", begin, None), printed
+    return run_alone(raws, window(raws), folder / "trace", begin, None), printed
 
 
 @pytest.mark.parametrize("library", BOTH)
@@ -136,6 +136,10 @@ def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
     [
         ("other_call", "rank 2, call 4: MPI_Barrier where MPI_Allreduce was recorded"),
         ("other_value", "rank 0, call 4: MPI_Allreduce sends something else than was recorded"),
+        ("other_part", "rank 0, call 4: MPI_Allgather sends something else than was recorded"),
+        ("other_target", "rank 0, call 5: MPI_Send sends something else than was recorded"),
+        ("other_tag", "rank 0, call 5: MPI_Send sends something else than was recorded"),
+        ("other_root", "rank 0, call 4: MPI_Bcast sends something else than was recorded"),
     ],
 )
 @pytest.mark.parametrize("library", BOTH)
@@ -145,12 +149,31 @@ def test_a_rank_that_diverges_is_told_by_its_call(built, library, group, told, t
         rerun(built, library, group, tmp_path)
 
 
+def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
+    recorded(built, "openmpi", "other_values", tmp_path)
+    told = "rank 0, call 1004: MPI_Allreduce sends something else than was recorded, as 1000 did before"
+    with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+        rerun(
+            built, "openmpi", "other_values", tmp_path, lambda raws: [(len(raw.lines),) * 2 for raw in raws]
+        )
+
+
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [
+        ("window", "MPI_Win_create: a window of one-sided communication changes without a call of its owner"),
+        ("part_of_an_element", "MPI_Sendrecv: a message of above 2 GB, or with a part of an element"),
+        ("large", "MPI_Send: more than 2 GB of a derived type"),
+        ("full", "what MPI brings into a rank cannot be written: File too large"),
+    ],
+)
 @pytest.mark.parametrize("library", BOTH)
-def test_a_window_of_one_sided_communication_cannot_be_repeated(built, library, tmp_path):
-    recorded(built, library, "window", tmp_path)
-    assert cannot_repeat(tmp_path / "trace").startswith("MPI_Win_create: a window of one-sided communication")
-    assert read_raw(tmp_path / "trace", PROCESSES), "the trace itself is whole"
-    assert sum(path.stat().st_size for path in (tmp_path / "logs").iterdir()) == 0
+def test_what_cannot_be_recorded_leaves_the_trace_whole(built, library, group, told, tmp_path):
+    recorded(built, library, group, tmp_path)
+    assert cannot_repeat(tmp_path / "trace") == told
+    assert read_raw(tmp_path / "trace", PROCESSES)
+    kept = {path.name for path in (tmp_path / "logs").iterdir() if path.stat().st_size}
+    assert kept == ({"log-1"} if group == "full" else set()), "rank 1 got nothing that was too much"
 
 
 def test_a_log_that_would_be_too_long_is_given_up_and_the_trace_is_not(built, tmp_path):

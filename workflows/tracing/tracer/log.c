@@ -18,16 +18,6 @@ static char *log_at, *log_end;
 static int differing;
 static const char *doing = "the program"; /* the call that the program is in */
 
-static void flush_log(void)
-{
-    for (size_t done = 0; done < log_used && getpid() == owner;) {
-        ssize_t written = syscall(SYS_write, log_file, log_buffer + done, log_used - done);
-        if (written < 0) fail("cannot write its log: %s", strerror(errno));
-        done += written;
-    }
-    log_used = 0;
-}
-
 static const char *in_folder(const char *name, int rank)
 {
     static char path[4096];
@@ -44,13 +34,14 @@ static int create(const char *path)
     return file;
 }
 
-static void write_all(int file, const void *data, size_t size)
+static bool written(int file, const void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t written = syscall(SYS_write, file, (const char *)data + done, size - done);
-        if (written < 0) fail("cannot write its files: %s", strerror(errno));
-        done += written;
+        ssize_t part = syscall(SYS_write, file, (const char *)data + done, size - done);
+        if (part < 0) return false;
+        done += part;
     }
+    return true;
 }
 
 /* From here on the rank cannot be run by itself: the trace is written on, the log is not. */
@@ -63,13 +54,19 @@ __attribute__((format(printf, 1, 2))) static void cannot_repeat(const char *form
     vsnprintf(text, sizeof text - 1, format, arguments);
     va_end(arguments);
     strcat(text, "\n");
-    int file = open(in_folder("unrepeatable", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (file < 0) fail("cannot write its files: %s", strerror(errno));
-    write_all(file, text, strlen(text));
-    close(file);
     mode = TRACE;
     logged = false;
     if (log_file >= 0 && ftruncate(log_file, 0)) fail("cannot cut its log: %s", strerror(errno));
+    int file = open(in_folder("unrepeatable", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0 || !written(file, text, strlen(text))) fail("cannot write its files: %s", strerror(errno));
+    close(file);
+}
+
+static void flush_log(void)
+{
+    if (!written(log_file, log_buffer, log_used))
+        cannot_repeat("what MPI brings into a rank cannot be written: %s", strerror(errno));
+    log_used = 0;
 }
 
 /* Writes what came in to the log; alone, puts it where it came to. */
@@ -104,7 +101,6 @@ static void open_log(void)
         log_left = log_bytes = room ? atoll(room) : INT64_MAX;
         log_buffer = malloc(LOG_BUFFER);
         log_file = create(in_folder("log", me));
-        owner = getpid();
     } else if (mode == ALONE) {
         const char *path = in_folder("log", atoi(getenv("NODEWORTH_TRACE_ALONE")));
         struct stat found;
@@ -113,7 +109,6 @@ static void open_log(void)
         log_at = mmap(NULL, found.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, log_file, 0);
         if (log_at == MAP_FAILED) fail("%s: %s", path, strerror(errno));
         log_end = log_at + found.st_size;
-        owner = getpid();
     }
     logged = mode != TRACE;
     bring(about, sizeof about);
@@ -161,10 +156,15 @@ static bool dense(MPI_Datatype type, int64_t *size)
     return combiner == MPI_COMBINER_CONTIGUOUS;
 }
 
-static void *scratch(size_t size)
+/* Room to pack elements of a derived type; NULL for more of them than MPI packs. */
+static void *scratch(int64_t size)
 {
     static void *space;
-    static size_t have;
+    static int64_t have;
+    if (size > INT_MAX) {
+        cannot_repeat("%s: more than 2 GB of a derived type", doing);
+        return NULL;
+    }
     if (size > have) {
         free(space);
         space = malloc(have = 2 * size);
@@ -182,8 +182,8 @@ static void came(void *buf, int64_t count, MPI_Datatype type)
         return;
     }
     int place = 0;
-    if (count * size > INT_MAX) fail("%s takes more than 2 GB of a derived type", doing);
     void *packed = scratch(count * size);
+    if (!packed) return;
     if (mode == RECORD) PMPI_Pack(buf, count, type, packed, count * size, &place, MPI_COMM_SELF);
     bring(packed, count * size);
     if (mode == ALONE) PMPI_Unpack(packed, count * size, &place, buf, count, type, MPI_COMM_SELF);
@@ -210,6 +210,8 @@ static void came_message(void *buf, MPI_Datatype type, MPI_Status *status)
     BRING(status); /* holds no pointers, in Open MPI and in MPICH */
     PMPI_Get_count(status, MPI_BYTE, &count);
     PMPI_Type_size(type, &size);
+    if (count == MPI_UNDEFINED || (size && count % size))
+        cannot_repeat("%s: a message of above 2 GB, or with a part of an element", doing);
     came(buf, size ? count / size : 0, type);
 }
 
@@ -225,30 +227,36 @@ static uint64_t hash_of(const char *at, int64_t size)
     return hash;
 }
 
-/* What the rank sends: its hash is logged, and compared alone. */
-static void sends(const void *buf, int64_t count, MPI_Datatype type)
+/* What the rank sends, to which rank with which tag, or with which root: the hash of it is logged, and compared alone. */
+static void sends_to(int peer, int tag, const void *buf, int64_t count, MPI_Datatype type)
 {
-    if (!logged || count <= 0 || in_place(buf)) return;
-    int64_t size;
-    int place = 0;
-    if (!dense(type, &size)) {
-        if (count * size > INT_MAX) fail("%s takes more than 2 GB of a derived type", doing);
+    if (!logged) return;
+    int64_t size = 0;
+    int place = 0, to[2] = {peer, tag};
+    if (count < 0 || in_place(buf)) count = 0;
+    if (count && !dense(type, &size)) {
         void *packed = scratch(count * size);
+        if (!packed) return;
         PMPI_Pack(buf, count, type, packed, count * size, &place, MPI_COMM_SELF);
         buf = packed;
     }
-    uint64_t hash = hash_of(buf, count * size), was = hash;
+    uint64_t hash = hash_of(buf, count * size) ^ hash_of((const char *)to, sizeof to), was = hash;
     BRING(&was);
-    if (was == hash || differing++ >= MOST_DIFFERING) return;
+    if (was == hash) return;
+    const char *differs = "sends something else than was recorded";
+    if (differing == MOST_DIFFERING) fail("rank %d, call %ld: %s %s, as %d did before", me, (long)calls, doing, differs, differing);
+    differing++;
     int file = open(in_folder("differing", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file < 0) fail("cannot write its files: %s", strerror(errno));
-    dprintf(file, "rank %d, call %ld: %s sends something else than was recorded\n", me, (long)calls, doing);
+    dprintf(file, "rank %d, call %ld: %s %s\n", me, (long)calls, doing, differs);
     close(file);
 }
 
+static void sends(const void *buf, int64_t count, MPI_Datatype type) { sends_to(0, 0, buf, count, type); }
+
 static void sends_to_all(const void *buf, const int counts[], int count, const int places[], MPI_Datatype type, int size)
 {
-    for (int i = 0; logged && i < size && !in_place(buf); i++)
+    for (int i = 0; logged && i < size; i++)
         sends(beyond(buf, places ? places[i] : i * (int64_t)count, type), counts ? counts[i] : count, type);
 }
 
@@ -277,7 +285,10 @@ static void point(int64_t call)
     if (point_count == point_space) {
         point_space = point_space ? 2 * point_space : 65536;
         points = realloc(points, point_space * sizeof *points);
-        if (!points) fail("there is no memory for its calls");
+        if (!points) {
+            cannot_repeat("there is no memory for its calls");
+            return;
+        }
     }
     points[point_count++] = call;
 }
@@ -287,7 +298,8 @@ static void close_log(void)
     if (mode == RECORD) {
         flush_log();
         int file = create(in_folder("points", me));
-        write_all(file, points, point_count * sizeof *points);
+        if (!written(file, points, point_count * sizeof *points))
+            cannot_repeat("what each call computed cannot be written: %s", strerror(errno));
         close(file);
     } else if (mode == ALONE) {
         if (log_at != log_end) fail("rank %d, call %ld: it ends where %s was recorded", me, (long)calls, call_names[*(uint8_t *)log_at % CALL_COUNT]);
@@ -297,8 +309,8 @@ static void close_log(void)
         for (int64_t i = 0; is_short && i < calls; i++) memcpy((char *)bursts + i * each, &(int32_t){bursts[i]}, each);
         int64_t about[] = {me, world_size, calls, each, waited_ns(), cpu_ns()};
         int file = create(in_folder("alone", me));
-        write_all(file, about, sizeof about);
-        write_all(file, bursts, calls * each);
+        if (!written(file, about, sizeof about) || !written(file, bursts, calls * each))
+            fail("cannot write its files: %s", strerror(errno));
         close(file);
     }
     if (log_file >= 0) close(log_file);

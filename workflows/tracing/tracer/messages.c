@@ -6,6 +6,7 @@ typedef struct Posted {
     char way; /* 's'end, 'r'eceive, or 'c'ollective */
     bool persistent, active, any;
     int peer, tag, id;
+    int dest; /* the peer as the program calls it */
     int64_t size;
     MPI_Comm comm;
     void *buf; /* what it sends from, or receives into */
@@ -105,7 +106,7 @@ static Posted *hold(MPI_Request *request, Posted about, MPI_Datatype datatype)
 static void post(MPI_Request *request, char way, bool persistent, const void *buf, int count, MPI_Datatype datatype,
                  int peer, int tag, MPI_Comm comm)
 {
-    Posted about = {.way = way, .persistent = persistent, .tag = tag, .comm = comm, .buf = (void *)buf, .count = count};
+    Posted about = {.way = way, .persistent = persistent, .dest = peer, .tag = tag, .comm = comm, .buf = (void *)buf, .count = count};
     Posted *made = hold(request, about, datatype);
     made->size = bytes(count, datatype);
     made->peer = world_rank(comm, peer);
@@ -155,7 +156,7 @@ static void start(MPI_Request handle)
     Posted *request = *place((uintptr_t)handle);
     if (!request) fail("a request is started that it did not see made");
     activate(request);
-    if (request->way == 's' && request->peer >= 0) sends(request->buf, request->count, request->datatype);
+    if (request->way == 's' && request->peer >= 0) sends_to(request->dest, request->tag, request->buf, request->count, request->datatype);
 }
 
 static void keep(int count, const MPI_Request *requests)
@@ -182,14 +183,24 @@ static void nothing_came(MPI_Status *status)
     status->MPI_TAG = MPI_ANY_TAG;
 }
 
+/* Alone: a receive from MPI_PROC_NULL, as the library has it. */
+static void nobody_came(MPI_Status *status)
+{
+    MPI_Request request;
+    PMPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
+    PMPI_Wait(&request, status);
+}
+
 static void completed(int index, MPI_Request *requests, MPI_Status *status)
 {
     nothing_came(status);
     if (kept[index] == MPI_REQUEST_NULL) return;
     Posted **at = place((uintptr_t)kept[index]), *request = *at;
     if (!request) fail("a request is completed that it did not see made");
-    if (request->active && request->way == 'r' && (request->any || request->peer >= 0))
-        came_message(request->buf, request->datatype, status);
+    if (request->active && request->way == 'r') {
+        if (request->any || request->peer >= 0) came_message(request->buf, request->datatype, status);
+        else if (mode == ALONE) nobody_came(status);
+    }
     if (request->way == 'c')
         came_from_all(request->buf, request->counts, request->count, request->places, request->datatype,
                       request->senders);

@@ -9,11 +9,7 @@ static char *later; /* lines that are not to be written yet go here */
 
 static void flush(void)
 {
-    for (size_t done = 0; done < used && getpid() == owner;) {
-        ssize_t written = syscall(SYS_write, output, buffer + done, used - done);
-        if (written < 0) fail("cannot write its file: %s", strerror(errno));
-        done += written;
-    }
+    if (!written(output, buffer, used)) fail("cannot write its file: %s", strerror(errno));
     used = 0;
 }
 
@@ -33,14 +29,14 @@ static void text(const char *words)
 
 static void digits(int64_t value)
 {
-    char written[24];
-    int place = sizeof written;
+    char shown[24];
+    int place = sizeof shown;
     uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    written[--place] = 0;
-    do written[--place] = '0' + left % 10;
+    shown[--place] = 0;
+    do shown[--place] = '0' + left % 10;
     while (left /= 10);
-    if (value < 0) written[--place] = '-';
-    text(written + place);
+    if (value < 0) shown[--place] = '-';
+    text(shown + place);
 }
 
 static void number(int64_t value)
@@ -90,7 +86,6 @@ static void open_files(int rank, int size)
     snprintf(path, sizeof path, "%s/rank-%d.txt", folder, rank);
     output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (output < 0) fail("%s: %s", path, strerror(errno));
-    owner = getpid();
     int length;
     PMPI_Get_library_version(version, &length);
     version[strcspn(version, "\n,")] = 0;
@@ -102,7 +97,7 @@ static void open_files(int rank, int size)
 
 static void close_files(void)
 {
-    if (!opened || getpid() != owner) return;
+    if (!opened) return;
     opened = false;
     if (mode == ALONE) {
         close_log();

@@ -28,6 +28,7 @@
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,7 +52,6 @@ static __thread bool traced; /* the thread that initialised MPI, or that ran mai
 static int me, world_size = 1;
 static enum { TRACE, RECORD, ALONE } mode;
 static bool opened;     /* its files are */
-static pid_t owner;     /* a forked child must not write its copy of what is buffered */
 static int64_t pending; /* computing that is not written yet, in the clock's unit */
 
 /* ---- ending with one line ---- */
@@ -101,8 +101,12 @@ static bool in_place(const void *address)
 
 /* ---- beginning and end ---- */
 
+/* A child is no rank: it must not write its copy of what is buffered, nor read the log. */
+static void forked(void) { opened = logged = traced = false; }
+
 __attribute__((constructor)) static void loaded(void)
 {
+    pthread_atfork(NULL, NULL, forked);
     const char *wanted = getenv("NODEWORTH_TRACE_MARKS");
     char *words = wanted ? strdup(wanted) : NULL, *rest = words;
     for (char *word; rest && mark_count < 16 && (word = strsep(&rest, "\n"));)
