@@ -25,7 +25,7 @@ from workflows.domain import Case, Point
 from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
 from workflows.launch.launchers import one_process
-from workflows.measure.running import ONE_THREAD, run
+from workflows.measure.running import case_environment, run
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
@@ -91,7 +91,7 @@ def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
         app.stage(short, folder, own)
         prefix = preload(tracer, out, marks, logged | {"NODEWORTH_TRACE_ALONE": str(rank)})
         callgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
-        env = one_process("openmpi", ONE_THREAD | app.environment(short), out)
+        env = one_process("openmpi", case_environment(short, processes), out)
         alone = execute([*callgrind, "--trace-children=yes", *prefix, *command], env, own, LIMIT_SECONDS)
         if alone.exit_status or not (out / f"alone-{rank}").exists():
             raise SystemExit(f"rank {rank} of {processes}: {alone.errors[-500:]}")

@@ -2,18 +2,21 @@
 
 import errno
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from needs import need
 
 from workflows.applications import application
-from workflows.domain import Case, InputError, Point
+from workflows.domain import Case, InputError, Option, Point
+from workflows.launch import execution
 from workflows.measure.running import run
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import STEPS, capture
+from workflows.tracing.raw import steps_window
 from workflows.tracing.recording import preload
 from workflows.tracing.trace import read_trace
 
@@ -44,7 +47,7 @@ def prepared(tmp_path_factory):
 
 
 def traced(
-    name,
+    case,
     processes,
     prepared,
     tracers,
@@ -55,7 +58,7 @@ def traced(
     alone=True,
     interconnect=SHARED_MEMORY,
 ):
-    case = load_case(name, ROOT / "cases")
+    case = load_case(case, ROOT / "cases") if isinstance(case, str) else case
     return capture(
         case,
         processes,
@@ -124,6 +127,40 @@ def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tracers, t
         "gatherv-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True, interconnect=mpich
     )
     assert trace.about["mpi_library"].startswith("MPICH") and trace.about["timing"] == "alone"
+
+
+def test_a_rank_alone_has_the_environment_of_the_option(prepared, tracers, tmp_path, monkeypatch):
+    seen = []
+
+    def execute(argv, env, *rest):
+        seen.append(env.get("OF_THE_OPTION"))
+        return execution.execute(argv, env, *rest)
+
+    case = replace(
+        load_case("gatherv-smoke", ROOT / "cases"), option=Option("own", 0, {"OF_THE_OPTION": "1"})
+    )
+    serial = traced(case, 1, prepared, tracers, tmp_path / "processes-1", alone=False)
+    monkeypatch.setattr("workflows.tracing.recording.execute", execute)
+    trace = traced(case, 2, prepared, tracers, tmp_path / "processes-2", serial.folder, beside=True)
+    assert trace.about["timing"] == "alone"
+    assert seen.count(None) == 3 and set(seen) == {None, "1"}, (
+        "three serial runs beside, which need no option"
+    )
+
+
+def test_a_serial_run_beside_without_steps_is_a_reason_to_time_ranks_together(
+    prepared, tracers, tmp_path, monkeypatch
+):
+    serial = traced("elbow_segregated-smoke", 1, prepared, tracers, tmp_path / "processes-1")
+
+    def steps(raws, skipped):
+        if len(raws) == 1:
+            raise InputError("0 steps are marked")
+        return steps_window(raws, skipped)
+
+    monkeypatch.setattr("workflows.tracing.recording.steps_window", steps)
+    trace = traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True)
+    assert trace.about["timing_reason"] == "the serial run beside it: 0 steps are marked"
 
 
 def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tracers, tmp_path):

@@ -98,7 +98,6 @@ def run(
         folder = scratch / "run"
         folder.mkdir()
         app.stage(case, prepared.resolve(), folder)
-        option = case.option.environment if case.option and point.running > 1 else {}
         placed = placed_ranks(point, case.option)
         asked = _attesting(case, placed, interconnect, scratch) if attest else {}
         launch = launch_ranks(
@@ -106,7 +105,7 @@ def run(
             interconnect,
             nodes,
             [*prefix, *app.command(case, point.processes)],
-            ONE_THREAD | app.environment(case) | option | asked,
+            case_environment(case, point.running) | asked,
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
@@ -122,6 +121,12 @@ def run(
         or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
     )
     return Run(launch, execution, reading, placement, windows, probe, problem)
+
+
+def case_environment(case: Case, ranks: int) -> dict[str, str]:
+    """Give what a case adds to the environment of its ranks; its option is one of several ranks."""
+    option = case.option.environment if case.option and ranks > 1 else {}
+    return ONE_THREAD | application(case.application).environment(case) | option
 
 
 def _attesting(case: Case, point: Point, interconnect: Interconnect | None, scratch: Path) -> dict[str, str]:

@@ -16,7 +16,7 @@ from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launchers import one_process
 from workflows.measure.noise import noise_between, read_counters
-from workflows.measure.running import ONE_THREAD, Run, run, scratch_folder
+from workflows.measure.running import Run, case_environment, run, scratch_folder
 from workflows.tracing.alone import Alone, UnrepeatableError, Window, cannot_repeat, computing_in, run_alone
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.raw import Raw, read_raw, steps_window, whole
@@ -136,7 +136,7 @@ class _ByItself:
             app.stage(self.case, self.prepared.resolve(), folder)
             command = ["taskset", "-c", str(core), *prefix, *app.command(self.case, self.processes)]
             parts.append(f"(cd {shlex.quote(str(folder))} && exec {shlex.join(command)} >/dev/null) &")
-        environment = one_process(self.library, ONE_THREAD | app.environment(self.case), self.scratch)
+        environment = one_process(self.library, case_environment(self.case, self.processes), self.scratch)
         script = "\n".join([*parts, "wait"])
         done = execute(["sh", "-c", script], environment, self.scratch, self.limit_seconds)
         if done.timed_out:
@@ -268,9 +268,10 @@ def _serial_beside(asked: Asked, by_itself: _ByItself, tracer: Path) -> Callable
         problem = one.start([prefix], [core])
         try:
             raws = read_raw(written, 1)
+            window, _ = asked.window(raws)
         except InputError as error:
             raise UnrepeatableError(f"the serial run beside it: {problem or error}") from None
-        return computing_in(raws[0], asked.window(raws)[0][0])
+        return computing_in(raws[0], window[0])
 
     return serial
 
