@@ -69,10 +69,9 @@ def test_oversubscription_is_not_simulated():
     assert "a simulated interconnect has a core for each process" in left.reason
 
 
-def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced, tmp_path):
+def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
     """1 ms of work a rank, halved by the correction; the message takes 31 + 88.9 µs. Times ten: 20 of 2 steps."""
-    out = Path(files.replayed(traced)[0])
-    replay_study(traced, 2, out)
+    replay_study(traced, 2)
     times = simulated_table(traced)[0].set_index(["interconnect", "processes"])
     slow = times.loc[("gigabit_ethernet", 4)]
     assert slow["seconds"] == slow["seconds_low"] == pytest.approx(10 * (0.5e-3 + 31e-6 + 10000 / 112.5e6))
@@ -80,19 +79,21 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced, tmp_path)
     assert times.loc[("infiniband", 4), "seconds"] < slow["seconds"]
     serial = times[times.index.get_level_values("processes") == 1]
     assert serial["seconds"].tolist() == pytest.approx([0.04])
-    fit = pd.read_csv(out / "fit/infiniband.csv")
+    fit = pd.read_csv(traced.paths.fit("infiniband"))
     assert list(fit) == ["bytes", "given_us", "simulated_us", "error_percent", "left_out_percent"]
-    record = json.loads((out / "elbow_segregated-smoke/gigabit_ethernet/processes-4.json").read_text())
+    record = json.loads(
+        (traced.paths.simulated / "elbow_segregated-smoke/gigabit_ethernet/processes-4.json").read_text()
+    )
     assert record["details"]["transfer_seconds"][2] == pytest.approx(10 * (31e-6 + 10000 / 112.5e6))
 
 
-def test_a_replay_that_fails_leaves_nothing(traced, tmp_path):
+def test_a_replay_that_fails_leaves_nothing(traced):
     folder = traced.paths.trace("elbow_segregated-smoke", 4)
     write_rank(folder, 2, ["2 compute 1000"])
     write_rank(folder, 0, ["0 recv 2 0 8"])
     with pytest.raises(InputError, match=r"processes-4 over gigabit_ethernet: .* deadlock"):
-        replay_study(traced, 2, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        replay_study(traced, 2)
+    assert not traced.paths.simulated.exists()
 
 
 def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_path):
@@ -102,7 +103,7 @@ def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_pa
     plan = make_plan(QSNET, small)
     assert files.traces(plan) == [] and len(plan.design.simulated) == 4 and not plan.design.points
     assert "simulated: 4 points of patterns of traffic, by their schedules" in announcement(plan)
-    replay_study(plan, 2, Path(files.replayed(plan)[0]))
+    replay_study(plan, 2)
     times, records = simulated_table(plan)
     assert (times["nodes"] == 8).all() and times["valid"].all()
     assert (times["seconds_low"] == times["seconds"]).all() and (

@@ -207,7 +207,7 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     for file in map(Path, files.times(plan)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('{"cpu_seconds": [0.011, 0.008, 0.009]}')
-    replay_study(plan, 2, Path(files.replayed(plan)[0]))
+    replay_study(plan, 2)
     times = simulated_table(plan)[0].set_index(["case", "processes", "oversubscription"])
     assert times["valid"].all() and (times["seconds_low"] <= times["seconds"]).all()
     assert (times["seconds"] <= times["seconds_high"]).all()

@@ -39,8 +39,11 @@ class Replays:
     ideal: Replay
 
 
-def replay_study(plan: Plan, threads: int, folder: Path) -> None:
+def replay_study(plan: Plan, threads: int) -> None:
     """Simulate every simulated point of a study: replay its trace, or carry out its pattern or its tasks.
+
+    What it makes goes where `plan.paths` says: how well each model repeats its curve (see `fit.fit_table`),
+    and the records, ``<case>/<interconnect>/processes-<p>.json``. Nothing is written before all is well.
 
     Parameters
     ----------
@@ -48,9 +51,6 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
         Its traces and serial times are there.
     threads : int
         Simulations that run at the same time.
-    folder : Path
-        Gets ``fit/<interconnect>.csv``, how well each model repeats its curve (see `fit.fit_table`), and
-        ``<case>/<interconnect>/processes-<p>.json``, the records. Nothing is written before all is well.
 
     Raises
     ------
@@ -73,12 +73,13 @@ def replay_study(plan: Plan, threads: int, folder: Path) -> None:
         carry = _carried if is_pattern(plan.asked.cases[point.case]) else _served
         made[record_path(point)] = _record(plan, point, **carry(plan, point, models, threads))
     for name, table in fits.items():
-        path = folder / "fit" / f"{name}.csv"
+        path = plan.paths.fit(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(path, index=False)
     for path, record in made.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(json.dumps(record.as_json(), indent=1) + "\n")
+        file = plan.paths.simulated / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(record.as_json(), indent=1) + "\n")
 
 
 def record_path(point: Point) -> Path:
@@ -145,11 +146,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
-            "low_step_seconds": replays.low.seconds / trace.steps,
-            "high_step_seconds": replays.high.seconds / trace.steps,
-            "corrected_step_seconds": replays.corrected.seconds / trace.steps,
             **split_times(replays, scale),
-            "replay_cpu_seconds": sum(one.cpu_seconds for one in vars(replays).values()),
             "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
         },
     }

@@ -11,4 +11,4 @@ with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
     # On a cluster Snakemake counts the cores of the machine where it was started.
     threads = len(usable_cores()) if plan.here.cluster else snakemake.threads
-    replay_study(plan, threads, Path(snakemake.output.simulated))
+    replay_study(plan, threads)
