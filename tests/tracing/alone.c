@@ -1,5 +1,6 @@
 /* What comes into a rank in every way that MPI has; prints a digest of it. Argument: which of the groups below. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,6 +299,21 @@ static void full(void)
     MPI_Bcast(much, sizeof much, MPI_CHAR, 1, MPI_COMM_WORLD);
 }
 
+static void *ask(void *rank)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    return NULL;
+}
+
+static void thread(void)
+{
+    pthread_t other;
+    int rank;
+    pthread_create(&other, NULL, ask, &rank);
+    pthread_join(other, NULL);
+    if (rank == me) MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void window(void)
 {
     MPI_Win made;
@@ -358,7 +374,7 @@ int main(int argc, char **argv)
         {"other_value", other_value}, {"other_values", other_values}, {"other_part", other_part},
         {"other_target", other_target}, {"other_tag", other_tag}, {"other_root", other_root},
         {"other_call", other_call}, {"window", window}, {"part_of_an_element", part_of_an_element},
-        {"large", large}, {"full", full}};
+        {"large", large}, {"full", full}, {"thread", thread}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -46,8 +46,8 @@ class Call:
         Their names.
     before, sends, brings, writes : str
         C statements, as `tracer/calls.txt` says.
-    carried_out : bool
-        Whether it is carried out where a rank runs by itself, too.
+    mark : str
+        ``!``: it is carried out by a rank that runs by itself, too; ``?``: a second thread may make it.
     """
 
     parameters: list[str]
@@ -55,7 +55,7 @@ class Call:
     sends: str
     brings: str
     writes: str
-    carried_out: bool
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
     for line in re.sub(r"\n +", " ", text).splitlines():
         if line.startswith("local "):
             local += line.split()[1:]
-        elif match := re.fullmatch(r"(\w[\w, ]*)(!?) \((.*?)\) =(.*)", line):
-            names, carried_out, parameters, statements = match.groups()
+        elif match := re.fullmatch(r"(\w[\w, ]*)([!?]?) \((.*?)\) =(.*)", line):
+            names, mark, parameters, statements = match.groups()
             own = [name.strip() for name in parameters.split(",") if name]
-            call = Call(own, **_sections(statements), carried_out=bool(carried_out))
+            call = Call(own, **_sections(statements), mark=mark)
             calls |= dict.fromkeys(names.split(", "), call)
         elif line and not line.startswith("#"):
             raise ValueError(f"{CALLS.name}: no line of the table: {line}")
@@ -170,7 +170,7 @@ def _in_c(name: str, prototype: Prototype, call: Call) -> str:
         own = f"    MPI_Status own[{many} + 1];\n    if (statuses == MPI_STATUSES_IGNORE) statuses = own;\n"
     return f"""int MPI_{name}({_declare(prototype.parameters, call.parameters)})
 {{
-    if (!enter(CALL_{name})) {{
+    if (!{_enter(call)}(CALL_{name})) {{
         int code = PMPI_{name}({arguments});
         leave();
         return code;
@@ -216,8 +216,12 @@ def _with_large_counts(name: str, prototype: Prototype, call: Call) -> str:
     return f"int MPI_{name}({declared})\n{{\n    return depth > 0 ? {inner} : {plain};\n}}\n"
 
 
+def _enter(call: Call) -> str:
+    return "ask" if call.mark == "?" else "enter"
+
+
 def _unless_alone(call: Call) -> str:
-    return "" if call.carried_out else "if (mode != ALONE) "
+    return "" if call.mark == "!" else "if (mode != ALONE) "
 
 
 def _after(call: Call) -> str:
@@ -237,12 +241,12 @@ def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
     when_known = [text for text, own in made if own not in late]
     afterwards = [text for text, own in made if own in late]
     back = [_given_back(kind, own, call.parameters[0]) for (kind, _), own in pairs]
-    given_back = "" if call.carried_out else f"if (mode == ALONE) {{ {' '.join(filter(None, back))} }}"
+    given_back = "" if call.mark == "!" else f"if (mode == ALONE) {{ {' '.join(filter(None, back))} }}"
     f_name = f"mpi_{name.lower()}_"
     return f"""extern void p{f_name}({types}) __attribute__((weak));
 void {f_name}({given})
 {{
-    if (!enter(CALL_{name})) {{
+    if (!{_enter(call)}(CALL_{name})) {{
         p{f_name}({arguments});
         leave();
         return;

@@ -47,7 +47,7 @@ static bool written(int file, const void *data, size_t size)
 /* From here on the rank cannot be run by itself: the trace is written on, the log is not. */
 __attribute__((format(printf, 1, 2))) static void cannot_repeat(const char *format, ...)
 {
-    if (mode != RECORD) return;
+    if (mode != RECORD || !logged) return;
     va_list arguments;
     va_start(arguments, format);
     char text[512];

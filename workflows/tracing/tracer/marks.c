@@ -12,10 +12,19 @@ static bool enter(int call)
     return true;
 }
 
+/* The same of a call that no other process is involved in: a second thread may make it. */
+static bool ask(int call)
+{
+    if (traced || depth > 0) return enter(call);
+    depth++;
+    cannot_repeat("%s is called from a second thread", call_names[call]);
+    return false;
+}
+
 static void leave(void)
 {
     depth--;
-    if (depth == 0) begin_burst();
+    if (depth == 0 && traced) begin_burst();
 }
 
 static __attribute__((noinline)) void no_call(void)
