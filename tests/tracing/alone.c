@@ -335,6 +335,19 @@ void mpi_comm_split_(F *, F *, F *, F *, F *);
 void mpi_comm_rank_(F *, F *, F *);
 void mpi_comm_free_(F *, F *);
 
+extern int mpi_fortran_bottom_ __attribute__((weak)); /* Open MPI's Fortran MPI_BOTTOM */
+
+static F at_address(double *address)
+{
+    MPI_Datatype made;
+    MPI_Aint at;
+    int count = 4;
+    MPI_Get_address(address, &at);
+    MPI_Type_create_hindexed(1, &count, &at, MPI_DOUBLE, &made);
+    MPI_Type_commit(&made);
+    return MPI_Type_c2f(made);
+}
+
 static void fortran(void)
 {
     F world = MPI_Comm_c2f(MPI_COMM_WORLD), kind = MPI_Type_c2f(MPI_DOUBLE), sum = MPI_Op_c2f(MPI_SUM);
@@ -364,6 +377,13 @@ static void fortran(void)
     mpi_allreduce_(v, w, &count, &kind, &sum, &half, &code);
     eat(w, 32);
     mpi_comm_free_(&half, &code);
+    F one = 1, of_v = at_address(v), of_w = at_address(w);
+    void *bottom = &mpi_fortran_bottom_ ? &mpi_fortran_bottom_ : MPI_BOTTOM;
+    w[3] = 0;
+    mpi_irecv_(bottom, &one, &of_w, &before, &tag, &world, &made[0], &code);
+    mpi_isend_(bottom, &one, &of_v, &next, &tag, &world, &made[1], &code);
+    mpi_waitall_(&two, made, status[0], &code);
+    eat(w, 32);
 }
 
 int main(int argc, char **argv)

@@ -279,7 +279,7 @@ def _converted(kind: str, array: str, name: str, many: str) -> str:
     base = kind.replace("const", "").replace("*", "").strip()
     pointed = "*" in kind or array
     if base == "void":
-        return f"void *{name} = f_{name};"
+        return f"void *{name} = address_f2c(f_{name});"
     if name == "status":
         return "MPI_Status made, *status = &made; if (mode != ALONE) PMPI_Status_f2c(f_status, status);"
     if name == "statuses":

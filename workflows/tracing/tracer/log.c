@@ -172,6 +172,23 @@ static void *scratch(int64_t size)
     return space;
 }
 
+/* Packs elements of a derived type, or unpacks them into `buf`. */
+static void pack(bool back, void *buf, int count, MPI_Datatype type, void *packed, int size)
+{
+    MPI_Datatype from = type;
+    int place = 0;
+    if (!buf) { /* MPI_BOTTOM, which MPICH refuses: the same addresses, counted from one that it takes */
+        MPI_Aint to_bottom = -(MPI_Aint)packed;
+        buf = packed;
+        PMPI_Type_create_hindexed(1, &count, &to_bottom, type, &from);
+        PMPI_Type_commit(&from);
+        count = 1;
+    }
+    if (back) PMPI_Unpack(packed, size, &place, buf, count, from, MPI_COMM_SELF);
+    else PMPI_Pack(buf, count, from, packed, size, &place, MPI_COMM_SELF);
+    if (from != type) PMPI_Type_free(&from);
+}
+
 /* `count` elements that came into `buf`. */
 static void came(void *buf, int64_t count, MPI_Datatype type)
 {
@@ -181,12 +198,11 @@ static void came(void *buf, int64_t count, MPI_Datatype type)
         bring(buf, count * size);
         return;
     }
-    int place = 0;
     void *packed = scratch(count * size);
     if (!packed) return;
-    if (mode == RECORD) PMPI_Pack(buf, count, type, packed, count * size, &place, MPI_COMM_SELF);
+    if (mode == RECORD) pack(false, buf, count, type, packed, count * size);
     bring(packed, count * size);
-    if (mode == ALONE) PMPI_Unpack(packed, count * size, &place, buf, count, type, MPI_COMM_SELF);
+    if (mode == ALONE) pack(true, buf, count, type, packed, count * size);
 }
 
 static char *beyond(const void *buf, int64_t elements, MPI_Datatype type)
@@ -232,12 +248,12 @@ static void sends_to(int peer, int tag, const void *buf, int64_t count, MPI_Data
 {
     if (!logged) return;
     int64_t size = 0;
-    int place = 0, to[2] = {peer, tag};
+    int to[2] = {peer, tag};
     if (count < 0 || in_place(buf)) count = 0;
     if (count && !dense(type, &size)) {
         void *packed = scratch(count * size);
         if (!packed) return;
-        PMPI_Pack(buf, count, type, packed, count * size, &place, MPI_COMM_SELF);
+        pack(false, (void *)buf, count, type, packed, count * size);
         buf = packed;
     }
     uint64_t hash = hash_of(buf, count * size) ^ hash_of((const char *)to, sizeof to), was = hash;

@@ -90,6 +90,15 @@ static bool in_place(const void *address)
            (&MPIR_F_MPI_IN_PLACE && address && address == MPIR_F_MPI_IN_PLACE);
 }
 
+static void *address_f2c(void *address)
+{
+    extern int mpi_fortran_bottom_ __attribute__((weak)); /* MPI_BOTTOM of the same two */
+    extern void *MPIR_F_MPI_BOTTOM __attribute__((weak));
+    bool bottom = (&mpi_fortran_bottom_ && address == &mpi_fortran_bottom_) ||
+                  (&MPIR_F_MPI_BOTTOM && address == MPIR_F_MPI_BOTTOM);
+    return bottom ? MPI_BOTTOM : address;
+}
+
 #include "clock.c"
 #include "log.c"
 #include "output.c"
