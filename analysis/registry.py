@@ -10,7 +10,7 @@ from analysis.estimates.changes import CHANGES
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
 from analysis.estimates.quality import QUALITY
-from analysis.estimates.time_parts import PARTS
+from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
 from analysis.networks.replays import SIMULATED_TABLES
@@ -28,7 +28,7 @@ ALL_TABLES = {
     **MODEL_TABLES,
     **QUALITY,
     "precision": PRECISION,
-    **PARTS,
+    **PART_TABLES,
     **DECISION_TABLES,
     **CHANGES,
     **NETWORK_TABLES,

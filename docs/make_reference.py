@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from analysis.decisions import rules  # noqa: E402
-from analysis.decisions.parts import PARTS  # noqa: E402
+from analysis.decisions.parts import PART_LIST  # noqa: E402
 from analysis.decisions.prices import BOOK  # noqa: E402
 from analysis.importers.results import CURVES  # noqa: E402
 from analysis.importers.tables import DERIVED, LONG_CURVES  # noqa: E402
@@ -59,7 +59,7 @@ IMPORTED_TABLES = {
     LONG_CURVES.name: LONG_CURVES,
     **DERIVED,
     BOOK.name: BOOK,
-    PARTS.name: PARTS,
+    PART_LIST.name: PART_LIST,
 }
 _TYPES = {
     "object": "section",

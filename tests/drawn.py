@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from analysis.figures.drawing import Drawing, drawable
-from analysis.figures.style import FigureLabels, looks
+from analysis.figures.style import FigureLabels
 from analysis.networks.curves import interconnects_of
 
 
 def drawn(study: tuple, figures: Callable[..., list[Drawing]], *names: str) -> list[Drawing]:
     """Figures of one kind of a study, from the tables of these names, or from all."""
     runs, tables, facts = study
-    labels = FigureLabels(drawable(facts), looks(list(facts.interconnects), interconnects_of(runs, tables)))
+    labels = FigureLabels.of(drawable(facts), interconnects_of(runs, tables))
     return figures(*([tables[name] for name in names] or [tables]), labels)

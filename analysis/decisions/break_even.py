@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.decisions.economics import Tariff, interval, joined, nodes_of, remark
-from analysis.estimates.bootstrap import Floats
 from analysis.estimates.comparison import pairs
 from analysis.estimates.curves import Curve
 from analysis.estimates.equivalence import equivalent_processes, targets_of
+from analysis.runs.groups import Floats
 from analysis.runs.settings import NodePrice, Settings
 
 

@@ -16,18 +16,19 @@ from numpy.typing import ArrayLike
 from analysis.decisions.pareto import nondominated
 from analysis.decisions.prices import quote
 from analysis.decisions.switches import tree_quote
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Curve
+from analysis.runs.groups import Floats
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import NodePrice, Settings
 from analysis.tables.decision_schemas import conform
 
-Offer = tuple[pd.DataFrame, str]
+PricedItem = tuple[pd.DataFrame, str]
 """A price book (`analysis.decisions.prices`) or part list (`analysis.decisions.parts`), and its item."""
 
 
-def cluster_costs(offers: Mapping[str, Offer], node: NodePrice, nodes: ArrayLike) -> pd.DataFrame:
+def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: ArrayLike) -> pd.DataFrame:
     """What a cluster of n nodes costs with each interconnect.
 
     cluster_price = n (P + c_n), P the price of a node and c_n the interconnect's price per node in a
@@ -35,7 +36,7 @@ def cluster_costs(offers: Mapping[str, Offer], node: NodePrice, nodes: ArrayLike
 
     Parameters
     ----------
-    offers : mapping of interconnect to Offer
+    offers : mapping of interconnect to PricedItem
     node : NodePrice
     nodes : array (sizes,)
         Whole numbers.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.decisions.break_even import break_even_rows
-from analysis.decisions.economics import Offer, Tariff, cluster_costs, tariffs, value_rows
+from analysis.decisions.economics import PricedItem, Tariff, cluster_costs, tariffs, value_rows
 from analysis.decisions.purchase import purchase_rows
 from analysis.estimates.curves import Curve
 from analysis.runs.runs import TableError, valid_rows
@@ -26,14 +26,14 @@ class Market:
     Attributes
     ----------
     node : NodePrice
-    offers : mapping of interconnect to Offer
+    offers : mapping of interconnect to PricedItem
         Interconnects without one have no price.
     mix : Mix or None
         What for and at which budget; without it there is no table ``purchase``.
     """
 
     node: NodePrice
-    offers: Mapping[str, Offer]
+    offers: Mapping[str, PricedItem]
     mix: Mix | None = None
 
 

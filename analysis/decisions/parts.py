@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from analysis.decisions.prices import MONEY, ONE_MONEY, listing_schema
 from analysis.runs.runs import TableError
-from analysis.tables.listing import Rule, read_listing
+from analysis.tables.listing import RowRule, read_listing
 
 _COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
 _RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
 
-PARTS = listing_schema(
+PART_LIST = listing_schema(
     "part list",
     {
         "part": pa.Column(
@@ -47,7 +47,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     path : path of a CSV file
-        With the columns of `PARTS`.
+        With the columns of `PART_LIST`.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
     TableError
         In one line with file, line and column; or if an item lacks a part or a size.
     """
-    parts = read_listing(path, PARTS, _PART_RULES)
+    parts = read_listing(path, PART_LIST, _PART_RULES)
     parts = parts.sort_values(["item", "part", "level", "nodes_from"], kind="stable", ignore_index=True)
     for item, rows in parts.groupby("item"):
         for part in ("port", "switch", *(["uplink"] if rows["level"].nunique() > 1 else [])):
@@ -74,7 +74,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
     return parts
 
 
-_PART_RULES: list[Rule] = [
+_PART_RULES: list[RowRule] = [
     *ONE_MONEY,
     (
         "level",

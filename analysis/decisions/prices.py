@@ -10,7 +10,7 @@ import pandera.pandas as pa
 from numpy.typing import ArrayLike
 
 from analysis.runs.runs import TableError
-from analysis.tables.listing import NAME, Rule, read_listing
+from analysis.tables.listing import NAME, RowRule, read_listing
 
 QUOTE = (
     "item",
@@ -94,7 +94,7 @@ def _first(listing: pd.DataFrame, column: str) -> pd.Series:
     return listing.groupby("item")[column].transform("first")
 
 
-ONE_MONEY: list[Rule] = [
+ONE_MONEY: list[RowRule] = [
     (
         column,
         lambda listing, column=column: listing[column] != _first(listing, column),
@@ -112,7 +112,7 @@ def _overlaps(book: pd.DataFrame) -> pd.Series:
     return (ordered.groupby("item")["end"].shift() >= ordered["nodes_from"]).reindex(book.index)
 
 
-_BOOK_RULES: list[Rule] = [
+_BOOK_RULES: list[RowRule] = [
     *ONE_MONEY,
     ("nodes_to", lambda book: book["nodes_to"] < book["nodes_from"], "is below nodes_from"),
     (

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from analysis.decisions.economics import nodes_of
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Alike, Curve, alike, flat
 from analysis.estimates.metrics import efficiency, incremental_efficiency
+from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
 from analysis.tables.frames import Piece, Pieces
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.decisions.economics import Tariff, interval, joined, nodes_of, remark
-from analysis.estimates.bootstrap import Floats
 from analysis.estimates.curves import Curve, Reference
 from analysis.estimates.peaks import may_lead
+from analysis.runs.groups import Floats
 from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings

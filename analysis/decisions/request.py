@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from analysis.decisions.money import Market
-from analysis.decisions.parts import PARTS
+from analysis.decisions.parts import PART_LIST
 from analysis.decisions.prices import BOOK
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Queue, Rule, Settings
@@ -40,7 +40,7 @@ def request_of(facts: Facts) -> Request:
     if economics:
         offers = {}
         for name, offer in economics.offers.items():
-            schema = {"book": BOOK, "parts": PARTS}[offer.source]
+            schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
             listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
             offers[name] = listing, offer.item
         market = Market(economics.node, offers, economics.mix)

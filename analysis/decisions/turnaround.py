@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.decisions.pareto import unbeaten
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.metrics import efficiency, runs_per_day
 from analysis.estimates.peaks import may_lead
+from analysis.runs.groups import Floats
 from analysis.runs.settings import Queue, Settings
 from analysis.tables.frames import Piece, Pieces
 

@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from analysis.runs.groups import Floats, Integers
+
 Flags = NDArray[np.bool_]
 Small = NDArray[np.uint8]
 
@@ -69,7 +69,7 @@ def picked(blocks: int, draws: int, rng: np.random.Generator) -> Small | None:
     return _counts(rng.integers(blocks, size=(draws, blocks), dtype=np.uint32))  # as of int64, but faster
 
 
-def _sharing(present: Flags) -> list[Counts]:
+def _sharing(present: Flags) -> list[Integers]:
     """Points in sets between which no block is shared."""
     if present.all():
         return [np.arange(len(present))]
@@ -94,7 +94,7 @@ def _stream_medians(times: Floats, present: Flags, draws: int, rng: np.random.Ge
     return medians
 
 
-def _own_picks(stream: Counts, own: Flags, rng: np.random.Generator) -> Counts:
+def _own_picks(stream: Integers, own: Flags, rng: np.random.Generator) -> Integers:
     """Picks (draws, n) among the n blocks marked in `own`, from a stream over all blocks."""
     if own.all():
         return stream
@@ -106,7 +106,7 @@ def _own_picks(stream: Counts, own: Flags, rng: np.random.Generator) -> Counts:
     return np.where(shared, picks, rng.integers(blocks, size=picks.shape))
 
 
-def resampled_medians(times: Floats, picks: Counts) -> Floats:
+def resampled_medians(times: Floats, picks: Integers) -> Floats:
     """Medians of resamples.
 
     The same bits as ``np.median(times[:, picks], axis=-1)``, several times faster for few blocks: the
@@ -128,7 +128,7 @@ def resampled_medians(times: Floats, picks: Counts) -> Floats:
     return counted_medians(times[None], _counts(picks)[None])[0]
 
 
-def _counts(picks: Counts) -> Small:
+def _counts(picks: Integers) -> Small:
     """How often each block is picked, (blocks, draws), from picks (draws, blocks)."""
     draws, blocks = picks.shape
     flat = picks + blocks * np.arange(draws)[:, None]

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.comparison import tell_apart
 from analysis.estimates.metrics import improvement_percent
 from analysis.estimates.outcomes import outcome
 from analysis.estimates.points import CasePoints, cases
 from analysis.estimates.significance import corrected
+from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated

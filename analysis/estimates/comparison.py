@@ -8,11 +8,12 @@ from itertools import groupby, product
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.metrics import improvement_percent, oversubscription_gain_percent
 from analysis.estimates.points import Sample
 from analysis.estimates.significance import permutation_p, sign_flip_p
+from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
 
 

@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates import metrics
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.points import CasePoints, Sample, cases
+from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 

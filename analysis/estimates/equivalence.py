@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Curve
+from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
 from analysis.tables.frames import Piece
 

@@ -7,9 +7,9 @@ said. ``reference_...`` is the run that speedup refers to.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from analysis.runs.groups import Floats
 
 
 def speedup(seconds: ArrayLike, reference_seconds: ArrayLike) -> Floats:

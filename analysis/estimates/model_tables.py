@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Floats, percentile_interval
+from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.models import (
     MODELS_OF,
@@ -22,6 +22,7 @@ from analysis.estimates.models import (
     leave_each_out,
     turning_point,
 )
+from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, TEXT, table_schema
 from analysis.tables.frames import Piece, Pieces

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.estimates.bootstrap import Floats
+from analysis.runs.groups import Floats
 
 
 @dataclass(frozen=True)

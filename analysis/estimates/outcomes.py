@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
-
 import pandas as pd
 
 from analysis.tables.missing import is_missing
-
-Row = Mapping[Hashable, Any]
+from analysis.tables.selection import Line
 
 SHARED = "not to be compared"
 OUTCOMES = ("faster", "slower", "not distinguishable", "untested", SHARED)
 
 
-def outcome(row: Row, quantity: str) -> str:
+def outcome(row: Line, quantity: str) -> str:
     """Name the outcome of a row of the improvement or oversubscription table.
 
     Parameters

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Floats, tail
+from analysis.estimates.bootstrap import tail
 from analysis.estimates.curves import Alike
+from analysis.runs.groups import Floats
 from analysis.tables.frames import Piece
 
 

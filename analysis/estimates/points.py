@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Floats, Small, counted_medians, median_draws, median_interval, picked
-from analysis.runs.groups import Counts, Groups, combined, labelled, rectangles, runs_of
+from analysis.estimates.bootstrap import Small, counted_medians, median_draws, median_interval, picked
+from analysis.runs.groups import Floats, Groups, Integers, combined, labelled, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 
@@ -53,7 +53,7 @@ class CasePoints:
     draws: list[Floats]
 
 
-def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Counts]:
+def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
     """Median of the valid repetitions of each point in each block.
 
     Parameters
@@ -83,7 +83,7 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Counts]:
     return times, np.cumsum(np.diff(of_point, prepend=of_point[:1]) != 0)
 
 
-def point_table(times: dict[str, NDArray], point: Counts, confidence: float) -> dict[str, NDArray]:
+def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -> dict[str, NDArray]:
     """Median time of each point with its order-statistic interval.
 
     Parameters

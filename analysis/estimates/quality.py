@@ -10,7 +10,7 @@ import pandera.pandas as pa
 
 from analysis.estimates.significance import corrected, sign_flip_p
 from analysis.estimates.trend import trend
-from analysis.runs.groups import Counts, Floats, Groups, coded, rectangles, runs_of
+from analysis.runs.groups import Floats, Groups, Integers, coded, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, OF_A_POINT, SHARE, table_schema, validated
@@ -114,12 +114,12 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
     return ordered.assign(order=Groups.of(coded(runs["case"])[0][order]).position + 1)
 
 
-def points_of(runs: pd.DataFrame) -> Counts:
+def points_of(runs: pd.DataFrame) -> Integers:
     """Number of the point of each row, array (rows,); points of two sites are two."""
     return Groups.of(*(coded(runs[name])[0] for name in ("site", *POINT))).number
 
 
-def flag_outliers(runs: pd.DataFrame, point: Counts) -> pd.DataFrame:
+def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
     """Flag repetitions outside Tukey's fences of their point on log time (`OUTLIER_RULE`).
 
     Tukey, Exploratory Data Analysis, 1977, section 2D. Invalid repetitions have no part in the
@@ -183,18 +183,18 @@ class _Times:
     """
 
     points: pd.DataFrame
-    first: Counts
-    n: Counts
-    block: Counts
+    first: Integers
+    n: Integers
+    block: Integers
     seconds: Floats
 
     @property
-    def point(self) -> Counts:
+    def point(self) -> Integers:
         """Number of the point of each time, array (times,)."""
         return np.repeat(np.arange(len(self.n)), self.n)
 
 
-def _block_times(ordered: pd.DataFrame, point: Counts) -> _Times:
+def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     valid, point = valid_rows(ordered), point[ordered["valid"].to_numpy()]
     block, _ = coded(valid["block"])
     groups = Groups.of(point, block)
@@ -267,7 +267,7 @@ def _deviation_tests(
     return pd.DataFrame(columns).set_index(found["point"]).reindex(table.index)
 
 
-def _paired(times: _Times, values: Floats, first: Counts, second: Counts) -> tuple[Counts, Floats]:
+def _paired(times: _Times, values: Floats, first: Integers, second: Integers) -> tuple[Integers, Floats]:
     """Differences of the values of pairs of points over their common blocks.
 
     Returns

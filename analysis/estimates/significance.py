@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Floats
+from analysis.runs.groups import Floats
 
 DISTINGUISHABLE = 0.05
 """Holm-adjusted p-value up to which two things count as told apart."""

@@ -14,7 +14,7 @@ from analysis.tables.contract import COUNT, NUMBER, OF_A_POINT, SHARE, TEXT, tab
 PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
 STAGES = (PREPARATION, RUN, MAIN_LOOP)
 START_UP, LOOP, OUTPUT, REST = RUN_PARTS = ("start-up", "main loop", "output", "rest")
-PARTS = {
+PART_TABLES = {
     "parts": table_schema("parts", **OF_A_POINT, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
     "solver_iterations": table_schema(
         "solver_iterations",
@@ -54,7 +54,7 @@ def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "solver_iterations": _iterations(valid),
         "communication": _communication(valid),
     }
-    return {name: validated(schema, tables[name]) for name, schema in PARTS.items()}
+    return {name: validated(schema, tables[name]) for name, schema in PART_TABLES.items()}
 
 
 def at_extremes(table: pd.DataFrame) -> pd.DataFrame:

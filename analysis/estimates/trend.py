@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.estimates.bootstrap import Floats
+from analysis.runs.groups import Floats
 
 EXACT = 60
 """Values up to which the distribution of Kendall's S is worked out; beyond, it is taken as normal."""

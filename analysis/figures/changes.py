@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -13,6 +13,7 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -46,7 +47,7 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
         return drawings
     known = changes[changes["change_percent"].notna()]
     for (before, after), rows in known.groupby(["site_before", "site_after"], sort=False):
-        cases = labels.sorted_cases(rows["case"].unique())
+        cases = labels.sorted_cases(rows["case"])
         across = -(-len(cases) // -(-len(cases) // COLUMNS))
         for start in range(0, len(cases), across):
             chunk = cases[start : start + across]
@@ -60,12 +61,11 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
 
 def _points(rows: pd.DataFrame, labels: Labels) -> list[Point]:
     """Points of all cases, the serial run first, then in the study's order of interconnects."""
-    order = labels.sorted_interconnects(rows["interconnect"].dropna())
     found = {_point(row) for row in rows.to_dict("records")}
-    return sorted(found, key=lambda point: (order.index(point[0]) if point[0] else -1, *point[1:]))
+    return sorted(found, key=lambda point: (labels.place(point[0] or None), *point[1:]))
 
 
-def _point(row: Mapping[Hashable, Any]) -> Point:
+def _point(row: Line) -> Point:
     name, kind, level, processes, placement = (row[key] for key in POINT)
     placement = 0.0 if is_missing(placement) else float(placement)
     return "" if is_missing(name) else name, kind, int(level), int(processes), placement
@@ -119,9 +119,7 @@ def _draw_panel(
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
 
 
-def _dot(
-    axes: Axes, row: Mapping[Hashable, Any], height: int, drawing: Drawing, labels: FigureLabels
-) -> None:
+def _dot(axes: Axes, row: Line, height: int, drawing: Drawing, labels: FigureLabels) -> None:
     name, look = row["interconnect"], labels.look(row["interconnect"])
     value, low, high = (as_float(row[f"change_{end}"]) for end in ("percent", "low", "high"))
     hollow = is_missing(low)
@@ -154,7 +152,7 @@ def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str
         "Beside the interconnect stands the number of processes."
     ]
     if rows["change_low"].notna().any():
-        sentences.append(f"Whiskers are {labels.coverage} intervals; * marks what is distinguishable.")
+        sentences.append(f"Whiskers are {labels.confidence} intervals; * marks what is distinguishable.")
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:

@@ -1,4 +1,4 @@
-"""The congestion matrix: what the links and switches of a tree carry, stage by stage."""
+"""The congestion matrix: what the links and switches of a tree carry, level by level."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
     -------
     Drawing
     """
-    rows = [(stage, side) for stage in range(tree.levels, 0, -1) for side in STRIPS]
+    rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
     rows = [row for row in rows if row != (tree.levels, "above")]
     tops, height = _tops(rows)
     with mpl.rc_context(style.RC):
@@ -113,8 +113,8 @@ def _tops(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], fl
 def _draw_strip(
     axes: Axes, drawing: Drawing, tree: Tree, matrix: pd.DataFrame, row: tuple[int, str], top: float
 ) -> None:
-    stage, side = row
-    loads = matrix[(matrix["level"] == stage) & (matrix["side"] == side)].sort_values(["switch", "port"])
+    level, side = row
+    loads = matrix[(matrix["level"] == level) & (matrix["side"] == side)].sort_values(["switch", "port"])
     bottom = top + STRIPS[side]
     shares = loads["share"].to_numpy(float)
     axes.imshow(
@@ -143,9 +143,9 @@ def _draw_strip(
 
 
 def _outline(axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float) -> None:
-    """Frame every switch of a stage of the tree with its links, or all together where there are too many."""
-    stage = int(switches["level"].iloc[0])
-    above = 0 if stage == tree.levels else STRIPS["above"]
+    """Frame every switch of a level of the tree with its links, or all together where there are too many."""
+    level = int(switches["level"].iloc[0])
+    above = 0 if level == tree.levels else STRIPS["above"]
     height = above + STRIPS["switch"] + STRIPS["below"]
     frames = switches.to_dict("records") if _numbered(tree) else [None]
     for index, switch in enumerate(frames):
@@ -161,7 +161,7 @@ def _outline(axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, t
         axes.add_patch(frame)
         if switch is not None:
             load = f"route load {switch['load']:.3g}, {100 * switch['share']:.0f} % of the most loaded switch"
-            drawing.mark(frame, text=f"Level {stage}, switch {switch['switch']}: {load}")
+            drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {load}")
 
 
 def _set_axes(
@@ -169,7 +169,7 @@ def _set_axes(
 ) -> None:
     names = {"above": "from above", "below": "from below"}
     ticks = [top + STRIPS[side] / 2 for (_, side), top in tops.items()]
-    axes.set_yticks(ticks, [names.get(side, f"level {stage}, switch") for stage, side in tops])
+    axes.set_yticks(ticks, [names.get(side, f"level {level}, switch") for level, side in tops])
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0)
     axes.grid(False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,7 @@ from analysis.figures.drawing import Drawing, point_text
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import as_float
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import DIRECT, SERIAL, Labels
 
@@ -61,7 +62,7 @@ class DrawnCurve:
     interconnect: str | None
     kind: str
     placement: float | None
-    rows: Sequence[Mapping[Hashable, Any]]
+    rows: Sequence[Line]
 
     def title(self, labels: Labels) -> str:
         """Name it as a legend or a value on hover does."""
@@ -101,7 +102,6 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
 
 def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
     """List the curves of a panel, in the study's order of interconnects."""
-    order = labels.sorted_interconnects(panel.rows["interconnect"])
     curves = [
         DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
         for (name, kind, placement), group in panel.rows.groupby(
@@ -109,7 +109,7 @@ def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
         )
     ]
     return sorted(
-        curves, key=lambda curve: (order.index(curve.interconnect), curve.kind, curve.placement or 0)
+        curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
     )
 
 

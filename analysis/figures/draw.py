@@ -21,7 +21,7 @@ from analysis.figures.parts_of_time import parts_figures
 from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.simulated import simulated_figures
-from analysis.figures.style import FigureLabels, looks
+from analysis.figures.style import FigureLabels
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.figures.traffic import traffic_figures
 from analysis.networks.curves import interconnects_of, without_benchmarks
@@ -46,7 +46,7 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         Names are unique. A topic that has no data has no figure.
     """
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
-    labels = FigureLabels(drawable(facts), looks(list(facts.interconnects), interconnects_of(runs, tables)))
+    labels = FigureLabels.of(drawable(facts), interconnects_of(runs, tables))
     of_first_site = {name.partition("@")[0]: look for name, look in reversed(labels.looks.items())}
     return [
         *changes_figures(tables.get("changes"), replace(labels, looks=of_first_site)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +20,7 @@ from analysis.figures import style
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
 from analysis.tables.missing import is_missing
+from analysis.tables.selection import Line
 from analysis.text.formats import counted
 from analysis.text.labels import Labels
 
@@ -98,7 +98,7 @@ class Drawing:
                 "alt": self.alt, "width_inches": width, "height_inches": height}  # fmt: skip
 
 
-def point_text(labels: Labels, row: Mapping[Hashable, Any], name: str, value: str) -> str:
+def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     """Write what a value belongs to (case, interconnect and kind, processes) and the value, a line each.
 
     Parameters
@@ -111,8 +111,8 @@ def point_text(labels: Labels, row: Mapping[Hashable, Any], name: str, value: st
     value : str
         With its unit and interval; may be of several lines.
     """
-    with_kind = is_missing(row["kind"]) or row["kind"] in name
-    owner = name if with_kind else f"{name}, {one_line(row['kind'])}"
+    told = is_missing(row["kind"]) or row["kind"] in name
+    owner = name if told else f"{name}, {one_line(row['kind'])}"
     count = counted(row["processes"], "process", "processes")
     return "\n".join(
         [labels.case(row["case"]), owner, f"{count}, oversubscription {row['oversubscription']}", value]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,6 +15,7 @@ from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, sho
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -48,7 +48,7 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
         baseline_kind=known["kind"].map(lambda kind: side(kind, 0)),
         own_kind=known["kind"].map(lambda kind: side(kind, 1)),
     )
-    for baseline in labels.sorted_interconnects(known["baseline_interconnect"].unique()):
+    for baseline in labels.sorted_interconnects(known["baseline_interconnect"]):
         of_baseline = known[known["baseline_interconnect"] == baseline]
         for (kind, level), rows in of_baseline.groupby(["baseline_kind", "oversubscription"]):
             stem = file_stem("improvement", baseline, taken={drawing.name for drawing in drawings})
@@ -59,10 +59,9 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
 
 
 def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
-    cases = labels.sorted_cases(rows["case"].unique())
-    order = labels.sorted_interconnects(rows["interconnect"].unique())
+    cases = labels.sorted_cases(rows["case"])
     owners = {_name(row, labels): row["interconnect"] for row in rows.to_dict("records")}
-    entries = sorted(owners, key=lambda name: (order.index(owners[name]), name))
+    entries = sorted(owners, key=lambda name: (labels.place(owners[name]), name))
     columns = min(COLUMNS, len(cases))
     chunks = [cases[start : start + columns] for start in range(0, len(cases), columns)]
     names = [shortened(name, 26) for name in entries]
@@ -118,7 +117,7 @@ def _draw_panel(
 
 def _dot(
     axes: Axes,
-    row: Mapping[Hashable, Any],
+    row: Line,
     quantity: str,
     height: float,
     drawing: Drawing,
@@ -168,16 +167,16 @@ def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
     return f"{shortened(case, width)}\n{shortened(where, width, lines=1)}"
 
 
-def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
+def _name(row: Line, labels: Labels) -> str:
     return labels.curve({**row, "kind": row["own_kind"]})
 
 
-def _average_text(row: Mapping[Hashable, Any]) -> str:
+def _average_text(row: Line) -> str:
     average = formats.bracketed_percent(*(row[f"average_{end}"] for end in ("percent", "low", "high")))
     return f"average improvement up to here {average}{formats.THIN}%"
 
 
-def _improvement_text(row: Mapping[Hashable, Any]) -> str:
+def _improvement_text(row: Line) -> str:
     value = formats.bracketed_percent(*(row[f"improvement_{end}"] for end in ("percent", "low", "high")))
     words = [f"improvement {value}{formats.THIN}%"]
     if not is_missing(row["p_adjusted"]):

@@ -39,7 +39,6 @@ def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[Entry]:
     """List the curves in `rows` in the study's order of interconnects."""
     columns = ["interconnect", "kind", "processes_per_node"]
     curves = rows.dropna(subset="interconnect").reindex(columns=columns).drop_duplicates()
-    order = labels.sorted_interconnects(curves["interconnect"])
     entries = [
         Entry(
             row["interconnect"],
@@ -50,7 +49,7 @@ def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[Entry]:
         for row in curves.to_dict("records")
     ]
     return sorted(
-        entries, key=lambda entry: (order.index(entry.interconnect), entry.kind, entry.placement or 0)
+        entries, key=lambda entry: (labels.place(entry.interconnect), entry.kind, entry.placement or 0)
     )
 
 

@@ -18,7 +18,7 @@ from analysis.figures.curves import ideal_of, speedup_of
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import CURVE, alike
+from analysis.tables.selection import CURVE, Line, alike
 from analysis.text import formats
 from analysis.text.labels import Labels
 from analysis.text.models import compared_models, model_title
@@ -48,19 +48,16 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
     """
     best = compared_models(tables["models"])
     drawings: list[Drawing] = []
-    for case in labels.sorted_cases(best["case"].unique()):
+    for case, rows in labels.by_case(best):
         stem = file_stem("models", case, taken={drawing.name for drawing in drawings})
-        drawings.append(_figure(stem, case, best[best["case"] == case], tables, labels))
+        drawings.append(_figure(stem, case, rows, tables, labels))
     return drawings
 
 
 def _figure(
     stem: str, case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
 ) -> Drawing:
-    order = labels.sorted_interconnects(best["interconnect"])
-    lines = sorted(
-        best.to_dict("records"), key=lambda row: (row["oversubscription"], order.index(row["interconnect"]))
-    )
+    lines = labels.in_order(best, "oversubscription", "interconnect").to_dict("records")
     shown = lines[:MOST_PANELS]
     several = best["oversubscription"].nunique() > 1
     rows = -(-len(shown) // COLUMNS)
@@ -97,7 +94,7 @@ def _figure(
     return drawing
 
 
-def _points(line: Mapping[Hashable, Any], scaling: pd.DataFrame) -> pd.DataFrame:
+def _points(line: Line, scaling: pd.DataFrame) -> pd.DataFrame:
     """Points that the model was fitted to: above oversubscription 1, the shared serial run is not."""
     rows = alike(scaling, line)
     return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
@@ -105,7 +102,7 @@ def _points(line: Mapping[Hashable, Any], scaling: pd.DataFrame) -> pd.DataFrame
 
 def _draw_panel(
     axes: Axes,
-    line: Mapping[Hashable, Any],
+    line: Line,
     points: pd.DataFrame,
     predictions: pd.DataFrame,
     drawing: Drawing,
@@ -155,7 +152,7 @@ def _draw_panel(
         drawing.mark(marker, owner, point_text(labels, point, name, text))
 
 
-def _prediction_text(point: Mapping[Hashable, Any], line: Mapping[Hashable, Any], labels: Labels) -> str:
+def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
     value = formats.bracketed(*(as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high")))
     error = formats.percent(line["held_out_percent"])
     return f"{labels.speedup} {value} by {model_title(line['model'])}, held-out error {error}"

@@ -57,10 +57,9 @@ def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
 
 
 def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
-    order = labels.sorted_interconnects(rows["interconnect"])
-    rows = rows.assign(position=rows["interconnect"].map(order.index))
-    key = ["processes", "oversubscription", "position", *POINT]
-    squares = [(pairs.iloc[0], pairs) for _, pairs in rows.groupby(key, dropna=False)]
+    point = list(dict.fromkeys(["processes", "oversubscription", "interconnect", *POINT]))
+    groups = labels.in_order(rows, *point).groupby(point, sort=False, dropna=False)
+    squares = [(pairs.iloc[0], pairs) for _, pairs in groups]
     columns = min(MOST_COLUMNS, len(squares))
     lines = -(-len(squares) // columns)
     title, unit = QUANTITIES[quantity]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from itertools import pairwise
-from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,6 +14,7 @@ from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.errors import one_line
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -75,7 +74,7 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     ordered = ordered_runs(runs)
     if not (ordered["deviation_percent"].abs() > 0).any():
         return []
-    cases = labels.sorted_cases(ordered["case"].unique())
+    cases = labels.sorted_cases(ordered["case"])
     noisy = ordered["noise"].notna().any()
     names = formats.listed([labels.case(case) for case in cases])
     ratios = [min(PANEL_HEIGHT, ALL_PANELS / len(cases))] * len(cases) + [NOISE_HEIGHT] * bool(noisy)
@@ -149,7 +148,7 @@ def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, l
             drawing.mark(point, interconnect, _hover_text(row, labels))
 
 
-def _hover_text(row: Mapping[Hashable, Any], labels: Labels) -> str:
+def _hover_text(row: Line, labels: Labels) -> str:
     deviation = formats.percent(row["deviation_percent"], signed=True)
     value = f"block {row['block']}: {formats.seconds(row['seconds'])} ({deviation})"
     invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"

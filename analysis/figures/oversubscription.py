@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,6 +15,7 @@ from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, sho
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -33,8 +33,8 @@ class Bar:
 
     name: str
     level: int
-    row: Mapping[Hashable, Any]
-    gain: Mapping[Hashable, Any] | None
+    row: Line
+    gain: Line | None
 
 
 def oversubscription_figures(
@@ -54,8 +54,7 @@ def oversubscription_figures(
         counts, of the largest three.
     """
     drawings: list[Drawing] = []
-    for case in labels.sorted_cases(oversubscription["case"].unique()):
-        rows = oversubscription[oversubscription["case"] == case]
+    for case, rows in labels.by_case(oversubscription):
         points = scaling[scaling["case"] == case]
         stem = file_stem("oversubscription", case, taken={drawing.name for drawing in drawings})
         drawings.append(_figure(stem, case, rows, points, labels))
@@ -118,7 +117,7 @@ def _hatch(levels: Sequence[int], level: int) -> str:
     return style.HATCHES[levels.index(level) % len(style.HATCHES)]
 
 
-def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
+def _name(row: Line, labels: Labels) -> str:
     """Name what is compared: at equal cores, levels share the nodes and differ in the processes per node."""
     name = labels.interconnect(row["interconnect"], row["kind"])
     if is_missing(row["processes_per_node"]):
@@ -128,9 +127,7 @@ def _name(row: Mapping[Hashable, Any], labels: Labels) -> str:
 
 
 def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    order = labels.sorted_interconnects(rows["interconnect"])
-    owners = dict(zip(rows["name"], rows["interconnect"], strict=True))
-    return sorted(owners, key=lambda name: (order.index(owners[name]), name))
+    return list(dict.fromkeys(labels.in_order(rows, "interconnect", "name")["name"]))
 
 
 def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:

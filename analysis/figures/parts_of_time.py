@@ -31,17 +31,17 @@ def parts_figures(parts: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     labels : FigureLabels
     """
     loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
-    taken: set[str] = set()
-    drawings = []
-    for case in labels.sorted_cases(loop["case"]):
-        name = file_stem("parts", case, taken=taken)
-        taken.add(name)
-        drawings.append(_draw(name, case, loop[loop["case"] == case], labels))
+    drawings: list[Drawing] = []
+    for case, rows in labels.by_case(loop):
+        name = file_stem("parts", case, taken={drawing.name for drawing in drawings})
+        drawings.append(_draw(name, case, rows, labels))
     return drawings
 
 
 def _draw(name: str, case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
-    bars = _bars(rows, list(labels.looks))
+    point = ["processes", "interconnect", "kind", "nodes"]
+    groups = labels.in_order(rows, *point).groupby(point, sort=False, dropna=False)
+    bars = [bar for _, bar in groups]
     shown = _largest(rows)
     with mpl.rc_context(style.RC):
         figure = canvas(ROW_HEIGHT * len(bars) + 0.95)
@@ -69,18 +69,6 @@ def _draw(name: str, case: str, rows: pd.DataFrame, labels: FigureLabels) -> Dra
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), handlelength=1.2)
     return drawing
-
-
-def _bars(rows: pd.DataFrame, order: Sequence[str]) -> list[pd.DataFrame]:
-    """Rows of each bar: by process count, then in the order of the interconnects."""
-    keys = ["processes", "interconnect", "kind", "nodes"]
-
-    def position(bar: pd.DataFrame) -> tuple[int, int]:
-        first = bar.iloc[0]
-        serial = is_missing(first["interconnect"])
-        return first["processes"], -1 if serial else order.index(first["interconnect"])
-
-    return sorted((bar for _, bar in rows.groupby(keys, dropna=False)), key=position)
 
 
 def _largest(rows: pd.DataFrame) -> list[str]:

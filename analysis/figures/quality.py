@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import pandas as pd
@@ -14,6 +13,7 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -84,12 +84,7 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
 
 def _names(known: pd.DataFrame, labels: Labels) -> list[str]:
     """Names in the study's order, the serial run first."""
-    order = labels.sorted_interconnects(known["interconnect"].dropna())
-    positions = {
-        row["name"]: -1 if is_missing(row["interconnect"]) else order.index(row["interconnect"])
-        for row in known.to_dict("records")
-    }
-    return sorted(positions, key=lambda name: (positions[name], name))
+    return list(dict.fromkeys(labels.in_order(known, "interconnect", "name")["name"]))
 
 
 def _draw_panel(
@@ -116,7 +111,7 @@ def _draw_panel(
             drawing.mark(dot, owner, point_text(labels, point, name, _hover_text(point)))
 
 
-def _hover_text(point: Mapping[Hashable, Any]) -> str:
+def _hover_text(point: Line) -> str:
     text = (
         f"spread {formats.percent(point['spread_percent'], places=1)}, slowest block "
         f"{formats.percent(point['worst_percent'], signed=True)}"

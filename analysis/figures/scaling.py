@@ -50,8 +50,7 @@ def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         In the study's order of cases; none for a case of which there is nothing but a serial run.
     """
     drawings: list[Drawing] = []
-    for case in labels.sorted_cases(scaling["case"].unique()):
-        of_case = scaling[scaling["case"] == case]
+    for case, of_case in labels.by_case(scaling):
         panels = panels_of(of_case, labels.declared)
         if panels:
             stem = file_stem("scaling", case, taken={drawing.name for drawing in drawings})
@@ -107,8 +106,7 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         One, several where the rows of panels do not fit on a page, or none where there is nothing but serial
         runs.
     """
-    every = labels.sorted_cases(scaling["case"].unique())
-    found = {case: panels_of(scaling[scaling["case"] == case], labels.declared) for case in every}
+    found = {case: panels_of(rows, labels.declared) for case, rows in labels.by_case(scaling)}
     panels = {case: own for case, own in found.items() if own}
     if not panels:
         return []

@@ -15,11 +15,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from analysis.figures import style
 from analysis.figures.axes import rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.tables.details import PARTS
+from analysis.tables.details import USES
 from analysis.text.formats import counted, listed, number, percent, seconds
 from analysis.text.labels import Labels
 
-COLOURS = dict(zip(PARTS, (style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]), strict=True))
+COLOURS = dict(zip(USES, (style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]), strict=True))
 TITLES = {"compute": "Computing", "waiting": "Waiting for others", "transfer": "Added by the interconnect"}
 MOST_COLUMNS = 5
 """Interconnects side by side."""
@@ -52,9 +52,9 @@ def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> lis
         table = tables.get(name, pd.DataFrame({"case": []}))
         if draw is _pairs_figure and len(table):
             table = table[(table["processes"] >= FEWEST_RANKS) & (table["bytes"] > 0)]
-        for case in labels.sorted_cases(table["case"].unique()):
+        for case, rows in labels.by_case(table):
             stem = file_stem(name, case, taken={drawing.name for drawing in drawings})
-            drawings.append(draw(stem, case, table[table["case"] == case], labels))
+            drawings.append(draw(stem, case, rows, labels))
     return drawings
 
 
@@ -86,17 +86,17 @@ def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
         for band in range(bands):
             grid[2 * band][0].set_ylabel("Share of the time (%)")
             grid[2 * band + 1][0].set_ylabel("Time of a rank (s)")
-        handles = [mpl.patches.Patch(color=COLOURS[part], label=TITLES[part]) for part in PARTS]
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(PARTS), handlelength=1.2)
+        handles = [mpl.patches.Patch(color=COLOURS[part], label=TITLES[part]) for part in USES]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(USES), handlelength=1.2)
     return drawing
 
 
 def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) -> None:
-    columns = [f"{part}_seconds" for part in PARTS]
+    columns = [f"{part}_seconds" for part in USES]
     means = rows.groupby("processes")[columns].mean()
     shares = 100 * means.div(means.sum(axis=1), axis=0)
     bottom = np.zeros(len(shares))
-    for part, column in zip(PARTS, columns, strict=True):
+    for part, column in zip(USES, columns, strict=True):
         bars = axes.bar(range(len(shares)), shares[column], bottom=bottom, width=0.8, color=COLOURS[part])
         bottom += shares[column].to_numpy()
         for bar, (count, share) in zip(bars, shares[column].items(), strict=True):
@@ -113,7 +113,7 @@ def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) 
 def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
     rows = rows.sort_values("rank")
     bottom, width = np.zeros(len(rows)), 0.8 if len(rows) <= APART else 1.0
-    for part in PARTS:
+    for part in USES:
         height = rows[f"{part}_seconds"].to_numpy()
         axes.bar(rows["rank"], height, bottom=bottom, width=width, color=COLOURS[part])
         bottom += height

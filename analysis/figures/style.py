@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from analysis.runs.facts import Facts
 from analysis.tables.missing import is_missing
 from analysis.text.labels import Labels
 
@@ -86,7 +87,7 @@ class Look:
     marker: str
 
 
-def looks(order: Sequence[str], present: Iterable[str]) -> dict[str, Look]:
+def looks(order: Collection[str], present: Iterable[str]) -> dict[str, Look]:
     """Colour and marker of every interconnect.
 
     The position in `order` decides, whatever else is drawn: appending an interconnect to a study changes no
@@ -94,7 +95,7 @@ def looks(order: Sequence[str], present: Iterable[str]) -> dict[str, Look]:
 
     Parameters
     ----------
-    order : sequence of str
+    order : collection of str
         The study's interconnects in its order.
     present : iterable of str
         Interconnects of the tables.
@@ -150,6 +151,11 @@ class FigureLabels(Labels):
     """
 
     looks: Mapping[str, Look]
+
+    @classmethod
+    def of(cls, facts: Facts, present: Iterable[str] = ()) -> FigureLabels:
+        """Labels with the looks of the interconnects of the facts and of those that are `present` besides."""
+        return cls(facts, looks(facts.interconnects, present))
 
     def look(self, interconnect: object, processes_per_node: float | None = None) -> Look:
         """Look of a curve of an interconnect; a serial run, which has none, has a look of its own."""

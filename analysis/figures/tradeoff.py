@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -18,6 +17,7 @@ from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.labels import SERIAL, Labels
 
@@ -38,7 +38,7 @@ class AxisColumn:
     unit: str = ""
     bars: bool = True
 
-    def text(self, row: Mapping[Hashable, Any]) -> str:
+    def text(self, row: Line) -> str:
         """Write the value of a row with its interval."""
         value, low, high = (as_float(row[f"{self.column}{end}"]) for end in ("", "_low", "_high"))
         name = self.title.split(" (")[0]
@@ -81,10 +81,10 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """
     priced = value[value["cluster_price"].notna()]
     panels = []
-    for case in labels.sorted_cases(priced["case"].unique()):
-        of_case = priced[priced["case"] == case].groupby("compared_kinds", sort=False)
+    for case, rows in labels.by_case(priced):
+        of_case = rows.groupby("compared_kinds", sort=False)
         panels += [
-            CasePanel(case, _title(case, kinds, of_case.ngroups, labels), rows) for kinds, rows in of_case
+            CasePanel(case, _title(case, kinds, of_case.ngroups, labels), own) for kinds, own in of_case
         ]
     if not panels:
         return []
@@ -115,8 +115,7 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
         None where there is nothing to run.
     """
     panels = []
-    for case in labels.sorted_cases(packing["case"].unique()):
-        of_case = packing[packing["case"] == case]
+    for case, of_case in labels.by_case(packing):
         sets = comparable_sets(of_case["kind"], labels.declared)
         panels += [
             CasePanel(
@@ -229,9 +228,7 @@ def _draw_panel(
     axes.set_title(shortened(panel.title, 28))
 
 
-def _draw_point(
-    axes: Axes, row: Mapping[Hashable, Any], tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels
-) -> None:
+def _draw_point(axes: Axes, row: Line, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels) -> None:
     owner = None if row["serial"] else row["interconnect"]
     look = labels.look(owner, row["processes_per_node"])
     sides = tradeoff.x, tradeoff.y

@@ -14,7 +14,7 @@ from analysis.figures.drawing import Drawing, canvas, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.text.formats import counted, number
-from analysis.text.traffic import in_order, with_titles
+from analysis.text.traffic import with_titles
 
 COLUMNS = 4
 ROW_HEIGHT = 1.35
@@ -41,7 +41,7 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
     if "traffic" not in tables:
         return []
     traffic, clients = (
-        with_titles(in_order(tables[name], labels)) for name in ("traffic", "traffic_processes")
+        with_titles(labels.in_order(tables[name], "case")) for name in ("traffic", "traffic_processes")
     )
     alone = traffic[traffic["pattern"] != "combined"]
     drawings = [_load_figure(int(count), rows, labels) for count, rows in alone.groupby("processes")]

@@ -89,8 +89,7 @@ def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     table[times] *= 1e6
     table["bandwidth_MBps"] = table["moved_bytes"].replace(0, np.nan) / table["latency_us"]
     table["benchmark"] = table["case"].str.partition("-")[0]
-    order = {name: index for index, name in enumerate(dict.fromkeys(table["case"]))}
-    table["order"] = table["case"].map(order)
+    table["order"] = pd.factorize(table["case"])[0]
     by = ["order", *POINT[2:], "pairs", "source", "target", "part", "bytes"]
     return validated(NETWORK, table.sort_values(by, kind="stable", ignore_index=True))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from analysis.runs.groups import Floats
 
 STEP = 0.25
 """At a protocol switch, the time exceeds what the sizes before it predict by more than this share."""
@@ -48,7 +47,7 @@ class Headlines:
     loses_from_bytes: float
 
 
-def headlines(sizes: Array, latency_us: Array, bandwidth: Array, link: float = float("nan")) -> Headlines:
+def headlines(sizes: Floats, latency_us: Floats, bandwidth: Floats, link: float = float("nan")) -> Headlines:
     """Make the headline numbers of one curve.
 
     Parameters
@@ -74,7 +73,7 @@ def headlines(sizes: Array, latency_us: Array, bandwidth: Array, link: float = f
     )
 
 
-def half_peak(sizes: Array, bandwidth: Array) -> float:
+def half_peak(sizes: Floats, bandwidth: Floats) -> float:
     """Find N/2, the message size that reaches half the peak bandwidth for the first time.
 
     Between two sizes, the logarithm of the bandwidth is linear in the logarithm of the size.
@@ -97,7 +96,7 @@ def half_peak(sizes: Array, bandwidth: Array) -> float:
     return float(np.exp(np.interp(np.log(half), np.log(bandwidth[near]), np.log(sizes[near]))))
 
 
-def protocol_switches(sizes: Array, latency: Array) -> tuple[int, ...]:
+def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
     """Find the sizes at which the time of a message jumps, as where another protocol takes over.
 
     From the two sizes before (powers of two, or the last ones), the time expected at a size follows on the
@@ -124,7 +123,7 @@ def protocol_switches(sizes: Array, latency: Array) -> tuple[int, ...]:
     return tuple(found)
 
 
-def loses_from(sizes: Array, bandwidth: Array) -> float:
+def loses_from(sizes: Floats, bandwidth: Floats) -> float:
     """Find where large messages lose, as beyond a cache.
 
     Returns
@@ -139,7 +138,7 @@ def loses_from(sizes: Array, bandwidth: Array) -> float:
     return float(sizes[kept + 1]) if kept + 1 < len(sizes) else float("nan")
 
 
-def faster_from(sizes: Array, latency: Array, other_sizes: Array, other_latency: Array) -> list[int]:
+def faster_from(sizes: Floats, latency: Floats, other_sizes: Floats, other_latency: Floats) -> list[int]:
     """Find the sizes at which an interconnect overtakes another one.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.tables.contract import COUNT, POSITIVE, TEXT, table_schema, validated
-from analysis.tables.details import DETAILS, FACTORS, PARTS, RUN, SECONDS, WHOLE, Details
+from analysis.tables.details import DETAILS, FACTORS, RUN, SECONDS, USES, WHOLE, Details
 
 _POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT}
 _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "bytes")}
@@ -17,7 +17,7 @@ SIMULATED_TABLES = {
         "simulated_times",
         **_POINT,
         rank=WHOLE,
-        **{f"{use}_seconds": SECONDS for use in PARTS},
+        **{f"{use}_seconds": SECONDS for use in USES},
     ),
     "simulated_efficiency": table_schema(
         "simulated_efficiency",

@@ -94,7 +94,6 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     """Cases in the order of the runs, then by point and choices, loads rising."""
-    order = {name: index for index, name in enumerate(dict.fromkeys(table["case"]))}
-    ordered = table.assign(order=table["case"].map(order))
+    ordered = table.assign(order=pd.factorize(table["case"])[0])
     by = ["order", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
     return ordered.sort_values(by, kind="stable", ignore_index=True)

@@ -11,6 +11,7 @@ from functools import partial
 import pandas as pd
 
 from analysis.networks.traffic import TRAFFIC_TABLES
+from analysis.tables.frames import Tables
 
 PUBLISHED_OF = "quadrics_elan3"
 """Interconnects whose names begin so stand for what was measured."""
@@ -19,7 +20,6 @@ NODES = 64
 UNEVEN = ("shuffle", "transpose", "bit_reversal")
 """Permutations of which the source states the lowest and the highest bandwidth."""
 
-Tables = Mapping[str, pd.DataFrame]
 Statement = tuple[str, str, str]
 Finder = Callable[[Tables], float | None]
 

@@ -17,7 +17,7 @@ def asked(content: Content) -> Section | None:
     facts, labels = content.facts, content.labels
     texts = [facts.study.question, _extent(content)] if facts.study.question else [_extent(content)]
     blocks = [paragraph(text) for text in texts]
-    ran = labels.sorted_cases(content.runs["case"].unique())
+    ran = labels.sorted_cases(content.runs["case"])
     if not ran:
         return section("asked", "What was asked", blocks)
     cases = {"": [_case_row(case, facts.case(case), labels) for case in ran]}
@@ -28,7 +28,7 @@ def asked(content: Content) -> Section | None:
         column("Stands for", "left"),
     ]
     blocks.append(table("Cases.", columns, cases))
-    present = labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
+    present = labels.sorted_interconnects(content.runs["interconnect"].dropna())
     rows = [
         row(
             [labels.interconnect(name), _kinds(content, name), facts.interconnect(name).description or ""],

@@ -119,17 +119,22 @@ def row(cells: Sequence[object], case: str = "", interconnect: object = "") -> R
 
 
 def table(
-    caption: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Row]], case: str = ""
+    caption: str,
+    columns: Sequence[Column],
+    groups: Mapping[str, Sequence[Row]],
+    case: str = "",
+    filled: bool = False,
 ) -> Block:
     """Make a table from rows by the title of their group.
 
-    Columns of long texts share the room. A column of texts without any, after the first, is left out.
+    Columns of long texts share the room. A column of texts without any, after the first, is left out; where
+    only what is `filled` is wanted, one of numbers too.
     """
     cells = [
         [line["cells"][index] for rows in groups.values() for line in rows] for index in range(len(columns))
     ]
     kept = [
-        index == 0 or head["align"] == "right" or bool(set(texts) - {"", MISSING})
+        index == 0 or (head["align"] == "right" and not filled) or bool(set(texts) - {"", MISSING})
         for index, (head, texts) in enumerate(zip(columns, cells, strict=True))
     ]
     columns, cells = list(compress(columns, kept)), list(compress(cells, kept))

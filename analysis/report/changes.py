@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
-
 import pandas as pd
 
 from analysis.estimates.changes import ONLY, VERDICTS
@@ -12,6 +9,7 @@ from analysis.report.blocks import Block, Row, Section, bullets, column, paragra
 from analysis.report.content import Content
 from analysis.report.record import machine_items
 from analysis.tables.missing import is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, listed
 from analysis.text.labels import Labels
@@ -77,7 +75,7 @@ def _alone(points: pd.DataFrame, labels: Labels) -> list[str]:
     return [f"{labels.case(case)}, {verdict}: {'; '.join(names)}" for (verdict, case), names in alone.items()]
 
 
-def _point(line: Mapping[Hashable, Any], labels: Labels) -> str:
+def _point(line: Line, labels: Labels) -> str:
     title = labels.curve(line)
     if is_missing(line["interconnect"]):
         return title
@@ -109,7 +107,10 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         caption = f"Points that changed distinguishably, up to {MOST_ROWS}; all are in tables/changes.csv. "
     groups: dict[str, list[Row]] = {}
     several = points[_PAIR].drop_duplicates().shape[0] > 1
-    for line in _in_order(rows, labels):
+    ordered = labels.in_order(
+        rows.assign(pair=rows.groupby(_PAIR, sort=False).ngroup()), "pair", "case", "interconnect"
+    )
+    for line in ordered.to_dict("records"):
         pair = f"{line['site_before']} to {line['site_after']}: " if several else ""
         groups.setdefault(f"{pair}{labels.case(line['case'])}", []).append(_row(line, labels))
     columns = [
@@ -123,28 +124,13 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         column("Outcome", "left"),
     ]
     caption += (
-        f"Change of speed: time before over time after, less 1, with {labels.coverage} intervals; p after "
+        f"Change of speed: time before over time after, less 1, with {labels.confidence} intervals; p after "
         "Holm's correction, unpaired."
     )
     return table(caption, columns, groups)
 
 
-def _in_order(rows: pd.DataFrame, labels: Labels) -> list[Mapping[Hashable, Any]]:
-    """Rows by pair of sites, by case and interconnect in the study's order, serial runs first."""
-    pairs = list(rows[_PAIR].drop_duplicates().itertuples(index=False, name=None))
-    cases = labels.sorted_cases(rows["case"])
-    names = labels.sorted_interconnects(rows["interconnect"].dropna())
-    return sorted(
-        rows.to_dict("records"),
-        key=lambda line: (
-            pairs.index((line["site_before"], line["site_after"])),
-            cases.index(line["case"]),
-            -1 if is_missing(line["interconnect"]) else names.index(line["interconnect"]),
-        ),
-    )
-
-
-def _row(line: Mapping[Hashable, Any], labels: Labels) -> Row:
+def _row(line: Line, labels: Labels) -> Row:
     cells = [
         labels.curve(line),
         formats.whole(line["processes"]),

@@ -89,7 +89,7 @@ class Content:
     @property
     def cases(self) -> list[str]:
         """Cases that have estimates, in the study's order."""
-        return self.labels.sorted_cases(self.tables["scaling"]["case"].unique())
+        return self.labels.sorted_cases(self.tables["scaling"]["case"])
 
     def figures(self, topic: str, case: str | None = None) -> list[Block]:
         """Figures of a topic, of one case if one is given."""

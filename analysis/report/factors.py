@@ -40,7 +40,7 @@ Factors = Mapping[str, Any]
 def factor_blocks(content: Content) -> list[Block]:
     """Tabulate what the interconnects that ran are made of; list in what each differs from its baseline."""
     known = content.facts.interconnect
-    present = content.labels.sorted_interconnects(content.runs["interconnect"].dropna().unique())
+    present = content.labels.sorted_interconnects(content.runs["interconnect"].dropna())
     factors = {name: known(name).factors for name in present if known(name).factors}
     if not factors:
         return []

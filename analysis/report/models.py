@@ -17,7 +17,6 @@ from analysis.text.models import (
     peak_text,
     too_few_sentence,
 )
-from analysis.text.scaling import in_order
 
 READING = (
     "A model is fitted to the median times of a curve and judged by its held-out error: the mean relative "
@@ -41,9 +40,9 @@ def models(content: Content) -> Section | None:
         return section("models", "Scaling models", [paragraph(few)])
     reading = READING if labels.weak else READING + READING_STRONG
     blocks: list[Block] = [paragraph(f"{reading} {few}")]
-    for case in labels.sorted_cases(best["case"].unique()):
-        of_case, curves = best[best["case"] == case], content.rows("model_curves", case)
-        blocks.append(bullets(model_sentences(of_case, curves, labels), labels.case(case), case))
+    for case, rows in labels.by_case(best):
+        said = model_sentences(rows, content.rows("model_curves", case), labels)
+        blocks.append(bullets(said, labels.case(case), case))
         blocks += content.figures("models", case)
     blocks.append(_model_table(best, labels))
     return section("models", "What the models say", blocks, new_page=True)
@@ -51,8 +50,8 @@ def models(content: Content) -> Section | None:
 
 def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
     several = best["oversubscription"].nunique() > 1
-    groups: dict[str, list[Row]] = {labels.case(case): [] for case in labels.sorted_cases(best["case"])}
-    for line in in_order(best, labels):
+    groups: dict[str, list[Row]] = {}
+    for line in labels.in_order(best, "case", "interconnect").to_dict("records"):
         name = labels.curve(line)
         cells = [
             f"{name}, oversubscription {line['oversubscription']}" if several else name,
@@ -63,7 +62,8 @@ def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
             *([] if labels.weak else [peak_text(line), bracketed(line, "limit", "limit_speedup")]),
             formats.whole(line["told_to"]),
         ]
-        groups[labels.case(line["case"])].append(row(cells, line["case"], line["interconnect"]))
+        own = groups.setdefault(labels.case(line["case"]), [])
+        own.append(row(cells, line["case"], line["interconnect"]))
     columns = [
         column("Interconnect", "left"),
         column("Best model", "left"),

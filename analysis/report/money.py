@@ -17,7 +17,6 @@ from analysis.text import money as money_sentences
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
 from analysis.text.money import amount, at_highest_target, money
-from analysis.text.scaling import in_order
 
 MOST_SIZES = 6
 MOST_ROWS = 120
@@ -95,7 +94,7 @@ def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
     sizes = sorted({int(size) for size in cost["nodes"] if size > 1}) or [1]
     shown = sizes if len(sizes) <= MOST_SIZES else sizes[:: -(-len(sizes) // MOST_SIZES)]
     rows = []
-    for name in labels.sorted_interconnects(cost["interconnect"].unique()):
+    for name in labels.sorted_interconnects(cost["interconnect"]):
         found = cost[cost["interconnect"] == name].set_index("nodes")
         cells = [_cost(found.loc[size]) if size in found.index else MISSING for size in shown]
         rows.append(row([labels.interconnect(name), *cells], "", name))
@@ -129,10 +128,8 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     sampled = bool(found["pareto_share"].notna().any())
     several = value["compared_kinds"].nunique() > 1
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(found["case"].unique()):
-        for line in (
-            found[found["case"] == case].sort_values(["compared_kinds", "cluster_price"]).to_dict("records")
-        ):
+    for case, of_case in labels.by_case(found):
+        for line in of_case.sort_values(["compared_kinds", "cluster_price"]).to_dict("records"):
             cells = [
                 _curve(line, labels),
                 formats.whole(line["nodes"]),
@@ -170,8 +167,8 @@ def _curve(line: Mapping[Any, Any], labels: Labels) -> str:
 def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate where each interconnect pays, at the baseline's highest speedup."""
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(highest["case"].unique()):
-        for line in in_order(highest[highest["case"] == case], labels):
+    for case, of_case in labels.by_case(labels.in_order(highest, "interconnect")):
+        for line in of_case.to_dict("records"):
             cells = [
                 labels.case(case),
                 labels.curve({**line, "kind": side(line["kind"], 1)}),

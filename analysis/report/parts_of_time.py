@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
@@ -55,8 +53,7 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
     labels : Labels
     """
     said = []
-    for case in labels.sorted_cases(solver["case"]):
-        own = solver[solver["case"] == case]
+    for case, own in labels.by_case(solver):
         few, many = int(own["reference_processes"].min()), int(own["processes"].max())
         if few == many:
             continue
@@ -86,8 +83,7 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which part of the main loop gains most of it from the smallest to the largest process count."""
     loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
     said = []
-    for case in labels.sorted_cases(loop["case"]):
-        own = loop[loop["case"] == case]
+    for case, own in labels.by_case(loop):
         few, many = int(own["processes"].min()), int(own["processes"].max())
         shares = own[own["processes"] == few].groupby("part")["share"].median()
         largest = shares.idxmax()
@@ -128,13 +124,11 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
 
 def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     ends = at_extremes(parts)
-    order = labels.sorted_interconnects(ends["interconnect"].dropna())
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(ends["case"]):
-        points = ends[ends["case"] == case].groupby([*_POINT, "nodes"], dropna=False)
-        groups[labels.case(case)] = [
-            _parts_row(own, labels) for _, own in sorted(points, key=lambda point: _position(point[0], order))
-        ]
+    point = ["processes", "interconnect", "kind", "nodes"]
+    for case, of_case in labels.by_case(labels.in_order(ends, *point)):
+        points = of_case.groupby(point, sort=False, dropna=False)
+        groups[labels.case(case)] = [_parts_row(own, labels) for _, own in points]
     columns = [
         column("Interconnect", "left"),
         column("Processes"),
@@ -146,12 +140,6 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
         "decomposition are made before. All points are in tables/parts.csv."
     )
     return table(caption, columns, groups)
-
-
-def _position(point: tuple, order: Sequence[str]) -> tuple[int, int]:
-    """Where a point stands in the table: by process count, the serial run before the interconnects."""
-    _, interconnect, _, count, *_ = point
-    return count, -1 if is_missing(interconnect) else order.index(interconnect)
 
 
 def _parts_row(own: pd.DataFrame, labels: Labels) -> Row:
@@ -171,8 +159,7 @@ def _parts_row(own: pd.DataFrame, labels: Labels) -> Row:
 def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
     counts = sorted(int(count) for count in solver["processes"].unique())
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(solver["case"]):
-        own = solver[solver["case"] == case]
+    for case, own in labels.by_case(solver):
         found = own.groupby(["field", "processes"])["iterations"].median().unstack()
         groups[labels.case(case)] = [
             row([field, *(formats.number(numbers.get(count)) for count in counts)], case)
@@ -189,8 +176,7 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
 def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
     ends = at_extremes(communication)
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(ends["case"]):
-        own = ends[ends["case"] == case]
+    for case, own in labels.by_case(ends):
         found = own.groupby(["operation", "processes"])[["calls", "bytes", "remote_bytes"]].median()
         groups[labels.case(case)] = [
             row(

@@ -36,14 +36,11 @@ def _gains_table(content: Content) -> Block:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
         caption += " Shown is the largest process count; the others are in tables/placement.csv."
     several = rows["oversubscription"].nunique() > 1
-    order = labels.sorted_interconnects(rows["interconnect"])
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(rows["case"]):
-        lines = rows[rows["case"] == case].to_dict("records")
-        lines.sort(
-            key=lambda line: (line["oversubscription"], line["processes"], order.index(line["interconnect"]))
-        )
-        for line in lines:
+    for case, of_case in labels.by_case(
+        labels.in_order(rows, "oversubscription", "processes", "interconnect")
+    ):
+        for line in of_case.to_dict("records"):
             level = f", oversubscription {line['oversubscription']}" if several else ""
             untested = is_missing(line["p_adjusted"])
             unpaired = "" if line["paired"] else ", unpaired"

@@ -66,15 +66,14 @@ def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | 
     """
     if table.empty:
         return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
-    cases = labels.sorted_cases(table["case"].unique())
-    chosen = pd.concat([_curve(table[table["case"] == case], interconnect) for case in cases])
+    chosen = pd.concat([_curve(rows, interconnect) for _, rows in labels.by_case(table)])
     found = sheets(chosen, rule, labels)
     how = "with the highest speedup"
     if interconnect is not None:
         how = f"of {labels.interconnect(interconnect)}, or where it was not run the one {how}"
     return Choice(
         sheets=tuple(_thinned(sheet) for sheet in found),
-        cases=tuple(labels.case(case) for case in cases),
+        cases=tuple(map(labels.case, labels.sorted_cases(table["case"]))),
         curves=table.groupby(CURVE, dropna=False).ngroups,
         thinned=any(len(sheet.rows) > MOST_COUNTS for sheet in found),
         introduction=f"{_cut(rule_text(rule))} Shown is one curve a case: the one {how}, at the lowest "

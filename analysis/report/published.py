@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import compress
 
 import pandas as pd
 
 from analysis.report.agreement import agreement_blocks
 from analysis.report.blocks import (
     Block,
-    Column,
     Row,
     Section,
     bullets,
@@ -72,18 +70,7 @@ def _beside_table(
         groups[title] = [line for own in own_cases for line in ours(content, own)]
         groups[title] += theirs(content, figures[figures["case"] == case])
     columns = [column("Interconnect", "left"), *columns]
-    return [_filled_table(f"{caption} {_source(figures)}", columns, groups)] if groups else []
-
-
-def _filled_table(caption: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Row]]) -> Block:
-    """Make a table without its empty columns."""
-    rows_of_cells = [line["cells"] for rows in groups.values() for line in rows]
-    known = [bool(set(texts) - {"", formats.MISSING}) for texts in zip(*rows_of_cells, strict=True)]
-    kept_rows = {
-        title: [Row(**{**line, "cells": list(compress(line["cells"], known))}) for line in rows]
-        for title, rows in groups.items()
-    }
-    return table(caption, list(compress(columns, known)), kept_rows)
+    return [table(f"{caption} {_source(figures)}", columns, groups, filled=True)] if groups else []
 
 
 def _source(figures: pd.DataFrame) -> str:
@@ -163,7 +150,7 @@ def _cases_table(
         column("Application here", "left"),
         column("Size here", "left"),
     ]
-    return _filled_table(f"Published cases. {_source(cases)}", columns, {"": rows})
+    return table(f"Published cases. {_source(cases)}", columns, {"": rows}, filled=True)
 
 
 def _of_cases(cases: Sequence[str], key: str, content: Content) -> str:

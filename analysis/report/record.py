@@ -132,7 +132,7 @@ def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
     return (
         "Times are medians over blocks, outliers included. The interval of a time is that of the order "
         f"statistics of its blocks and covers {shares}. All other intervals are percentile intervals of a "
-        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.coverage}."
+        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.confidence}."
     )
 
 

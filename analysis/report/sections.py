@@ -108,7 +108,7 @@ def _limits(content: Content) -> list[str]:
     scaling = scaling[~simulated]
     if scaling["speedup_low"].notna().any():
         said.append(
-            f"Brackets hold {labels.coverage} intervals; p-values are after Holm's correction; not "
+            f"Brackets hold {labels.confidence} intervals; p-values are after Holm's correction; not "
             "distinguishable means that p exceeds 0.05."
         )
     elif len(scaling):
@@ -293,7 +293,7 @@ def make_report(
     content = Content(runs, tables, facts, entries, published or {})
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
-    appearance = looks(list(facts.interconnects), present)
+    appearance = looks(facts.interconnects, present)
     made: list[Section] = []
     for make in SECTIONS if content.cases else WITHOUT_ESTIMATES:
         several = make(content)
@@ -302,9 +302,7 @@ def make_report(
         "title": labels.title,
         "subtitle": labels.subtitle,
         "study": facts.study.name or "",
-        "cases": [
-            {"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"].unique())
-        ],
+        "cases": [{"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"])],
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name), "colour": appearance[name].colour}
             for name in present

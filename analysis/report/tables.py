@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,7 +12,7 @@ from analysis.estimates.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, column, row, table
 from analysis.runs.kinds import side
 from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import alike
+from analysis.tables.selection import Line, alike
 from analysis.text import formats
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
@@ -47,9 +47,8 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         site = f" ({line['site']})" if sites else ""
         title = f"{labels.interconnect(None)}{site}"
         groups.setdefault(title, []).append(_numbers(case, line, shown, owner=None))
-    for line in _ordered(
-        scaling[~scaling["serial"]], labels, ["oversubscription", "interconnect", "processes"]
-    ):
+    joined = scaling[~scaling["serial"]]
+    for line in _ordered(joined, labels, "oversubscription", "interconnect", "processes"):
         title = _curve_title(line, labels, several)
         groups.setdefault(title, []).append(_numbers(case, line, shown, line["interconnect"]))
     columns = [
@@ -94,7 +93,7 @@ def _ten_to(power: int) -> str:
     return f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
 
 
-def _numbers(case: str, line: Mapping[Hashable, Any], shown: Shown, owner: object) -> Row:
+def _numbers(case: str, line: Line, shown: Shown, owner: object) -> Row:
     def interval(name: str, factor: float = 1) -> str:
         values = (as_float(line[f"{name}{end}"]) * factor for end in ("", "_low", "_high"))
         return formats.bracketed(*values)
@@ -121,7 +120,7 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
     groups: dict[str, list[Row]] = {}
     several = rows["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
-    for line in _ordered(rows.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
+    for line in _ordered(rows.drop_duplicates(keys), labels, "oversubscription", "interconnect"):
         found = alike(rows, line, keys).set_index("processes")[quantity]
         cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
         title = f"Oversubscription {line['oversubscription']}" if several else ""
@@ -135,8 +134,7 @@ def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
     """Print the time that the speedups of each case and kind refer to."""
     lines = []
     keys = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
-    for case in labels.sorted_cases(scaling["case"].unique()):
-        rows = scaling[scaling["case"] == case]
+    for case, rows in labels.by_case(scaling):
         for (site, name, count, seconds), group in rows.groupby(keys, dropna=False, sort=False):
             kinds = list(dict.fromkeys(group["kind"]))
             what = labels.interconnect(name, None if is_missing(name) else kinds[0])
@@ -155,7 +153,7 @@ def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
 
 def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     """Print the highest speedup of every interconnect, one column per case."""
-    cases = labels.sorted_cases(peaks["case"].unique())
+    cases = labels.sorted_cases(peaks["case"])
     several = peaks["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     blocks = []
@@ -163,7 +161,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     for start in range(0, len(cases), across):
         chunk = cases[start : start + across]
         groups: dict[str, list[Row]] = {}
-        for line in _ordered(peaks.drop_duplicates(keys), labels, ["oversubscription", "interconnect"]):
+        for line in _ordered(peaks.drop_duplicates(keys), labels, "oversubscription", "interconnect"):
             found = {found["case"]: found for found in alike(peaks, line, keys).to_dict("records")}
             cells = [_peak(found[case]) if case in found else MISSING for case in chunk]
             title = f"Oversubscription {line['oversubscription']}" if several else ""
@@ -176,7 +174,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     return blocks
 
 
-def _peak(line: Mapping[Hashable, Any]) -> str:
+def _peak(line: Line) -> str:
     beyond = "" if line["reached"] else f"{formats.THIN}↑"
     return f"{formats.number(line['peak_speedup'])} at {formats.whole(line['peak_processes'])}{beyond}"
 
@@ -187,7 +185,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     several = improvement["oversubscription"].nunique() > 1
     keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
     compared = improvement["improvement_percent"].notna() & ~is_shared(improvement)
-    for line in _ordered(improvement[compared], labels, keys):
+    for line in _ordered(improvement[compared], labels, *keys):
         cells = [
             labels.case(line["case"]),
             _compared(line, labels),
@@ -225,7 +223,7 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
         rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
         caption += " Shown is the largest core count; the others are in tables/oversubscription.csv."
     groups: dict[str, list[Row]] = {}
-    for line in _ordered(rows, labels, ["case", "cores", "oversubscription", "interconnect"]):
+    for line in _ordered(rows, labels, "case", "cores", "oversubscription", "interconnect"):
         cells = [
             _curve_title(line, labels, several=False),
             formats.whole(line["cores"]),
@@ -258,7 +256,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     groups: dict[str, list[Row]] = {}
     several = equivalent["oversubscription"].nunique() > 1
     rows = equivalent[equivalent["target_speedup"] == highest]
-    for line in _ordered(rows, labels, ["baseline_interconnect", "oversubscription", "case", "interconnect"]):
+    for line in _ordered(rows, labels, "baseline_interconnect", "oversubscription", "case", "interconnect"):
         saved = line["processes_saved"]
         cells = [
             labels.case(line["case"]),
@@ -285,7 +283,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     return table(caption, columns, groups)
 
 
-def equivalent_count(line: Mapping[Hashable, Any]) -> str:
+def equivalent_count(line: Line) -> str:
     """Write the equivalent processes of a row of the node equivalents, or why there are none."""
     ends = (line["equivalent_processes"], line["equivalent_low"], line["equivalent_high"])
     if not line["attainable"]:
@@ -293,19 +291,19 @@ def equivalent_count(line: Mapping[Hashable, Any]) -> str:
     return "below the smallest count" if is_missing(ends[0]) else formats.bracketed(*ends)
 
 
-def _baseline(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
+def _baseline(line: Line, labels: Labels, several: bool) -> str:
     name = labels.placed(line["baseline_interconnect"], side(line["kind"], 0), line["processes_per_node"])
     return f"{name}, oversubscription {line['oversubscription']}" if several else name
 
 
-def _percentages(line: Mapping[Hashable, Any], *quantities: str) -> list[str]:
+def _percentages(line: Line, *quantities: str) -> list[str]:
     return [
         formats.bracketed_percent(*(line[f"{quantity}_{end}"] for end in ("percent", "low", "high")))
         for quantity in quantities
     ]
 
 
-def _verdict(line: Mapping[Hashable, Any], quantity: str) -> list[str]:
+def _verdict(line: Line, quantity: str) -> list[str]:
     """Give the p-value and the outcome of a comparison."""
     if is_missing(line["p_adjusted"]):
         note = line.get("note")
@@ -315,25 +313,18 @@ def _verdict(line: Mapping[Hashable, Any], quantity: str) -> list[str]:
     return [p_value, word if line.get("paired", True) else f"{word}, unpaired"]
 
 
-def _compared(line: Mapping[Hashable, Any], labels: Labels) -> str:
+def _compared(line: Line, labels: Labels) -> str:
     return _curve_title({**line, "kind": side(line["kind"], 1)}, labels, several=False)
 
 
-def _curve_title(line: Mapping[Hashable, Any], labels: Labels, several: bool) -> str:
+def _curve_title(line: Line, labels: Labels, several: bool) -> str:
     title = labels.curve(line)
     return f"{title}, oversubscription {line['oversubscription']}" if several else title
 
 
-def _serial(scaling: pd.DataFrame) -> list[Mapping[Hashable, Any]]:
+def _serial(scaling: pd.DataFrame) -> list[Line]:
     return scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).to_dict("records")
 
 
-def _ordered(rows: pd.DataFrame, labels: Labels, keys: Sequence[str]) -> list[Mapping[Hashable, Any]]:
-    """Rows by `keys`; cases and interconnects in the study's order."""
-    orders = {"case": labels.sorted_cases(rows["case"])}
-    for key in {"interconnect", "baseline_interconnect"} & set(rows):
-        orders[key] = labels.sorted_interconnects(rows[key])
-    return sorted(
-        rows.to_dict("records"),
-        key=lambda line: [orders[key].index(line[key]) if key in orders else line[key] for key in keys],
-    )
+def _ordered(rows: pd.DataFrame, labels: Labels, *keys: str) -> list[dict[Hashable, Any]]:
+    return labels.in_order(rows, *keys).to_dict("records")

@@ -10,7 +10,7 @@ from analysis.tables.details import FACTORS
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed, number
-from analysis.text.labels import Labels, by_case
+from analysis.text.labels import Labels
 from analysis.text.network_words import size_text
 
 HOW = (
@@ -100,8 +100,7 @@ def _named(rows: pd.DataFrame, labels: Labels) -> str:
 
 def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(rows["case"]):
-        own = rows[rows["case"] == case].sort_values("processes")
+    for case, own in labels.by_case(rows.sort_values("processes")):
         groups[labels.case(case)] = [_trace_row(case, line) for line in own.to_dict("records")]
     columns = [
         column("Processes"),
@@ -140,8 +139,7 @@ def _trace_row(case: str, line: dict) -> Row:
 def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
     """Calls and bytes by operation and size, of each case at its largest process count."""
     groups: dict[str, list[Row]] = {}
-    for case in labels.sorted_cases(profile["case"]):
-        own = profile[profile["case"] == case]
+    for case, own in labels.by_case(profile):
         most = int(own["processes"].max())
         own = own[(own["processes"] == most) & ~own["operation"].isin(_ENDS)]
         whole = own["bytes"].sum()
@@ -189,7 +187,7 @@ def _efficiency_table(content: Content) -> Block:
     largest = rows["processes"] == rows.groupby("case")["processes"].transform("max")
     rows = rows[largest | (rows["processes"] == rows["peak_processes"])]
     groups: dict[str, list[Row]] = {}
-    for case, own in by_case(rows, labels):
+    for case, own in labels.by_case(labels.in_order(rows, "interconnect", "processes")):
         groups[labels.case(case)] = [
             row(
                 [

@@ -10,7 +10,7 @@ from analysis.report.content import Content
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, number
 from analysis.text.labels import Labels
-from analysis.text.traffic import in_order, with_titles
+from analysis.text.traffic import with_titles
 
 HOW = (
     "Every process sends messages at random times; their sizes, times and targets are those of a seeded "
@@ -25,7 +25,7 @@ def traffic(content: Content) -> Section | None:
     if "traffic" not in content.tables:
         return None
     labels = content.labels
-    rows = with_titles(in_order(content.tables["traffic"], labels))
+    rows = with_titles(labels.in_order(content.tables["traffic"], "case"))
     alone, beside = rows[rows["pattern"] != "combined"], rows[rows["slowdown"].notna()]
     said = [*_shared_cores(rows), *accepted_sentences(alone, labels), *slowdown_sentences(beside, labels)]
     blocks: list[Block] = [paragraph(HOW), bullets(said), *content.figures("traffic")]
@@ -186,11 +186,8 @@ def _beside_cell(found: pd.Series) -> str:
 
 def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
     """Titles of the interconnects, in the study's order."""
-    order = labels.sorted_interconnects(rows["interconnect"])
-    pairs = sorted(
-        set(zip(rows["interconnect"], rows["kind"], strict=True)), key=lambda pair: order.index(pair[0])
-    )
-    return {pair: labels.interconnect(*pair) for pair in pairs}
+    owners = labels.in_order(rows[["interconnect", "kind"]].drop_duplicates(), "interconnect")
+    return {pair: labels.interconnect(*pair) for pair in owners.itertuples(index=False, name=None)}
 
 
 def _point(count: int, level: int) -> str:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.estimates.outcomes import Row
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
-from analysis.text.scaling import in_order, processes
+from analysis.text.scaling import processes
 from analysis.text.turnaround import per_node, with_notes
 
-GOALS = {
+GOAL_TITLES = {
     "one user": "One user, who wants a job done soonest",
     "queue": "A queue, for the most jobs a day at an efficiency of {efficiency} or more",
     "shared machine": "A shared machine, for the least time at that efficiency",
@@ -36,8 +36,7 @@ def turnaround(content: Content) -> Section | None:
     labels = content.labels
     efficiency = content.facts.queue.efficiency
     blocks: list[Block] = []
-    for case in labels.sorted_cases(advice["case"].unique()):
-        rows = advice[advice["case"] == case]
+    for case, rows in labels.by_case(advice):
         blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))
     blocks += content.figures("turnaround")
     blocks.append(_advice_table(advice, labels))
@@ -56,11 +55,11 @@ def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -
     said = []
     several = advice["kind"].nunique() > 1
     for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
-        start = GOALS.get(goal, "{goal}, done soonest").format(
+        start = GOAL_TITLES.get(goal, "{goal}, done soonest").format(
             goal=goal, efficiency=formats.percent(100 * efficiency, places=0)
         )
         ways: dict[str, dict[str, list[str]]] = {}
-        for line in in_order(rows, labels):
+        for line in labels.in_order(rows, "interconnect").to_dict("records"):
             brings = _brings(line) if len(rows) <= IN_DETAIL else ""
             names = ways.setdefault(_way(line), {}).setdefault(brings, [])
             names.append(labels.interconnect(line["interconnect"], kind))
@@ -80,7 +79,7 @@ def _listed(names: Mapping[str, Sequence[str]], every: int) -> str:
     )
 
 
-def _way(line: Row) -> str:
+def _way(line: Line) -> str:
     """What to do: a process count for one job, a way to run many."""
     if line["goal"] not in ALONE or is_missing(line["processes"]):
         return line["advice"]
@@ -88,14 +87,14 @@ def _way(line: Row) -> str:
     return ", ".join([f"{processes(line['processes'])}{level}", *per_node(line["processes_per_node"])])
 
 
-def _brings(line: Row) -> str:
+def _brings(line: Line) -> str:
     """What an advice brings, and what cannot be told apart from it."""
     notes = []
     if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
         notes.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
     elif line["goal"] in ALONE and not is_missing(line["time_per_job_seconds"]):
         notes.append(f"{formats.seconds(line['time_per_job_seconds'])} per job")
-    elif line["goal"] not in GOALS:
+    elif line["goal"] not in GOAL_TITLES:
         notes.append(formats.seconds(line["makespan_seconds"]))
     if not is_missing(line["not_told_apart"]):
         notes.append(f"not told apart from {line['not_told_apart']}")
@@ -104,7 +103,7 @@ def _brings(line: Row) -> str:
 
 def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate counts and rates, a row an interconnect of a case."""
-    jobs = next(goal for goal in advice["goal"] if goal not in GOALS)
+    jobs = next(goal for goal in advice["goal"] if goal not in GOAL_TITLES)
     caption = (
         f"Processes to use, with the time per job (one user, shared machine), the jobs a day (queue) and the "
         f"time for {jobs}."
@@ -112,9 +111,8 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]
     found = {key: of_way.set_index("goal") for key, of_way in advice.groupby(keys, sort=False)}
-    for case in labels.sorted_cases(advice["case"].unique()):
-        of_case = advice[advice["case"] == case].drop_duplicates(keys)
-        for line in in_order(of_case, labels):
+    for case, rows in labels.by_case(advice.drop_duplicates(keys)):
+        for line in labels.in_order(rows, "interconnect").to_dict("records"):
             goals = found[tuple(line[key] for key in keys)]
             cells = [
                 labels.interconnect(line["interconnect"], line["kind"]),

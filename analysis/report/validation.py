@@ -9,7 +9,7 @@ from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, THIN, counted
-from analysis.text.labels import Labels, by_case
+from analysis.text.labels import Labels
 
 HOW = (
     "Each of these points was run, and predicted from a trace on a model of the same interconnect. Errors "
@@ -61,7 +61,7 @@ def _spread(errors: pd.Series) -> str:
 
 def _table(rows: pd.DataFrame, labels: Labels) -> dict:
     groups: dict[str, list[Row]] = {}
-    for case, own in by_case(rows, labels):
+    for case, own in labels.by_case(labels.in_order(rows, "interconnect", "processes")):
         groups[labels.case(case)] = [
             row(
                 [

@@ -22,8 +22,7 @@ def fastest(content: Content) -> Section | None:
     if won.empty:
         return None
     blocks: list[Block] = []
-    for case in labels.sorted_cases(won["case"].unique()):
-        of_case = won[won["case"] == case]
+    for case, of_case in labels.by_case(won):
         blocks.append(
             bullets([*spread_sentences(of_case), *inside_sentences(of_case)], labels.case(case), case)
         )
@@ -54,8 +53,8 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     placed = bool(rows["processes_per_node"].notna().any())
     caption += " Only equal numbers of processes per node are compared." * placed
     groups: dict[str, list] = {}
-    for case in labels.sorted_cases(rows["case"].unique()):
-        for line in rows[rows["case"] == case].to_dict("records"):
+    for case, of_case in labels.by_case(rows):
+        for line in of_case.to_dict("records"):
             title = labels.case(case) + (f", oversubscription {line['oversubscription']}" if levels else "")
             near = "" if is_missing(line["near"]) or not line["near"] else f"{formats.THIN}≈"
             cells = [

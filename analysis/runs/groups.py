@@ -15,12 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 _ROOM = 2**62
 
 
-def coded(column: pd.Series) -> tuple[Counts, Any]:
+def coded(column: pd.Series) -> tuple[Integers, Any]:
     """Number the values of a column in their order; missing values come last.
 
     Returns
@@ -33,7 +33,7 @@ def coded(column: pd.Series) -> tuple[Counts, Any]:
     return np.where(codes < 0, len(values), codes), values
 
 
-def labelled(column: pd.Series, missing: str | int) -> tuple[Counts, NDArray]:
+def labelled(column: pd.Series, missing: str | int) -> tuple[Integers, NDArray]:
     """Number the values of a column in their order; `missing` stands for missing values and comes first.
 
     Returns
@@ -46,7 +46,7 @@ def labelled(column: pd.Series, missing: str | int) -> tuple[Counts, NDArray]:
     return codes + 1, np.array([missing, *values], np.int64 if isinstance(missing, int) else object)
 
 
-def combined(keys: Sequence[Counts]) -> Counts:
+def combined(keys: Sequence[Integers]) -> Integers:
     """One number a row that sorts as the keys do, the first key slowest.
 
     Parameters
@@ -78,37 +78,37 @@ class Groups:
     size : array (groups,)
     """
 
-    order: Counts
-    first: Counts
-    size: Counts
+    order: Integers
+    first: Integers
+    size: Integers
 
     @classmethod
-    def of(cls, *keys: Counts) -> Groups:
+    def of(cls, *keys: Integers) -> Groups:
         """Rows with the same keys, in order of these (see `combined`)."""
         key = combined(keys)
         order = np.argsort(key, kind="stable")
         return cls(order, *runs_of(key[order]))
 
     @property
-    def number(self) -> Counts:
+    def number(self) -> Integers:
         """Number of the group of each row, array (rows,)."""
         number = np.empty(len(self.order), np.int64)
         number[self.order] = np.repeat(np.arange(len(self.first)), self.size)
         return number
 
     @property
-    def position(self) -> Counts:
+    def position(self) -> Integers:
         """Position of each row in its group, from 0, array (rows,)."""
         position = np.empty(len(self.order), np.int64)
         position[self.order] = np.arange(len(self.order)) - np.repeat(self.first, self.size)
         return position
 
     @property
-    def rows(self) -> Counts:
+    def rows(self) -> Integers:
         """First row of each group, array (groups,)."""
         return self.order[self.first]
 
-    def of_size(self) -> Iterator[tuple[Counts, Counts]]:
+    def of_size(self) -> Iterator[tuple[Integers, Integers]]:
         """Groups (some,) of each size that occurs, and their rows (some, size)."""
         for groups, positions in rectangles(self.first, self.size):
             yield groups, self.order[positions]
@@ -121,13 +121,13 @@ class Groups:
         return medians
 
 
-def runs_of(ordered: NDArray) -> tuple[Counts, Counts]:
+def runs_of(ordered: NDArray) -> tuple[Integers, Integers]:
     """First position and length of each run of equal values, arrays (runs,)."""
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
     return first, np.diff(first, append=len(ordered))
 
 
-def rectangles(first: Counts, size: Counts) -> Iterator[tuple[Counts, Counts]]:
+def rectangles(first: Integers, size: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Slices of each length that occurs: their numbers (some,), and their positions (some, length)."""
     for length in np.unique(size):
         some = np.flatnonzero(size == length)

@@ -26,7 +26,7 @@ CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinati
 """Columns of what a pattern of traffic leaves open; a case has some of them."""
 PHASE = ("pattern", "job", *CHOICES, "offered_load", "beside_load")
 """Columns that distinguish the rows of a run of a pattern."""
-PARTS = ("compute", "waiting", "transfer")
+USES = ("compute", "waiting", "transfer")
 """What the time of a replayed rank is spent with."""
 FACTORS = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
 """Factors of the parallel efficiency, as the POP centre of excellence defines them."""
@@ -73,7 +73,7 @@ DETAILS = {
     ),
     "traffic_processes": _of_runs("traffic_processes", row=WHOLE, process=WHOLE, process_MBps=RATE),
     "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),
-    "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{use}_seconds": SECONDS for use in PARTS}),
+    "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
     "traces": table_schema(
         "traces",
         case=TEXT,

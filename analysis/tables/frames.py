@@ -12,6 +12,8 @@ Piece = Mapping[str, object]
 """Some rows of a table by column: arrays of one length, and single values that hold for all of them."""
 Pieces = dict[str, list[Piece]]
 """Pieces of several tables by the name of the table."""
+Tables = Mapping[str, pd.DataFrame]
+"""Tables by their names."""
 
 
 def stacked(pieces: Sequence[Piece]) -> pd.DataFrame:

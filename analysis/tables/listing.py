@@ -15,11 +15,11 @@ from analysis.runs.errors import TableError, one_line
 
 NAME = pa.Check.str_matches(r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", error="must be letters, digits and _ . + -")
 
-Rule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
+RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
 """A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
 
 
-def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[Rule]) -> pd.DataFrame:
+def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRule]) -> pd.DataFrame:
     """Read a CSV file against a closed schema and rules about several cells.
 
     Parameters
@@ -27,7 +27,7 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[Rule]
     path : path of a UTF-8 CSV file
     schema : DataFrameSchema
         Its checks have an ``error`` that reads after "it".
-    rules : list of Rule
+    rules : list of RowRule
 
     Returns
     -------

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from analysis.tables.missing import is_missing
 
+Line = Mapping[Hashable, Any]
+"""A row of a table, by column."""
+
 CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node"]
 """Columns that name a curve in every table that has curves."""
 
 
-def alike(rows: pd.DataFrame, line: Mapping[Hashable, object], keys: Sequence[str] = CURVE) -> pd.DataFrame:
+def alike(rows: pd.DataFrame, line: Line, keys: Sequence[str] = CURVE) -> pd.DataFrame:
     """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one."""
     for key in keys:
         rows = rows[rows[key].isna()] if is_missing(line[key]) else rows[rows[key] == line[key]]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import pandas as pd
 
 from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
 from analysis.tables.missing import is_missing
+from analysis.tables.selection import Line
 from analysis.text.formats import THIN, exact, percent, plain
 
 SERIAL = "Serial run"
@@ -44,10 +45,10 @@ class Labels:
         known = self.facts.interconnect(str(name))
         kind = (known.kind or DIRECT) if kind is None else kind
         title = one_line(known.title or name)
-        with_kind = kind == DIRECT or is_missing(kind) or f"({kind})" in title
-        return title if with_kind else f"{title} ({one_line(kind)})"
+        told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
+        return title if told else f"{title} ({one_line(kind)})"
 
-    def curve(self, row: Mapping[Hashable, Any]) -> str:
+    def curve(self, row: Line) -> str:
         """Title of the curve of a table's row: interconnect, and processes per node where they vary."""
         return self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
 
@@ -86,7 +87,7 @@ class Labels:
         return one_line(" · ".join(filter(None, words)))
 
     @property
-    def coverage(self) -> str:
+    def confidence(self) -> str:
         """Nominal coverage of the intervals, as text."""
         return percent(100 * self.facts.settings.level, places=0)
 
@@ -95,7 +96,9 @@ class Labels:
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
-        name = self._intervals_of_times(rows["coverage"].dropna()) if times else f"{self.coverage} intervals"
+        name = (
+            self._intervals_of_times(rows["coverage"].dropna()) if times else f"{self.confidence} intervals"
+        )
         return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
     def _intervals_of_times(self, covered: pd.Series) -> str:
@@ -127,15 +130,41 @@ class Labels:
         """Interconnects that are present, in the study's order, then alphabetically."""
         return _sorted_by(self.facts.interconnects, present)
 
+    def place(self, interconnect: object) -> tuple[int, str]:
+        """Where an interconnect stands in that order, as a key to sort by; the serial run is first."""
+        if is_missing(interconnect):
+            return -1, ""
+        return _place(_positions(self.facts.interconnects), str(interconnect))
+
+    def by_case(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Split `rows` by case, in the study's order."""
+        for case in self.sorted_cases(rows["case"]):
+            yield case, rows[rows["case"] == case]
+
+    def in_order(self, rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
+        """Rows by `keys`, otherwise as they were; names in the study's order, the serial run first."""
+        orders = {
+            "case": self.facts.cases,
+            "interconnect": self.facts.interconnects,
+            "baseline_interconnect": self.facts.interconnects,
+        }
+
+        def places(column: pd.Series) -> pd.Series:
+            if column.name not in orders:
+                return column
+            present = _sorted_by(orders[column.name], column.dropna())
+            return column.map(_positions(present)).fillna(-1)
+
+        return rows.sort_values(list(keys), key=places, kind="stable")
+
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
-    positions = {name: index for index, name in enumerate(order)}
-    return sorted(set(present), key=lambda name: (positions.get(name, len(positions)), name))
+    return sorted(set(present), key=partial(_place, _positions(order)))
 
 
-def by_case(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Split `rows` by case, each in the study's order of interconnects and by ``processes``."""
-    order = labels.sorted_interconnects(rows["interconnect"])
-    ordered = rows.assign(position=rows["interconnect"].map(order.index))
-    for case in labels.sorted_cases(rows["case"]):
-        yield case, ordered[ordered["case"] == case].sort_values(["position", "processes"])
+def _positions(order: Iterable[str]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(order)}
+
+
+def _place(positions: Mapping[str, int], name: str) -> tuple[int, str]:
+    return positions.get(name, len(positions)), name

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-
 import numpy as np
 import pandas as pd
 
 from analysis.estimates.models import MODELS
 from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import CURVE, alike
+from analysis.tables.selection import CURVE, Line, alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
-from analysis.text.scaling import and_level, in_order, processes
-
-Row = Mapping[Hashable, object]
+from analysis.text.scaling import and_level, processes
 
 TITLES = {
     "amdahl": "Amdahl's law",
@@ -89,7 +85,7 @@ def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) ->
     labels : Labels
     """
     curves_by_peak: dict[tuple[str, float], list[str]] = {}
-    for row in in_order(best, labels):
+    for row in labels.in_order(best, "interconnect").to_dict("records"):
         at = and_level(best, row["oversubscription"]).replace(" and", " at")
         name = f"{labels.curve(row)}{at} ({_numbers(row, curves, labels)})"
         curves_by_peak.setdefault(_where_peak_lies(row), []).append(name)
@@ -98,7 +94,7 @@ def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) ->
     ]
 
 
-def _where_peak_lies(row: Row) -> tuple[str, float]:
+def _where_peak_lies(row: Line) -> tuple[str, float]:
     """Say by a word where the predicted peak lies, and give the count that this refers to."""
     peak = as_float(row["peak_processes"])
     if is_missing(peak):
@@ -118,7 +114,7 @@ def _start(where: str, count: float) -> str:
     }[where]
 
 
-def _numbers(row: Row, curves: pd.DataFrame, labels: Labels) -> str:
+def _numbers(row: Line, curves: pd.DataFrame, labels: Labels) -> str:
     where, _ = _where_peak_lies(row)
     figures = []
     if where in ("inside", "beyond"):
@@ -133,12 +129,12 @@ def _numbers(row: Row, curves: pd.DataFrame, labels: Labels) -> str:
     return f"{', '.join(figures)}; {model_title(row['model'])}, held-out error {error}"
 
 
-def peak_text(row: Row) -> str:
+def peak_text(row: Line) -> str:
     """Write a predicted peak with its interval; ∞ lies beyond the counts that the model predicts."""
     return bracketed(row, "peak", "peak_processes")
 
 
-def bracketed(row: Row, quantity: str, column: str | None = None) -> str:
+def bracketed(row: Line, quantity: str, column: str | None = None) -> str:
     """Write `column` of a row (else `quantity`) with the interval of `quantity`."""
     ends = (as_float(row[f"{quantity}_{end}"]) for end in ("low", "high"))
     return formats.bracketed(as_float(row[column or quantity]), *ends)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.decisions.prices import INTERPOLATED, NO_NEED
-from analysis.estimates.outcomes import Row
 from analysis.runs.kinds import side
 from analysis.tables.missing import as_float, is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
-from analysis.text.scaling import and_level, in_order, processes
+from analysis.text.scaling import and_level, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
 _AGAINST = ["baseline_interconnect", "kind", "processes_per_node"]  # what tells one baseline from another
@@ -26,7 +26,7 @@ def money(value: float) -> str:
     return formats.whole(value) if is_missing(value) or abs(value) >= 100 else formats.number(value)
 
 
-def amount(row: Row, column: str) -> str:
+def amount(row: Line, column: str) -> str:
     """Write an amount with its interval or range, without its currency."""
     value, low, high = (as_float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
     text = money(value)
@@ -35,7 +35,7 @@ def amount(row: Row, column: str) -> str:
     return text
 
 
-def _priced(row: Row, column: str) -> str:
+def _priced(row: Line, column: str) -> str:
     return f"{amount(row, column)}{formats.SPACE}{row['currency']}"
 
 
@@ -163,7 +163,7 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         if not is_missing(first["baseline_nodes"]):
             start += f" on {nodes(first['baseline_nodes'])}"
         alike: dict[str, list[str]] = {}
-        for row in in_order(rows, labels):
+        for row in labels.in_order(rows, "interconnect").to_dict("records"):
             alike.setdefault(_pays(row), []).append(labels.curve({**row, "kind": side(kind, 1)}))
         verdicts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in alike.items()]
         level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
@@ -171,7 +171,7 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     return said
 
 
-def _pays(row: Row) -> str:
+def _pays(row: Line) -> str:
     """Say from which price of a node it pays, and whether it does at the study's."""
     if is_missing(row["pays"]):
         return f"cannot be judged ({row['note']})"
@@ -188,7 +188,7 @@ def _pays(row: Row) -> str:
     return f"{text} by the point estimates, and {at}" if unsure else text
 
 
-def _why_never(row: Row) -> str:
+def _why_never(row: Line) -> str:
     if is_missing(row["equivalent_nodes"]):
         return "the speedup is not attained"
     saved = row["baseline_nodes"] - row["equivalent_nodes"]
@@ -201,7 +201,7 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     Takes the rows of all cases that `at_highest_target` gives.
     """
     alike: dict[tuple[str, str], list[str]] = {}
-    judged = pd.DataFrame(in_order(break_even, labels), columns=break_even.columns)
+    judged = labels.in_order(break_even, "interconnect")
     keys = [*_AGAINST, "interconnect"]
     for (baseline, kind, placement, interconnect), rows in judged.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
@@ -232,7 +232,7 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
         alike = rows[rows["may_be_best"].fillna(False) & ~rows["best"].fillna(False)]
         names = [
             f"{labels.interconnect(other['interconnect'], other['kind'])} on {nodes(other['nodes'])}"
-            for other in in_order(alike, labels)
+            for other in labels.in_order(alike, "interconnect").to_dict("records")
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
         text += "" if is_missing(row["note"]) else f" (price: {row['note']})"

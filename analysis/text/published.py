@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from analysis.tables.frames import Tables
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
@@ -13,8 +14,6 @@ from analysis.text.scaling import processes
 
 AVERAGE = "average"
 """Case of the rows of ``improvement`` that hold the published mean over cases."""
-
-Tables = Mapping[str, pd.DataFrame]
 
 
 def improvement_sentences(published: Tables, labels: Labels) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.estimates.outcomes import Row
 from analysis.estimates.quality import FEWEST, OUTLIER_RULE, POINT
-from analysis.tables.missing import is_missing
+from analysis.tables.selection import Line
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
@@ -98,7 +97,7 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     ]
 
 
-def _change(row: Row) -> str:
+def _change(row: Line) -> str:
     value = formats.bracketed_percent(*(row[f"drift_{end}"] for end in ("percent", "low", "high")))
     return f"{value}{formats.THIN}%, {formats.p_value(row['p_adjusted'])}"
 
@@ -109,12 +108,7 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     if known.empty:
         return ["Run-to-run variability is not told: that takes two blocks of a point."]
     medians = known.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
-    order = [None if is_missing(name) else name for name in medians.index.get_level_values(0)]
-    names = labels.sorted_interconnects(filter(None, order))
-    rows = sorted(
-        zip(order, medians.index.get_level_values(1), medians, strict=True),
-        key=lambda row: (-1 if row[0] is None else names.index(row[0]), row[1]),
-    )
+    rows = labels.in_order(medians.reset_index(), "interconnect", "kind").itertuples(index=False, name=None)
     spreads = listed(
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
@@ -146,7 +140,7 @@ def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
     )
 
 
-def _spreads(row: Row, labels: Labels) -> str:
+def _spreads(row: Line, labels: Labels) -> str:
     own, other = (formats.percent(row[f"{whose}spread_percent"], places=1) for whose in ("", "baseline_"))
     baseline = labels.interconnect(row["baseline_interconnect"], row["kind"])
     return f"{own} against {other} of {baseline}, {formats.p_value(row['p_adjusted'])}"
@@ -179,7 +173,7 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     ]
 
 
-def _point(row: Row, labels: Labels) -> str:
+def _point(row: Line, labels: Labels) -> str:
     text = f"{labels.case(row['case'])}, {labels.interconnect(row['interconnect'], row['kind'])}"
     if row["processes"] > 1:
         text += f", {processes(row['processes'])}"

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.estimates.outcomes import OUTCOMES, SHARED, Row, is_shared, outcome
+from analysis.estimates.outcomes import OUTCOMES, SHARED, is_shared, outcome
 from analysis.runs.kinds import comparable_sets, side
 from analysis.tables.missing import is_missing
-from analysis.tables.selection import CURVE
+from analysis.tables.selection import CURVE, Line
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
@@ -62,7 +62,7 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
     counts = scaling.groupby(CURVE, dropna=False)["processes"].agg(["max", "nunique"]).reset_index()
     rows = peaks.merge(counts, on=CURVE, how="left")
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for row in in_order(rows, labels):
+    for row in labels.in_order(rows, "interconnect").to_dict("records"):
         level, peak = int(row["oversubscription"]), int(row["peak_processes"])
         at_end, alone = peak == row["max"], row["nunique"] == 1
         alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
@@ -175,7 +175,7 @@ def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     ]
 
 
-def _outcome_sentences(rows: Sequence[Row], at: str, labels: Labels) -> list[str]:
+def _outcome_sentences(rows: Sequence[Line], at: str, labels: Labels) -> list[str]:
     by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
     for row in rows:
         numbers = _numbers(row, "improvement")
@@ -196,7 +196,7 @@ def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -
     sentences = []
     for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
         by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
-        for row in in_order(rows, labels):
+        for row in labels.in_order(rows, "interconnect").to_dict("records"):
             by_outcome[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
         at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
         sentences += [
@@ -208,8 +208,7 @@ def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -
 def gain_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
     """Sum up over all cases what more processes per core bring on the most cores. Takes the whole table."""
     sentences = []
-    most = _on_most_cores(oversubscription)
-    ordered = pd.DataFrame(in_order(most, labels), columns=most.columns)
+    ordered = labels.in_order(_on_most_cores(oversubscription), "interconnect")
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     for (level, *curve), rows in ordered.groupby(keys, sort=False, dropna=False):
         name = labels.placed(*curve)
@@ -243,7 +242,7 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bo
     return sentences
 
 
-def _equivalent(row: Row, labels: Labels) -> tuple[str, str]:
+def _equivalent(row: Line, labels: Labels) -> tuple[str, str]:
     other = _compared(row, labels)
     if not row["attainable"]:
         return "is not attained by", other
@@ -310,7 +309,7 @@ def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
     ]
 
 
-def _percent_interval(row: Row, quantity: str) -> str:
+def _percent_interval(row: Line, quantity: str) -> str:
     value, low, high = (row[f"{quantity}_{end}"] for end in ("percent", "low", "high"))
     places = formats.percent_places(value)
     text = formats.percent(value, signed=True, places=places)
@@ -319,7 +318,7 @@ def _percent_interval(row: Row, quantity: str) -> str:
     return f"{text} [{formats.fixed(low, places, signed=True)}, {formats.fixed(high, places, signed=True)}]"
 
 
-def _numbers(row: Row, quantity: str) -> str:
+def _numbers(row: Line, quantity: str) -> str:
     """Write a comparison with its interval and its p-value, or why there is none."""
     text = _percent_interval(row, quantity)
     if not is_missing(row["p_adjusted"]):
@@ -329,7 +328,7 @@ def _numbers(row: Row, quantity: str) -> str:
     return text if is_missing(note) else f"{text}, {str(note).removeprefix('no test: ')}"
 
 
-def _compared(row: Row, labels: Labels) -> str:
+def _compared(row: Line, labels: Labels) -> str:
     return labels.curve({**row, "kind": side(row["kind"], 1)})
 
 
@@ -344,11 +343,5 @@ def and_level(table: pd.DataFrame, level: int, say_level: bool = False) -> str:
 
 def _with_baseline_kind(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     """Rows in the study's order, with the kind of their baseline."""
-    ordered = pd.DataFrame(in_order(table, labels), columns=table.columns)
+    ordered = labels.in_order(table, "interconnect")
     return ordered.assign(baseline_kind=[side(kind, 0) for kind in ordered["kind"]])
-
-
-def in_order(table: pd.DataFrame, labels: Labels) -> list[Row]:
-    """Rows in the study's order of interconnects, otherwise as they were."""
-    order = {name: index for index, name in enumerate(labels.sorted_interconnects(table["interconnect"]))}
-    return sorted(table.to_dict("records"), key=lambda row: order[row["interconnect"]])

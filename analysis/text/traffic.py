@@ -5,13 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.tables.details import CHOICES
-from analysis.text.labels import Labels
-
-
-def in_order(table: pd.DataFrame, labels: Labels) -> pd.DataFrame:
-    """Rows of a table with its cases in the study's order."""
-    positions = {name: index for index, name in enumerate(labels.sorted_cases(table["case"]))}
-    return table.sort_values("case", key=lambda names: names.map(positions), kind="stable", ignore_index=True)
 
 
 def with_titles(table: pd.DataFrame) -> pd.DataFrame:

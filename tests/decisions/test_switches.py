@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.decisions.parts import PARTS, read_parts
+from analysis.decisions.parts import PART_LIST, read_parts
 from analysis.decisions.prices import quote, rows_of
 from analysis.decisions.switches import (
     capacity,
@@ -19,7 +19,7 @@ from analysis.decisions.switches import (
 )
 from analysis.runs.runs import TableError
 
-HEADER = ",".join(PARTS.columns)
+HEADER = ",".join(PART_LIST.columns)
 EDGE, CORE = "infiniband_4x_24_port", "infiniband_4x_288_port"
 
 

@@ -23,7 +23,7 @@ def drawing():
     ]
     settings = Settings(draws=200, compare_sites=(("before", "after"),))
     changes = make_changes(complete_runs(pd.DataFrame(sites)), settings)["changes"]
-    (drawing,) = changes_figures(changes, style.FigureLabels(Facts(), LOOKS))
+    (drawing,) = changes_figures(changes, style.FigureLabels.of(Facts(), LOOKS))
     return drawing
 
 

@@ -97,6 +97,6 @@ def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
         for load in (0.1, 0.5)
     ]
     tables = make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": rows}]))
-    drawing, *_ = traffic_figures(tables, style.FigureLabels(Facts(), style.looks([], ["shared_memory"])))
+    drawing, *_ = traffic_figures(tables, style.FigureLabels.of(Facts(), ["shared_memory"]))
     titles = {axes.get_title(loc="left") for axes in drawing.figure.axes}
     assert len(titles) == len(choices) and not any("…" in title for title in titles)

@@ -215,7 +215,7 @@ class TestDrawings:
             assert list(axes.get_xticks()) == [1, 2, 4]
 
     def test_an_interconnect_looks_the_same_in_every_figure(self, study, drawings):
-        look = style.looks(list(study[2].interconnects), [])["shared_memory"]
+        look = style.looks(study[2].interconnects, [])["shared_memory"]
         for drawing in drawings:
             lines = [
                 line

@@ -8,7 +8,7 @@ from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_whole_study
 
 from analysis.figures.models import model_figures
-from analysis.figures.style import FigureLabels, looks
+from analysis.figures.style import FigureLabels
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
@@ -136,7 +136,7 @@ class TestReport:
 
     def test_three_counts_are_one_sentence_and_no_panel(self):
         study = make_whole_study(make_runs(6, levels=(1,), counts=(1, 2, 4)))
-        page, labels = words(study), FigureLabels(study[2], looks(list(study[2].interconnects), []))
+        page, labels = words(study), FigureLabels.of(study[2])
         assert model_figures(study[1], labels) == []
         assert [block["type"] for block in page["blocks"]] == ["paragraph"]
         assert "No curve has the 4 process counts" in said(page)

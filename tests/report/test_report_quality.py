@@ -7,7 +7,7 @@ from synthetic_study import make_facts, make_runs, make_whole_study
 
 from analysis.figures.order import order_figure, ordered_runs
 from analysis.figures.quality import spread_figure
-from analysis.figures.style import FigureLabels, looks
+from analysis.figures.style import FigureLabels
 from analysis.report import make_report
 from analysis.runs.runs import complete_runs
 from analysis.text.labels import Labels
@@ -23,7 +23,7 @@ def section(study, drawings=()):
 
 
 def spread_of(study):
-    labels = FigureLabels(study[2], looks(list(study[2].interconnects), []))
+    labels = FigureLabels.of(study[2])
     return spread_figure(study[1]["variability"], labels)
 
 
@@ -52,7 +52,7 @@ class TestOutliers:
         complete = complete_runs(runs)
         assert ordered_runs(complete)["outlier"].sum() == 1
         facts = make_facts(runs)
-        labels = FigureLabels(facts, looks(list(facts.interconnects), []))
+        labels = FigureLabels.of(facts)
         (order,) = order_figure(complete, labels)
         assert "Rings are outliers by Tukey's fences" in order.caption
         assert sum(", outlier" in mark.text for mark in order.marks.values()) == 1

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.tables.contract import validated
-from analysis.tables.details import DETAILS, FACTORS, PARTS, RUN
+from analysis.tables.details import DETAILS, FACTORS, RUN, USES
 from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record
@@ -82,7 +82,7 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
                 ]
         if FACTORS[0] in own:
             rows["replays"].append(key | own)
-            parts = {f"{part}_seconds": own[f"{part}_seconds"] for part in PARTS}
+            parts = {f"{part}_seconds": own[f"{part}_seconds"] for part in USES}
             ranks = zip(*parts.values(), strict=True)
             rows["replay_ranks"] += [
                 key | {"rank": rank} | dict(zip(parts, seconds, strict=True))

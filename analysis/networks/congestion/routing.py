@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.networks.congestion.topology import Topology, Torus, Tree
+from analysis.runs.groups import Floats
 
 ROUTINGS = ("deterministic", "spread")
 Nodes = NDArray[np.integer]
-Loads = NDArray[np.float64]
 
 
-def routed(topology: Topology, source: Nodes, destination: Nodes, load: Loads, spread: bool) -> Loads:
+def routed(topology: Topology, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> Floats:
     """Load of every link.
 
     Parameters
@@ -47,7 +47,7 @@ def routed(topology: Topology, source: Nodes, destination: Nodes, load: Loads, s
     return np.concatenate(route(topology, source, destination, load, spread))
 
 
-def _in_tree(tree: Tree, source: Nodes, destination: Nodes, load: Loads, spread: bool) -> list[Loads]:
+def _in_tree(tree: Tree, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
     """Links up from and down to each subtree, level by level.
 
     On every route to a destination d that passes level i, the switch is (t, d mod W(i)) of the subtree
@@ -72,7 +72,7 @@ def _in_tree(tree: Tree, source: Nodes, destination: Nodes, load: Loads, spread:
     return loads
 
 
-def _merged(first: Nodes, second: Nodes, load: Loads, sizes: tuple[int, int]) -> tuple[Nodes, Nodes, Loads]:
+def _merged(first: Nodes, second: Nodes, load: Floats, sizes: tuple[int, int]) -> tuple[Nodes, Nodes, Floats]:
     """One flow for all with the same two numbers, below `sizes`, where there are many."""
     if len(load) <= sizes[0] * sizes[1] // 2:
         return first, second, load
@@ -81,7 +81,7 @@ def _merged(first: Nodes, second: Nodes, load: Loads, sizes: tuple[int, int]) ->
     return there // sizes[1], there % sizes[1], total[there]
 
 
-def _in_torus(torus: Torus, source: Nodes, destination: Nodes, load: Loads, spread: bool) -> list[Loads]:
+def _in_torus(torus: Torus, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
     away = source != destination
     source, destination, load = source[away], destination[away], load[away]
     loads = [np.bincount(end, load, torus.nodes) for end in (source, destination)]
@@ -105,7 +105,7 @@ def _in_torus(torus: Torus, source: Nodes, destination: Nodes, load: Loads, spre
     return loads + [carried[way] for way in torus.ways()]
 
 
-def _along(torus: Torus, dimension: int, first: Nodes, hops: Nodes, load: Loads) -> Loads:
+def _along(torus: Torus, dimension: int, first: Nodes, hops: Nodes, load: Floats) -> Floats:
     """Load of the links towards higher numbers along a dimension, by the node they leave.
 
     A flow adds its load where it begins and takes it away where it ends, on a line twice as long as the
