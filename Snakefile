@@ -39,7 +39,7 @@ rule all:
 
 
 include: "workflows/rules/prepare.smk"
-include: f"workflows/rules/{'run_parts' if in_jobs(plan) else 'run'}.smk"
+include: f"workflows/rules/{'run_batches' if in_jobs(plan) else 'run'}.smk"
 include: "workflows/rules/capture.smk"
 include: "workflows/rules/replay.smk"
 include: "workflows/rules/collect.smk"

@@ -5,6 +5,7 @@ Nothing here reads a file or starts a program.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -346,3 +347,8 @@ class Noise:
     pressure_share: float | None = None
     foreign_cores: float | None = None
     stolen_cores: float | None = None
+
+
+def short_digest(content: bytes) -> str:
+    """Digest that tells contents apart: the first 16 hexadecimal digits of SHA-256."""
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -19,15 +19,16 @@ class EmulationError(RuntimeError):
 
 
 @contextlib.contextmanager
-def one_line_errors() -> Iterator[None]:
+def one_line_errors(*others: type[Exception]) -> Iterator[None]:
     """End the program with one line, without a traceback, for what a user or a machine did.
 
     That is bad input, a machine that cannot emulate an interconnect, what the operating system
-    refuses (a full disk, a read-only folder), and Ctrl-C. Errors of ours keep their traceback.
+    refuses (a full disk, a read-only folder), Ctrl-C, and what `others` stand for. Errors of ours keep
+    their traceback.
     """
     try:
         yield
-    except (InputError, EmulationError, OSError) as error:
+    except (InputError, EmulationError, OSError, *others) as error:
         sys.exit(f"nodeworth: {error}")
     except KeyboardInterrupt:
         sys.exit("nodeworth: interrupted; what is recorded is kept, and the same command goes on from there")

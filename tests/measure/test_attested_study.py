@@ -31,7 +31,7 @@ limits: {{core_hours: 1, run_seconds: 60, idle_seconds: 0}}
 def changed(plan, **changes):
     """Plan with another description of its interconnect."""
     asked = replace(plan.asked, interconnects={NAME: replace(plan.asked.interconnects[NAME], **changes)})
-    return replace(plan, asked=asked, design=replace(plan.design, asked=asked))
+    return replace(plan, design=replace(plan.design, asked=asked))
 
 
 def judged(plan):

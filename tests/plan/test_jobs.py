@@ -40,9 +40,9 @@ def plan_of(tmp_path):
 def test_a_job_is_a_block_of_what_is_compared(plan_of):
     cut = batches(plan_of())
     assert len(cut) == 3 * 4  # 1, 2 and 4 processes
-    part = cut["faulty/processes-2/oversubscription-1/blocks-3-3"]
-    assert {one.point.interconnect for one in part.repetitions} == {"shared_memory"}  # 2 fit on a node
-    assert {one.block for one in part.repetitions} == {3}
+    batch = cut["faulty/processes-2/oversubscription-1/blocks-3-3"]
+    assert {one.point.interconnect for one in batch.repetitions} == {"shared_memory"}  # 2 fit on a node
+    assert {one.block for one in batch.repetitions} == {3}
     four = cut["faulty/processes-4/oversubscription-1/blocks-3-3"]
     assert [one.point.interconnect for one in four.repetitions] == ["emulated_gigabit"]
 
@@ -85,8 +85,8 @@ def test_two_partitions_share_no_block(plan_of):
 def test_a_request_by_hand(plan_of):
     """4 processes on 2 nodes of 2: 1.5 x 10 MB / 2 + 2 x 60 + 600 = 727.5 MB; (100 + 20) s + 2 min = 4 min."""
     plan = plan_of()
-    part = batches(plan)["faulty/processes-4/oversubscription-1/blocks-1-1"]
-    asked = request_of(plan, part)
+    batch = batches(plan)["faulty/processes-4/oversubscription-1/blocks-1-1"]
+    asked = request_of(plan, batch)
     assert (asked.nodes, asked.tasks_per_node, asked.memory_MB, asked.minutes) == (2, 2, 728, 4)
 
 
@@ -97,7 +97,8 @@ def test_a_walltime_has_a_limit(plan_of):
 
 def test_memory_that_no_node_has_is_one_line(plan_of):
     plan = plan_of()
-    small = replace(plan, here=replace(plan.here, cluster=replace(plan.here.cluster, memory_per_node_MB=100)))
+    cluster = replace(plan.here.cluster, memory_per_node_MB=100)
+    small = replace(plan, design=replace(plan.design, here=replace(plan.here, cluster=cluster)))
     with pytest.raises(InputError, match=r"faulty on 1 processes needs 675 MB a node; .* have 100"):
         batches(small)
 

@@ -94,11 +94,11 @@ def main(program: Callable[..., Tasks]) -> None:
 
     @functools.wraps(program)
     def sweep(comm: MPI.Comm, **parameters: Any) -> Told:
-        progress = run(comm, program(comm, **parameters))
+        measured = run(comm, program(comm, **parameters))
         return {
-            "seconds": summary([row["seconds_p50"] for row in progress.rows if row["summary"]]),
-            "answer": progress.wrong_bytes,
-            "rows": progress.rows,
+            "seconds": summary([row["seconds_p50"] for row in measured.rows if row["summary"]]),
+            "answer": measured.wrong_bytes,
+            "rows": measured.rows,
         }
 
     start(sweep)
@@ -106,19 +106,19 @@ def main(program: Callable[..., Tasks]) -> None:
 
 def run(comm: MPI.Comm, tasks: Tasks) -> Measured:
     """Measure one task after the other."""
-    progress = Measured()
+    measured = Measured()
     row = None
     gc.disable()
     while True:
         try:
             task = next(tasks) if row is None else tasks.send(row)
         except StopIteration:
-            return progress
-        if not progress.rows:
+            return measured
+        if not measured.rows:
             task.iterate(task.multiple)  # makes the connections, which may take longer than the task
         row, wrong = measure(comm, task)
-        progress.rows.append(row)
-        progress.wrong_bytes += wrong
+        measured.rows.append(row)
+        measured.wrong_bytes += wrong
 
 
 def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:

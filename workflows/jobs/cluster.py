@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows import inputs
-from workflows.domain import InputError, Interconnect
+from workflows.domain import InputError, Interconnect, short_digest
 from workflows.jobs import slurm
 
 _OF_SLURM = ("partition", "partitions", "account", "constraint", "qos", "extra")
@@ -66,7 +65,7 @@ class Cluster:
         """Digest of what changes a run: how it is started, where, and with whose software."""
         content = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
         content += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return short_digest(json.dumps(content, sort_keys=True).encode())
 
 
 def read_cluster(file: Path) -> Cluster:

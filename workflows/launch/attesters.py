@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import platform
@@ -13,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
 from workflows.launch.probes import Probe
 from workflows.launch.transport import asking
@@ -75,7 +74,7 @@ def _found_or_built(library: str, folder: Path) -> Path:
     command = shown(compiler)
     sources = b"".join(file.read_bytes() for file in sorted(SOURCE.glob("*.c")))
     system = f"{os.confstr('CS_GNU_LIBC_VERSION')} {platform.machine()}"  # of an image, perhaps
-    made = folder / hashlib.sha256(f"{command}{system}".encode() + sources).hexdigest()[:16]
+    made = folder / short_digest(f"{command}{system}".encode() + sources)
     if not made.exists():
         _build(compiler, command, made)
     return made

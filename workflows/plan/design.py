@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +9,7 @@ from functools import cached_property
 from itertools import groupby, product
 from types import MappingProxyType
 
-from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition
-from workflows.jobs.cluster import Cluster
+from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, short_digest
 from workflows.plan.here import Here
 from workflows.study.asked import Asked
 from workflows.study.study import Study
@@ -34,8 +32,7 @@ class Design:
     Attributes
     ----------
     asked : Asked
-    cluster : Cluster or None
-        On which the runs are made.
+    here : Here
     points : tuple of Point
         What can be run here now. Records of other points of the study still belong to its results.
     simulated : tuple of Point
@@ -47,7 +44,7 @@ class Design:
     """
 
     asked: Asked
-    cluster: Cluster | None
+    here: Here
     points: tuple[Point, ...]
     simulated: tuple[Point, ...]
     left_out: tuple[LeftOut, ...]
@@ -56,7 +53,7 @@ class Design:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        partition_of = [self.cluster.partition_of] if self.cluster else []
+        partition_of = [cluster.partition_of] if (cluster := self.here.cluster) else []
         return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *partition_of)
 
     @cached_property
@@ -81,7 +78,7 @@ class Design:
         return {
             "case": self.asked.case_digests[point.case],
             "interconnect": self.asked.interconnect_digests.get(point.interconnect),
-            **({"cluster": self.cluster.digest} if self.cluster else {}),
+            **({"cluster": cluster.digest} if (cluster := self.here.cluster) else {}),
         }
 
     def companions(self, repetition: Repetition) -> dict[str, str]:
@@ -105,7 +102,7 @@ class Design:
     @cached_property
     def description(self) -> str:
         """Digest of how study, cases and interconnects describe themselves, and which records count."""
-        asked, cluster = self.asked, self.cluster and self.cluster.digest
+        asked, cluster = self.asked, self.here.cluster and self.here.cluster.digest
         inputs = [asked.case_digests, asked.interconnect_digests, cluster]
         return _digest([asked.study, asked.cases, asked.interconnects, self.left_out, asked.request, inputs])
 
@@ -133,7 +130,7 @@ def design(asked: Asked, here: Here, blocks: int) -> Design:
     measured, impossible = points(study, {} if only_simulated else to_measure, launched, here.unsuited)
     simulated, not_simulated = points(study.replayed, to_replay, replayed) if replayed else ([], [])
     left_out = (*here.left_out, *impossible, *not_simulated)
-    return Design(asked, here.cluster, tuple(measured), tuple(simulated), left_out, blocks)
+    return Design(asked, here, tuple(measured), tuple(simulated), left_out, blocks)
 
 
 def points(
@@ -382,4 +379,4 @@ def duration(seconds: float) -> str:
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+    return short_digest(repr(value).encode())

@@ -21,6 +21,11 @@ def expected(paths: StudyPaths, points: Iterable[Point]) -> list[str]:
     return _each(paths.expected(point.case) for point in points)
 
 
+def requests(paths: StudyPaths) -> list[str]:
+    """File with the requests to run something again, if there are any."""
+    return [str(paths.requests)] if paths.requests.exists() else []
+
+
 def kept(plan: Plan) -> list[str]:
     """What was prepared for records of points that cannot be run here now.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import shlex
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from workflows.domain import Case, InputError, Point, Repetition
+from workflows.domain import Case, InputError, Point, Repetition, short_digest
 from workflows.jobs import slurm
 from workflows.jobs.cluster import Cluster
 from workflows.launch.launch import most_cores_of_a_node
@@ -128,10 +127,10 @@ def due(plan: Plan, batch: Batch) -> list[str]:
         (repetition.point, repetition.block, plan.design.inputs(repetition.point))
         for repetition in batch.repetitions
     ]
-    asked = [
+    requests = [
         request for request in records.read_requests(plan.paths) if any(map(request.covers, batch.points))
     ]
-    digest = hashlib.sha256(repr([runs, asked]).encode()).hexdigest()[:16]
+    digest = short_digest(repr([runs, requests]).encode())
     return [digest, *files.lost_records(plan.paths.batch(batch.name))]
 
 
@@ -201,9 +200,9 @@ def check_requests(plan: Plan) -> None:
     named = {"account": cluster.account, "constraint": cluster.constraint, "qos": cluster.qos}
     site = [f"--{name}={value}" for name, value in named.items() if value is not None]
     kinds = {(request_of(plan, batch), batch.partition): batch for batch in reversed(batches(plan).values())}
-    for (asked, partition), batch in kinds.items():
-        size = [f"--nodes={asked.nodes}", f"--ntasks-per-node={asked.tasks_per_node}"]
-        size += [f"--mem={asked.memory_MB}", f"--time={asked.minutes}"]
+    for (job, partition), batch in kinds.items():
+        size = [f"--nodes={job.nodes}", f"--ntasks-per-node={job.tasks_per_node}"]
+        size += [f"--mem={job.memory_MB}", f"--time={job.minutes}"]
         where = [f"--partition={partition}"] if partition else []
         extra = [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
         if reason := slurm.refusal(*size, *where, *site, *extra):
@@ -226,16 +225,16 @@ def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any
         0.2 ms for each function of each job.
     """
     cluster = plan.here.cluster
-    asked = {
+    of_batches = {
         name: resources_of(cluster, request_of(plan, batch), batch.partition) for name, batch in known.items()
     }
 
     def of_batch(resource: str) -> Callable[[Any], Any]:
-        return lambda wildcards: asked[wildcards.part][resource]
+        return lambda wildcards: of_batches[wildcards.batch][resource]
 
     found = site_resources(cluster)
-    for resource in next(iter(asked.values()), {}):
-        values = {resources[resource] for resources in asked.values()}
+    for resource in next(iter(of_batches.values()), {}):
+        values = {resources[resource] for resources in of_batches.values()}
         found[resource] = values.pop() if len(values) == 1 else of_batch(resource)
     return {name: value for name, value in found.items() if value is not None}
 
@@ -249,12 +248,12 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
     if not in_jobs(plan) or not plan.design.simulated:
         return {}
     node = cluster.nodes_of(None)
-    asked = JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
-    found = resources_of(cluster, asked, None)
+    job = JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
+    found = resources_of(cluster, job, None)
     return site_resources(cluster) | {name: value for name, value in found.items() if value is not None}
 
 
-def resources_of(cluster: Cluster, asked: JobResources, partition: str | None) -> dict[str, int | str | None]:
+def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> dict[str, int | str | None]:
     """Resources of a job, as Snakemake's executors take them.
 
     Returns
@@ -266,14 +265,14 @@ def resources_of(cluster: Cluster, asked: JobResources, partition: str | None) -
         seconds, as its executor hands it on. For others ``tasks_per_node``, and as text what Snakemake would
         else add up over the jobs of a group.
     """
-    tasks = asked.nodes * asked.tasks_per_node
-    common = {"nodes": asked.nodes, "tasks": tasks, "mem_mb": asked.memory_MB, "runtime": asked.minutes}
+    tasks = job.nodes * job.tasks_per_node
+    common = {"nodes": job.nodes, "tasks": tasks, "mem_mb": job.memory_MB, "runtime": job.minutes}
     if cluster.scheduler == "flux":
-        return common | {"cpus_per_task": tasks, "runtime": 60 * asked.minutes}
+        return common | {"cpus_per_task": tasks, "runtime": 60 * job.minutes}
     if cluster.scheduler != "slurm":
-        shape = {"nodes": asked.nodes, "tasks": tasks, "tasks_per_node": asked.tasks_per_node}
+        shape = {"nodes": job.nodes, "tasks": tasks, "tasks_per_node": job.tasks_per_node}
         return common | {name: str(value) for name, value in shape.items()}
-    extra = [f"--ntasks-per-node={asked.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
+    extra = [f"--ntasks-per-node={job.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
     return common | {
         "cpus_per_task": 1,
         "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),

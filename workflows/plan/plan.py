@@ -22,10 +22,18 @@ from workflows.study.study import Study
 class Plan:
     """A study that is about to run: what is asked, what can be done here, what is run, and where it goes."""
 
-    asked: Asked
-    here: Here
     design: Design
     paths: StudyPaths
+
+    @property
+    def asked(self) -> Asked:
+        """What the study asks for."""
+        return self.design.asked
+
+    @property
+    def here(self) -> Here:
+        """What can be done of it here."""
+        return self.design.here
 
 
 def make_plan(
@@ -60,7 +68,7 @@ def make_plan(
     if nothing and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         raise InputError(f"{study.file}: nothing of this study can be run here: {reasons}")
-    return Plan(asked, here, chosen, paths)
+    return Plan(chosen, paths)
 
 
 def blocks_until_now(study: Study, paths: StudyPaths) -> int:

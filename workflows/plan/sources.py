@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from workflows.domain import short_digest
 from workflows.paths import ROOT
 
 # Reading imports from the text takes a tenth of what Python's own parser does.
@@ -28,7 +29,7 @@ _NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md", "columns.yaml")
 def source_digest(script: str) -> str:
     """Digest of all that a script runs, by its name in ``workflows/scripts``."""
     digests = [(name, _digest_of(name)) for name in sorted(sources(script))]
-    return hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
+    return short_digest(repr(digests).encode())
 
 
 def sources(script: str) -> set[str]:

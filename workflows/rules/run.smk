@@ -25,7 +25,7 @@ rule measure:
     input:
         prepared=ancient(files.prepared(plan.paths, plan.design.points)),
         expected=ancient(files.expected(plan.paths, plan.design.points)),
-        again=[str(plan.paths.requests)] if plan.paths.requests.exists() else [],
+        again=files.requests(plan.paths),
     output:
         records="<results>/records.txt",
     log:

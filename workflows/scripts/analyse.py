@@ -1,6 +1,5 @@
 """Make the tables of a study from its runs table."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -21,12 +20,12 @@ from analysis.networks.traffic import make_traffic_tables
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_complete
 from analysis.tables.details import read_details
-from workflows.domain import InputError
+from workflows.errors import one_line_errors
 from workflows.study.congestion import requested_flows, requested_topologies
 from workflows.study.sites import read_facts
 
 folder = Path(snakemake.output.tables)
-try:
+with one_line_errors(TableError):
     facts = read_facts(Path(snakemake.input.facts))
     runs = read_complete(snakemake.input.runs)
     details = read_details(snakemake.input.details)
@@ -47,5 +46,3 @@ try:
         topologies = requested_topologies(requested, "congestion")
         flows = requested_flows(requested, topologies, "congestion")
         write_tables(make_congestion_tables(topologies, flows, requested["matrices"]), folder)
-except (InputError, TableError) as error:
-    sys.exit(f"nodeworth: {error}")

@@ -2,14 +2,13 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import save
 from analysis.report import read_tables
 from analysis.runs.runs import TableError, read_complete
-from workflows.domain import InputError
+from workflows.errors import one_line_errors
 from workflows.study.sites import read_facts
 
 
@@ -28,7 +27,5 @@ def main(runs: str, tables: str, facts: str, folder: str) -> None:
 
 if "snakemake" in globals():
     inputs = snakemake.input
-    try:
+    with one_line_errors(TableError):
         main(inputs.runs, inputs.tables, inputs.facts, snakemake.output.figures)
-    except (InputError, TableError) as error:
-        sys.exit(f"nodeworth: {error}")

@@ -9,8 +9,8 @@ from workflows.measure.allocation import interruptions
 from workflows.paths import RESULTS, ROOT, StudyPaths
 
 with one_line_errors():
-    asked = snakemake.config
-    cluster, paths = read_cluster(ROOT / asked["cluster"]), StudyPaths(RESULTS / asked["name"])
+    config = snakemake.config
+    cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])
     for line in interruptions(cluster, paths):
         print(line, file=sys.stderr, flush=True)
 listed = "".join(Path(file).read_text() for file in snakemake.input.lists)

@@ -1,6 +1,5 @@
 """Print the scaling table for a proposal: a page, and tables to paste."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +13,7 @@ from analysis.runs.runs import TableError, read_complete
 from analysis.tables.decision_schemas import conform
 from analysis.text.labels import Labels
 from analysis.text.proposal_sheets import sheets, to_latex, write_word
-from workflows.domain import InputError
+from workflows.errors import one_line_errors
 from workflows.report.pdf import write_proposal
 from workflows.study.sites import read_facts
 
@@ -36,7 +35,5 @@ def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> N
 
 if "snakemake" in globals():
     inputs, outputs = snakemake.input, snakemake.output
-    try:
+    with one_line_errors(TableError):
         main(inputs.runs, inputs.tables, inputs.facts, outputs.pdf, outputs.tex, outputs.docx)
-    except (InputError, TableError) as error:
-        sys.exit(f"nodeworth: {error}")

@@ -13,13 +13,13 @@ from workflows.plan.machine import end_with_snakemake
 from workflows.study.cases import case_of_results
 
 with end_with_snakemake(), one_line_errors():
-    asked = snakemake.config
+    config = snakemake.config
     case = case_of_results(snakemake.wildcards.case, snakemake.params.cases)
     allocated = nullcontext()
-    if "cluster" in asked:
-        cluster, paths = read_cluster(ROOT / asked["cluster"]), StudyPaths(RESULTS / asked["name"])
+    if "cluster" in config:
+        cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])
         allocated = this_allocation(cluster, paths, f"reference-{case.name}")
     with allocated as job:
-        nodes, seconds = job.nodes if job else (), asked["limits"]["run_seconds"]
+        nodes, seconds = job.nodes if job else (), config["limits"]["run_seconds"]
         expected = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
 Path(snakemake.output.reference).write_text(json.dumps(expected, indent=1) + "\n")

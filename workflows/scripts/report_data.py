@@ -1,13 +1,12 @@
 """Put together what the report of a study says."""
 
 import json
-import sys
 from pathlib import Path
 
 from analysis.importers import read_published
 from analysis.report import make_report, read_tables
 from analysis.runs.runs import TableError, read_complete
-from workflows.domain import InputError
+from workflows.errors import one_line_errors
 from workflows.study.sites import read_facts
 
 
@@ -27,7 +26,7 @@ def main(runs: str, tables: str, facts: str, figures: str, published: str, outpu
 
 if "snakemake" in globals():
     inputs = snakemake.input
-    try:
+    with one_line_errors(TableError):
         main(
             inputs.runs,
             inputs.tables,
@@ -36,5 +35,3 @@ if "snakemake" in globals():
             inputs.published,
             snakemake.output.report,
         )
-    except (InputError, TableError) as error:
-        sys.exit(f"nodeworth: {error}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflows.domain import InputError
+from workflows.domain import InputError, short_digest
 
 COMMON = sorted(Path(__file__).parent.glob("*.hpp"))
 HEADERS = (Path("/usr/include/simgrid/s4u.hpp"), Path("/usr/local/include/simgrid/s4u.hpp"))
@@ -77,7 +76,7 @@ def build(source: Path, folder: Path) -> Path:
     InputError
         If it cannot be compiled: one line.
     """
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (source, *COMMON))).hexdigest()[:16]
+    digest = short_digest(b"".join(file.read_bytes() for file in (source, *COMMON)))
     program = folder / f"{source.stem}-{digest}"
     if program.exists():
         return program

@@ -12,7 +12,7 @@ from typing import Any
 
 from workflows import inputs
 from workflows.applications import application
-from workflows.domain import Answer, Case, InputError, Option
+from workflows.domain import Answer, Case, InputError, Option, short_digest
 from workflows.paths import CASES
 
 
@@ -82,7 +82,7 @@ def answer_digest(case: Case) -> str | None:
     if answer is None:
         return None
     content = [answer.golden] if answer.golden is not None else [answer.possible, case.settings["read"]]
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+    return short_digest(repr(content).encode())
 
 
 def size_at_scale(case: Case, scale: float, where: str) -> str:

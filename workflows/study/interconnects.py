@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError, Interconnect
+from workflows.domain import InputError, Interconnect, short_digest
 from workflows.inputs import check, choose, defaults, read_yaml
 from workflows.launch.emulation import ETHERNET_HEADER_BYTES, usable_cores
 from workflows.launch.launch import EMULATED_MCA
@@ -137,7 +137,7 @@ def digest(interconnect: Interconnect) -> str:
         content += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
     if interconnect.factors:
         content.append(interconnect.factors)
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    return short_digest(json.dumps(content, sort_keys=True).encode())
 
 
 def curve_file(simulate: dict[str, Any]) -> Path | None:

@@ -8,8 +8,8 @@ REQUIRED INPUTS:
 
 OUTPUTS:
 
-    part        = <results>/measured/{case}/.../blocks-{first}-{last}.txt: what one job measured
-    records     = <results>/records.txt, all of them
+    records     = <results>/measured/{case}/.../blocks-{first}-{last}.txt: what one job measured
+                  <results>/records.txt, all of them
 """
 
 from workflows.plan import files
@@ -23,30 +23,30 @@ with one_line_errors():
 
 
 def prepared_for_batch(wildcards):
-    points = known[wildcards.part].points
+    points = known[wildcards.batch].points
     return ancient(
         files.prepared(plan.paths, points) + files.expected(plan.paths, points)
     )
 
 
 def due_in_batch(wildcards):
-    return due(plan, known[wildcards.part])
+    return due(plan, known[wildcards.batch])
 
 
 def lists_of_batches(_):  # a function, which the jobs of the batches do not call
     return [str(plan.paths.batch(name)) for name in known]
 
 
-rule measure_part:
-    """Measuring {wildcards.part}"""
+rule measure_batch:
+    """Measuring {wildcards.batch}"""
     input:
         prepared_for_batch,
     output:
-        records="<results>/measured/{part}.txt",
+        records="<results>/measured/{batch}.txt",
     log:
-        "<results>/logs/measured/{part}.log",
+        "<results>/logs/measured/{batch}.log",
     wildcard_constraints:
-        part=r".+/blocks-\d+-\d+",
+        batch=r".+/blocks-\d+-\d+",
     retries: TRIES
     conda:
         "../../envs/python.yaml"
