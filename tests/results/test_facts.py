@@ -1,5 +1,6 @@
 """What a report states besides numbers."""
 
+import functools
 import json
 from dataclasses import MISSING
 
@@ -9,6 +10,7 @@ import pytest
 from analysis.runs import facts as told
 from analysis.runs.json_parts import JsonPart
 from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Limit
 from workflows import inputs
 from workflows.domain import InputError
 from workflows.plan.plan import make_plan
@@ -40,14 +42,23 @@ def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
     assert "A data server" not in told["water_ccsd"].description
 
 
+def followed(schema):
+    """A section of the schema, or the one of another schema that it is said to be."""
+    (reference, *_) = [one["$ref"] for one in schema.get("anyOf", [schema]) if "$ref" in one] or [None]
+    if reference is None:
+        return schema
+    file, keys = reference.split("#/")
+    return functools.reduce(dict.get, keys.split("/"), inputs.read_yaml(inputs.SCHEMAS / file))
+
+
 def sections(schema, part):
     """Sections of the schema beside the types that hold them."""
     yield schema, part
     for one in part.entries():
         if one.name in PARTS:
-            inner = schema["properties"][one.name]
+            inner = followed(schema)["properties"][one.name]
             each = [inner, inner.get("additionalProperties"), inner.get("items")]
-            (below,) = (one for one in each if isinstance(one, dict) and "properties" in one)
+            (below,) = (one for one in each if isinstance(one, dict) and "properties" in followed(one))
             yield from sections(below, PARTS[one.name])
 
 
@@ -55,7 +66,8 @@ PARTS = {
     "study": told.AboutStudy, "until": told.AboutTarget, "cases": told.AboutCase, "answer": told.Check,
     "interconnects": told.AboutInterconnect, "model": told.AboutModel, "fit": told.AboutFit, "host": told.Host,
     "economics": told.Economics, "offers": told.Offer, "sites": told.Site, "left_out": told.LeftOut,
-    "runs": told.Counts, "proposal": told.Rule,
+    "runs": told.Counts, "proposal": told.Rule, "limits": Limit, "settings": told.Chosen, "queue": told.Queue,
+    "node": told.NodePrice, "mix": told.Mix,
 }  # fmt: skip
 
 
@@ -64,8 +76,10 @@ def test_the_schema_has_the_keys_that_the_types_have():
     assert {part for _, part in found} == {told.Facts, *PARTS.values()}
     for schema, part in found:
         keys = {key.name: key.default is key.default_factory is MISSING for key in part.entries()}
-        assert issubclass(part, JsonPart) and list(schema["properties"]) == list(keys)
-        assert {name for name, needed in keys.items() if needed} == set(schema.get("required", ())), part
+        whole = followed(schema)
+        assert issubclass(part, JsonPart) and set(whole["properties"]) == set(keys)
+        assert whole is not schema or list(schema["properties"]) == list(keys)
+        assert {name for name, needed in keys.items() if needed} == set(whole.get("required", ())), part
 
 
 OLD = {
