@@ -277,7 +277,8 @@ def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
     for row in rows.to_dict("records"):
         values[outcome(row, quantity)].append(row[f"{quantity}_percent"])
     tested = rows[rows["p_adjusted"].notna()]
-    few = ", with too few blocks to tell" if (tested["blocks"] < tested["blocks_needed"]).all() else ""
+    too_few = (tested["blocks"] < tested["blocks_needed"]).fillna(False).all()
+    few = ", with too few blocks to tell" if too_few else ""
     outcomes = []
     for word, found in values.items():
         if found:

@@ -5,13 +5,12 @@ The case's folder is its input, the command line and what is read of the output 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.domain import Case, Line, Reading, Work
-from workflows.launch.last_words import telling_line
+from workflows.applications.defaults import explain, untimed, work  # noqa: F401 - of the application
+from workflows.domain import Case, Line, Reading
 
 
 def programs(case: Case) -> list[str]:
@@ -34,9 +33,7 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None
         The command line names a parameter that the size does not have.
     """
     command(case, processes)
-    folder.mkdir(parents=True, exist_ok=True)
-    tools.require_empty(folder)
-    tools.write_files(inputs(case), folder)
+    tools.write_inputs(inputs(case), folder)
     for name in inputs(case):
         (folder / name).chmod((case.folder / name).stat().st_mode)
 
@@ -81,21 +78,6 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
         answer=value,
         problem=_problem(case, lines, seconds, value),
     )
-
-
-def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
-    """None: the framework does not know what the program does."""
-    return None
-
-
-def untimed(prepared: Path) -> dict[str, float]:
-    """Nothing: the program is prepared by copying its files."""
-    return {}
-
-
-def explain(errors: str) -> str | None:
-    """Line of standard error that names what went wrong."""
-    return telling_line(errors)
 
 
 def version(lines: list[Line]) -> str | None:

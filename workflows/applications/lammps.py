@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
+from workflows.applications.defaults import stage, untimed  # noqa: F401 - of the application
 from workflows.domain import Case, InputError, Line, Reading, Work
 
 INPUT = "input.lmp"
@@ -46,15 +47,7 @@ def inputs(case: Case) -> dict[str, bytes]:
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
     """Write the input: LAMMPS divides the box among any number of processes by itself."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tools.require_empty(folder)
-    tools.write_files(inputs(case), folder)
-
-
-def stage(case: Case, prepared: Path, folder: Path) -> None:
-    """Fill `folder` with links to the input files."""
-    tools.require_empty(folder)
-    tools.link_contents(prepared, folder)
+    tools.write_inputs(inputs(case), folder)
 
 
 def command(case: Case, processes: int) -> list[str]:
@@ -106,11 +99,6 @@ def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
     """Atoms times steps."""
     amount = (details.get("atoms") or 0) * (details.get("steps") or 0)
     return Work(amount, "atom steps") if amount else None
-
-
-def untimed(prepared: Path) -> dict[str, float]:
-    """Nothing: LAMMPS needs no preparation that takes time."""
-    return {}
 
 
 def explain(errors: str) -> str | None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
+from workflows.applications.defaults import explain, stage, untimed, work  # noqa: F401 - of the application
 from workflows.benchmarks import SERVERS
-from workflows.domain import Case, InputError, Line, Reading, Work
-from workflows.launch.last_words import telling_line
+from workflows.domain import Case, InputError, Line, Reading
 from workflows.paths import ROOT
 
 RANKS = {"MPI4PY_RC_THREADS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -60,15 +59,7 @@ def inputs(case: Case) -> dict[str, bytes]:
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
     """Write the input files; nothing depends on the process count."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tools.require_empty(folder)
-    tools.write_files(inputs(case), folder)
-
-
-def stage(case: Case, prepared: Path, folder: Path) -> None:
-    """Fill `folder` with links to what is prepared."""
-    tools.require_empty(folder)
-    tools.link_contents(prepared, folder)
+    tools.write_inputs(inputs(case), folder)
 
 
 def command(case: Case, processes: int) -> list[str]:
@@ -112,21 +103,6 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
         problem=problem,
         details={"about": about, **rest},
     )
-
-
-def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
-    """None: a benchmark has no work of its own."""
-    return None
-
-
-def untimed(prepared: Path) -> dict[str, float]:
-    """Nothing: a benchmark is prepared by copying its files."""
-    return {}
-
-
-def explain(errors: str) -> str | None:
-    """Last exception that a rank raised, or what mpirun says of a rank that died."""
-    return telling_line(errors)
 
 
 def version(lines: list[Line]) -> str | None:

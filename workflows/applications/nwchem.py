@@ -8,15 +8,14 @@ both scratch folders inside the run's own folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workflows.applications import tools
+from workflows.applications.defaults import untimed, work  # noqa: F401 - of the application
 from workflows.applications.fullerene import fullerene
 from workflows.applications.nwchem_log import read_output, read_version
 from workflows.applications.water import water_cluster
-from workflows.domain import Case, InputError, Line, Reading, Work
+from workflows.domain import Case, InputError, Line, Reading
 
 INPUT = "input.nw"
 
@@ -58,9 +57,7 @@ def inputs(case: Case) -> dict[str, bytes]:
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
     """Write the input: NWChem needs nothing else, and the same for any number of processes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tools.require_empty(folder)
-    tools.write_files(inputs(case), folder)
+    tools.write_inputs(inputs(case), folder)
 
 
 def stage(case: Case, prepared: Path, folder: Path) -> None:
@@ -83,16 +80,6 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     """Read the output of one run: see `nwchem_log.read_output`."""
     assert case.answer is not None  # the schema requires it
     return read_output(lines, processes, case.settings["read"]["theory"], case.answer)
-
-
-def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
-    """None: an energy has no amount of work of its own."""
-    return None
-
-
-def untimed(prepared: Path) -> dict[str, float]:
-    """Nothing: writing an input takes no time."""
-    return {}
 
 
 def explain(errors: str) -> str | None:

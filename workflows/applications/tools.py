@@ -29,6 +29,13 @@ def case_files(case: Case) -> dict[str, bytes]:
     }
 
 
+def write_inputs(files: Mapping[str, bytes], folder: Path) -> None:
+    """Make a folder of a run, which must be new or empty, and write its files by relative path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    require_empty(folder)
+    write_files(files, folder)
+
+
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
     """Write files by relative path, making their folders."""
     for name, content in files.items():
