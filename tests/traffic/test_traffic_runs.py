@@ -98,8 +98,7 @@ import os
 import time
 
 from workflows.benchmarks import endpoint
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import one_job
+from workflows.benchmarks.traffic import start_pattern
 
 endpoint.DRAIN_SECONDS = 1.0
 heard = endpoint.Endpoint._heard
@@ -110,7 +109,7 @@ def faulty(self, place):
         {fault}
 
 endpoint.Endpoint._heard = faulty
-start(one_job("uniform"))
+start_pattern("uniform")
 """
 
 

@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from mpi4py import MPI
 Told = dict[str, Any]
 
 
-def start(program: Callable[..., Told]) -> None:
+def start(program: Callable[..., Told], known: Sequence[str] | None = None) -> None:
     """Run a benchmark with the parameters of the case's size, and print its result.
 
     Parameters
@@ -31,6 +31,8 @@ def start(program: Callable[..., Told]) -> None:
     program : callable
         Takes the communicator and the parameters; gives, on rank 0, ``seconds``, ``answer`` and ``rows``.
         What it gives on other ranks is not used.
+    known : sequence of str, optional
+        Names of the parameters, by default those of its signature.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def start(program: Callable[..., Told]) -> None:
     """
     comm = MPI.COMM_WORLD
     parameters = json.loads(Path("parameters.json").read_text())
-    known = list(inspect.signature(program).parameters)[1:]
+    known = known or list(inspect.signature(program).parameters)[1:]
     if set(parameters) != set(known):
         odd = sorted(set(parameters) ^ set(known))[0]
         raise ValueError(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")

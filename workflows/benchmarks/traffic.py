@@ -1,93 +1,38 @@
-"""Patterns of traffic over all offered loads: what the programs of the cases give to `program.start`."""
+"""Patterns of traffic over all offered loads: what the programs of the cases start."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import inspect
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workflows.benchmarks.endpoint import Endpoint
-from workflows.benchmarks.program import Told
+from workflows.benchmarks.program import Told, start
 from workflows.traffic import phases
 from workflows.traffic.phases import Phase, Row
 from workflows.traffic.schedule import messages_of
 
 
-def one_job(name: str) -> Callable[..., Told]:
-    """Give the program of a pattern that leaves nothing open: ``uniform``, a permutation, or ``hot_spot``."""
+def start_pattern(name: str) -> None:
+    """Run a pattern over all offered loads with the parameters of the case's size; print its rows.
 
-    def program(
-        comm: MPI.Comm,
-        mean_bytes: int,
-        loads: str | float,
-        sizes: str,
-        intervals: str,
-        seconds: float,
-        link_MBps: str | float,  # noqa: N803
-        seed: int,
-    ) -> Told:
-        wanted = phases.one_job(name, comm.size, mean_bytes, loads, sizes, intervals)
-        return carried(comm, wanted, mean_bytes, seconds, link_MBps, seed)
+    Parameters
+    ----------
+    name : str
+        One of `workflows.traffic.phases.PHASES`, whose parameters a size has, and those of `EXECUTION`.
+    """
+    make = phases.PHASES[name]
 
-    return program
+    def program(comm: MPI.Comm, seconds: float, link_MBps: str | float, seed: int, **choices: Any) -> Told:  # noqa: N803
+        wanted = make(comm.size, **choices)
+        return carried(comm, wanted, choices["mean_bytes"], seconds, link_MBps, seed)
 
-
-def multiple_hot_spots(
-    comm: MPI.Comm,
-    mean_bytes: int,
-    loads: str | float,
-    sizes: str,
-    write_ratios: str | float,
-    intervals: str,
-    destinations: str,
-    io_mappings: str,
-    application_mappings: str,
-    seconds: float,
-    link_MBps: str | float,  # noqa: N803
-    seed: int,
-) -> Told:
-    """Traffic to several I/O nodes, for every combination of what its five dimensions have."""
-    wanted = phases.multiple_hot_spots(
-        comm.size,
-        mean_bytes,
-        loads,
-        sizes,
-        write_ratios,
-        intervals,
-        destinations,
-        io_mappings,
-        application_mappings,
-    )
-    return carried(comm, wanted, mean_bytes, seconds, link_MBps, seed)
-
-
-def combined(
-    comm: MPI.Comm,
-    mean_bytes: int,
-    loads: str | float,
-    io_mean_bytes: int,
-    io_loads: str | float,
-    io_write_ratio: float,
-    io_mappings: str,
-    application_mappings: str,
-    seconds: float,
-    link_MBps: str | float,  # noqa: N803
-    seed: int,
-) -> Told:
-    """A compute job alone and beside an I/O job, for every placement of the I/O nodes and load of the two."""
-    wanted = phases.combined(
-        comm.size,
-        mean_bytes,
-        loads,
-        io_mean_bytes,
-        io_loads,
-        io_write_ratio,
-        io_mappings,
-        application_mappings,
-    )
-    return carried(comm, wanted, mean_bytes, seconds, link_MBps, seed)
+    choices = list(inspect.signature(make).parameters)[1:]
+    start(program, [*choices, *phases.EXECUTION])
 
 
 def carried(

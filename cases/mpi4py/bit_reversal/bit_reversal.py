@@ -1,6 +1,5 @@
 """Bit reversal: traffic at rising offered load."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import one_job
+from workflows.benchmarks.traffic import start_pattern
 
-start(one_job("bit_reversal"))
+start_pattern("bit_reversal")

@@ -1,6 +1,5 @@
 """Butterfly: traffic at rising offered load."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import one_job
+from workflows.benchmarks.traffic import start_pattern
 
-start(one_job("butterfly"))
+start_pattern("butterfly")

@@ -1,6 +1,5 @@
 """A compute job alone and beside an I/O job."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import combined
+from workflows.benchmarks.traffic import start_pattern
 
-start(combined)
+start_pattern("combined")

@@ -1,6 +1,5 @@
 """Hot spot: traffic at rising offered load."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import one_job
+from workflows.benchmarks.traffic import start_pattern
 
-start(one_job("hot_spot"))
+start_pattern("hot_spot")

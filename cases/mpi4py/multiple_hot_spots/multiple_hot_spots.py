@@ -1,6 +1,5 @@
 """Multiple hot spots: traffic to I/O nodes, for every combination of its five dimensions."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import multiple_hot_spots
+from workflows.benchmarks.traffic import start_pattern
 
-start(multiple_hot_spots)
+start_pattern("multiple_hot_spots")

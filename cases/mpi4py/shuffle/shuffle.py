@@ -1,6 +1,5 @@
 """Perfect shuffle: traffic at rising offered load."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import one_job
+from workflows.benchmarks.traffic import start_pattern
 
-start(one_job("shuffle"))
+start_pattern("shuffle")

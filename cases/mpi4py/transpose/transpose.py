@@ -1,6 +1,5 @@
 """Transpose: traffic at rising offered load."""
 
-from workflows.benchmarks.program import start
-from workflows.benchmarks.traffic import one_job
+from workflows.benchmarks.traffic import start_pattern
 
-start(one_job("transpose"))
+start_pattern("transpose")
