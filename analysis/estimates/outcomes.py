@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing
 
 SHARED = "not to be compared"
 OUTCOMES = ("faster", "slower", "not distinguishable", "untested", SHARED)

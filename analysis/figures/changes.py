@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.style import FigureLabels
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -121,7 +120,7 @@ def _draw_panel(
 
 def _dot(axes: Axes, row: Line, height: int, drawing: Drawing, labels: FigureLabels) -> None:
     name, look = row["interconnect"], labels.look(row["interconnect"])
-    value, low, high = (as_float(row[f"change_{end}"]) for end in ("percent", "low", "high"))
+    value, low, high = percent_interval(row, "change")
     hollow = is_missing(low)
     if not hollow:
         (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)

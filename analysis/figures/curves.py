@@ -17,8 +17,7 @@ from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.drawing import Drawing, point_text
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
-from analysis.tables.missing import as_float
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, interval
 from analysis.text import formats
 from analysis.text.labels import DIRECT, SERIAL, Labels
 
@@ -145,10 +144,7 @@ def _draw_points(
     """
     rows = [row for row in curve.rows if not (curve.interconnect and row["serial"])]
     look, interconnect = labels.look(curve.interconnect, curve.placement), curve.interconnect
-    values = [
-        [as_float(row[f"{quantity.column}{end}"]) * quantity.factor for end in ("", "_low", "_high")]
-        for row in rows
-    ]
+    values = [[end * quantity.factor for end in interval(row, quantity.column)] for row in rows]
     x = [row["processes"] * shift for row in rows]
     bars = axes.vlines(
         x,

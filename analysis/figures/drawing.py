@@ -19,8 +19,7 @@ from matplotlib.figure import Figure
 from analysis.figures import style
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing
 from analysis.text.formats import counted
 from analysis.text.labels import Labels
 
@@ -113,7 +112,7 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     """
     told = is_missing(row["kind"]) or row["kind"] in name
     owner = name if told else f"{name}, {one_line(row['kind'])}"
-    count = counted(row["processes"], "process", "processes")
+    count = counted(row["processes"], "process")
     return "\n".join(
         [labels.case(row["case"]), owner, f"{count}, oversubscription {row['oversubscription']}", value]
     )

@@ -14,8 +14,7 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -126,7 +125,7 @@ def _dot(
     """Draw the `quantity` of a comparison: its improvement at the peak, or the average up to it."""
     look = labels.look(row["interconnect"], row["processes_per_node"])
     marker, size = ("|", 5) if quantity == "average" else (look.marker, 4.2)
-    value, low, high = (as_float(row[f"{quantity}_{end}"]) for end in ("percent", "low", "high"))
+    value, low, high = percent_interval(row, quantity)
     hollow = is_missing(low) or is_missing(high)
     if not hollow:
         (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
@@ -172,12 +171,12 @@ def _name(row: Line, labels: Labels) -> str:
 
 
 def _average_text(row: Line) -> str:
-    average = formats.bracketed_percent(*(row[f"average_{end}"] for end in ("percent", "low", "high")))
+    average = formats.bracketed_percent(*percent_interval(row, "average"))
     return f"average improvement up to here {average}{formats.THIN}%"
 
 
 def _improvement_text(row: Line) -> str:
-    value = formats.bracketed_percent(*(row[f"improvement_{end}"] for end in ("percent", "low", "high")))
+    value = formats.bracketed_percent(*percent_interval(row, "improvement"))
     words = [f"improvement {value}{formats.THIN}%"]
     if not is_missing(row["p_adjusted"]):
         words.append(formats.p_value(row["p_adjusted"]))

@@ -17,8 +17,8 @@ from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.curves import ideal_of, speedup_of
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import CURVE, Line, alike
+from analysis.tables.missing import Line, interval, is_missing
+from analysis.tables.selection import CURVE, alike
 from analysis.text import formats
 from analysis.text.labels import Labels
 from analysis.text.models import compared_models, model_title
@@ -80,8 +80,7 @@ def _figure(
             fitted = alike(tables["model_curves"], line, [*CURVE, "model"])
             predictions.append(fitted.sort_values("processes"))
             _draw_panel(axes, line, points[-1], predictions[-1], drawing, labels)
-            title = labels.curve(line)
-            title += f", oversubscription {line['oversubscription']}" if several else ""
+            title = labels.curve(line, several)
             axes.set_title(f"{shortened(title, 24 if columns > 3 else 34)}\n{model_title(line['model'])}")
         for axes in grid.flat[len(shown) :]:
             axes.set_axis_off()
@@ -132,7 +131,7 @@ def _draw_panel(
         last = curve.iloc[-1]
         drawing.mark(drawn, owner, point_text(labels, last, name, _prediction_text(last, line, labels)))
     for point in points.to_dict("records"):
-        value, low, high = (as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high"))
+        value, low, high = interval(point, "speedup")
         hollow = is_missing(low)
         if not hollow:
             bar = axes.vlines(point["processes"], low, high, color=style.INK, linewidth=0.8, zorder=2.5)
@@ -153,7 +152,7 @@ def _draw_panel(
 
 
 def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
-    value = formats.bracketed(*(as_float(point[f"speedup{end}"]) for end in ("", "_low", "_high")))
+    value = formats.bracketed(*interval(point, "speedup"))
     error = formats.percent(line["held_out_percent"])
     return f"{labels.speedup} {value} by {model_title(line['model'])}, held-out error {error}"
 

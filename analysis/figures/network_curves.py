@@ -37,7 +37,7 @@ class PanelCounts(NamedTuple):
         """Processes, and the level where it is not 1."""
         if self.processes is None:
             return ""
-        count = formats.counted(self.processes, "process", "processes")
+        count = formats.counted(self.processes, "process")
         level = self.oversubscription
         return f"{count}, oversubscription {level}" if level and level > 1 else count
 

@@ -151,7 +151,7 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
                 count_axis(axes, list(own["pairs"]), inches=2.6)
                 title, unit = QUANTITIES[quantity]
                 axes.set_ylabel(f"{title} ({unit})")
-                of = f"{counted(count, 'process', 'processes')}, " if len(points) > 1 else ""
+                of = f"{counted(count, 'process')}, " if len(points) > 1 else ""
                 at = f", oversubscription {level}" if len(points) > 1 and level > 1 else ""
                 axes.set_title(f"{of}{size_text(size)}{at}")
         for axes in grid[-1]:

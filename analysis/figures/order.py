@@ -14,7 +14,7 @@ from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.errors import one_line
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 

@@ -14,8 +14,7 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -162,7 +161,7 @@ def _draw_bars(
 ) -> None:
     for bar in bars:
         height, interconnect = first + levels.index(bar.level), bar.row["interconnect"]
-        value, low, high = (as_float(bar.row[f"seconds{end}"]) for end in ("", "_low", "_high"))
+        value, low, high = interval(bar.row, "seconds")
         hollow = is_missing(low)
         (patch,) = axes.barh(
             height,
@@ -177,7 +176,7 @@ def _draw_bars(
         hover = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
         label = ""
         if bar.gain is not None:
-            gain = formats.bracketed_percent(*(bar.gain[f"gain_{end}"] for end in ("percent", "low", "high")))
+            gain = formats.bracketed_percent(*percent_interval(bar.gain, "gain"))
             star = "*" if bar.gain["distinguishable"] else ""
             label = f"{gain}{formats.THIN}%{star}"
             hover += f", gain {label}"

@@ -12,8 +12,7 @@ from matplotlib.lines import Line2D
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.style import FigureLabels
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.labels import Labels
 

@@ -65,7 +65,7 @@ def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
     most = int(rows["processes"].max())
     caption = (
         f"{labels.case(case)}, simulated: where the time of the ranks goes. Above, mean over the ranks by "
-        f"process count; below, each rank of {counted(most, 'process', 'processes')}."
+        f"process count; below, each rank of {counted(most, 'process')}."
     )
     with mpl.rc_context(style.RC):
         figure = canvas(2 * ROW_INCHES * bands + 0.4)
@@ -159,4 +159,4 @@ def _draw_pairs(axes: Axes, rows: pd.DataFrame, count: int, norm: LogNorm) -> No
     matrix[rows["source"].astype(int), rows["target"].astype(int)] = rows["bytes"] / 1000
     axes.imshow(matrix, cmap=_AMOUNTS, norm=norm, interpolation="none")
     rank_axes(axes, count, "To rank", "")
-    axes.set_title(counted(count, "process", "processes"))
+    axes.set_title(counted(count, "process"))

@@ -109,7 +109,7 @@ def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
 def _hover_text(row: dict, quantity: str, labels: Labels) -> str:
     """Say on lines of their own what a point of a curve stands for."""
     title, unit = QUANTITIES[quantity]
-    count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process', 'processes')}"
+    count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process')}"
     lines = [
         labels.interconnect(row["interconnect"], row["kind"]),
         f"{size_text(row['bytes'])}{count}",

@@ -16,8 +16,7 @@ from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, interval, is_missing
 from analysis.text import formats
 from analysis.text.labels import SERIAL, Labels
 
@@ -40,7 +39,7 @@ class AxisColumn:
 
     def text(self, row: Line) -> str:
         """Write the value of a row with its interval."""
-        value, low, high = (as_float(row[f"{self.column}{end}"]) for end in ("", "_low", "_high"))
+        value, low, high = interval(row, self.column)
         name = self.title.split(" (")[0]
         return f"{name} {formats.bracketed(value, low, high)}{formats.THIN if self.unit else ''}{self.unit}"
 
@@ -232,9 +231,7 @@ def _draw_point(axes: Axes, row: Line, tradeoff: Tradeoff, drawing: Drawing, lab
     owner = None if row["serial"] else row["interconnect"]
     look = labels.look(owner, row["processes_per_node"])
     sides = tradeoff.x, tradeoff.y
-    (x, x_low, x_high), (y, y_low, y_high) = (
-        [as_float(row[f"{side.column}{end}"]) for end in ("", "_low", "_high")] for side in sides
-    )
+    (x, x_low, x_high), (y, y_low, y_high) = (interval(row, side.column) for side in sides)
     hollow = is_missing(y_low)
     of_set = row["pareto"]
     bars = {"color": look.colour, "linewidth": 1.0, "zorder": 2}

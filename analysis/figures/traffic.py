@@ -90,7 +90,7 @@ def _panels(
 
 def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     caption = (
-        f"Accepted against offered load on {counted(count, 'process', 'processes')}, pattern by pattern: "
+        f"Accepted against offered load on {counted(count, 'process')}, pattern by pattern: "
         "bytes a second of a process over those of its link. The grey line is all that is offered."
     )
     if (rows["runs"] > 1).any():
@@ -139,7 +139,7 @@ def _process_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     rows = rows[rows["offered_load"] == highest]
     count = int(rows["processes"].iloc[0])
     caption = (
-        f"Bandwidth that was accepted of each of {counted(count, 'process', 'processes')} at the highest "
+        f"Bandwidth that was accepted of each of {counted(count, 'process')} at the highest "
         "offered load. A level line is fair; a process without a point sends nothing in the pattern."
     )
 
@@ -168,7 +168,7 @@ def _slowdown_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     count = int(rows["processes"].iloc[0])
     caption = (
-        f"Slowdown of a compute job beside an I/O job on {counted(count, 'process', 'processes')} together: "
+        f"Slowdown of a compute job beside an I/O job on {counted(count, 'process')} together: "
         "its accepted bandwidth alone over that beside the I/O job (1: none), against the I/O job's offered "
         "load, by the placement of the I/O nodes."
     )

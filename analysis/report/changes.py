@@ -8,8 +8,7 @@ from analysis.estimates.changes import ONLY, VERDICTS
 from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.report.record import machine_items
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, listed
 from analysis.text.labels import Labels
@@ -60,7 +59,7 @@ def _by_case(summary: pd.DataFrame, labels: Labels) -> list[str]:
     for line in rows.to_dict("records"):
         name = "All cases, each counted alike" if line["whole"] else labels.case(line["case"])
         kind = f", {line['kind']}" if several else ""
-        numbers = formats.bracketed_percent(*(line[f"change_{end}"] for end in ("percent", "low", "high")))
+        numbers = formats.bracketed_percent(*percent_interval(line, "change"))
         found = [(word, int(line[word.replace(" ", "_")])) for word in VERDICTS]
         counts = ", ".join(f"{formats.whole(count)} {word}" for word, count in found if count)
         items.append(f"{name}{kind}: {numbers}{formats.THIN}% ({counts})")
@@ -79,7 +78,7 @@ def _point(line: Line, labels: Labels) -> str:
     title = labels.curve(line)
     if is_missing(line["interconnect"]):
         return title
-    count = counted(line["processes"], "process", "processes")
+    count = counted(line["processes"], "process")
     level = f", oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
     return f"{title}, {count}{level}"
 
@@ -137,7 +136,7 @@ def _row(line: Line, labels: Labels) -> Row:
         formats.whole(line["oversubscription"]),
         formats.number(line["seconds_before"]),
         formats.number(line["seconds_after"]),
-        formats.bracketed_percent(*(line[f"change_{end}"] for end in ("percent", "low", "high"))),
+        formats.bracketed_percent(*percent_interval(line, "change")),
         formats.p_value(line["p_adjusted"], symbol=False),
         str(line["verdict"]).removeprefix(ONLY),
     ]

@@ -52,9 +52,8 @@ def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
     several = best["oversubscription"].nunique() > 1
     groups: dict[str, list[Row]] = {}
     for line in labels.in_order(best, "case", "interconnect").to_dict("records"):
-        name = labels.curve(line)
         cells = [
-            f"{name}, oversubscription {line['oversubscription']}" if several else name,
+            labels.curve(line, several),
             model_title(line["model"]),
             formats.fixed(line["held_out_percent"], 1),
             formats.fixed(line["next_percent"], 1),

@@ -11,7 +11,7 @@ from analysis.decisions.prices import INTERPOLATED
 from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.runs.kinds import side
-from analysis.tables.missing import as_float, is_missing
+from analysis.tables.missing import as_float, interval, is_missing
 from analysis.text import formats
 from analysis.text import money as money_sentences
 from analysis.text.formats import MISSING
@@ -135,7 +135,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
                 formats.whole(line["nodes"]),
                 formats.whole(line["processes"]),
                 amount(line, "cluster_price"),
-                formats.bracketed(*(line[f"speedup{end}"] for end in ("", "_low", "_high"))),
+                formats.bracketed(*interval(line, "speedup")),
                 amount(line, "price_per_speedup"),
                 *([formats.percent(100 * as_float(line["pareto_share"]), places=0)] * sampled),
             ]
@@ -160,8 +160,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
 def _curve(line: Mapping[Any, Any], labels: Labels) -> str:
     if line["serial"]:
         return labels.interconnect(None, line["kind"])
-    level = f", oversubscription {line['oversubscription']}" * (line["oversubscription"] > 1)
-    return f"{labels.curve(line)}{level}"
+    return labels.curve(line, line["oversubscription"] > 1)
 
 
 def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
@@ -171,7 +170,7 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
         for line in of_case.to_dict("records"):
             cells = [
                 labels.case(case),
-                labels.curve({**line, "kind": side(line["kind"], 1)}),
+                labels.compared(line),
                 formats.whole(line["baseline_nodes"]),
                 formats.whole(line["equivalent_nodes"]),
                 _break_even(line),
@@ -221,7 +220,7 @@ def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
                 labels.interconnect(line["interconnect"], line["kind"]),
                 formats.whole(line["nodes"]),
                 amount(line, "cluster_price"),
-                formats.bracketed(*(line[f"mean_speedup{end}"] for end in ("", "_low", "_high"))),
+                formats.bracketed(*interval(line, "mean_speedup")),
                 "buy" if line["best"] else "may be as fast" if alike else "",
             ]
             groups.setdefault(title, []).append(row(cells, "", line["interconnect"]))

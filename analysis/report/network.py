@@ -113,7 +113,7 @@ def _group(name: str, count: float, level: float) -> str:
     """Title of the rows of a benchmark at a point; imported curves have no oversubscription level."""
     text = benchmark(name)
     if not is_missing(count):
-        text += f", {formats.counted(int(count), 'process', 'processes')}"
+        text += f", {formats.counted(int(count), 'process')}"
     if is_missing(level):
         return f"{text}, imported"
     return f"{text}, oversubscription {int(level)}" if level > 1 else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.estimates.outcomes import OUTCOMES, outcome
 from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing
+from analysis.tables.missing import is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, listed
 from analysis.text.scaling import blocks_sentences
@@ -51,7 +51,7 @@ def _gains_table(content: Content) -> Block:
                 f"{formats.plain(line['processes_per_node_of_baseline'])}",
                 formats.number(line["seconds"]),
                 formats.number(line["seconds_of_baseline"]),
-                formats.bracketed_percent(line["gain_percent"], line["gain_low"], line["gain_high"]),
+                formats.bracketed_percent(*percent_interval(line, "gain")),
                 MISSING if untested else formats.p_value(line["p_adjusted"], symbol=False),
                 f"{outcome(line, 'gain')}{unpaired}",
             ]

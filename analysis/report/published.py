@@ -21,7 +21,7 @@ from analysis.report.blocks import (
 from analysis.report.content import Content
 from analysis.report.tables import equivalent_count
 from analysis.runs.kinds import side
-from analysis.tables.missing import is_missing
+from analysis.tables.missing import interval, is_missing, percent_interval
 from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import published as published_sentences
@@ -167,7 +167,7 @@ def _their_peaks(content: Content, rows: pd.DataFrame) -> Lines:
 
 def _our_peaks(content: Content, case: str) -> Lines:
     for line in lowest_level(content.rows("peaks", case)).to_dict("records"):
-        speedup = (line["peak_speedup"], line["peak_speedup_low"], line["peak_speedup_high"])
+        speedup = interval(line, "peak_speedup")
         note = "" if line["reached"] else "the peak may lie beyond"
         cells = [
             content.labels.curve(line),
@@ -194,8 +194,7 @@ def _our_improvements(content: Content, case: str) -> Lines:
         if is_missing(line["improvement_percent"]):
             continue
         percents = (
-            formats.bracketed_percent(*(line[f"{key}_{end}"] for end in ("percent", "low", "high")))
-            for key in ("improvement", "average")
+            formats.bracketed_percent(*percent_interval(line, key)) for key in ("improvement", "average")
         )
         cells = [*_sides(line, content), formats.whole(line["at_processes"]), *percents]
         yield row(cells, case, line["interconnect"])

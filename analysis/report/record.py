@@ -216,7 +216,7 @@ def _missing(content: Content) -> list[Block]:
     point, short = [*POINT, "processes_per_node"], here[here["n"] < wanted]
     items = [
         f"{labels.case(line['case'])}, {labels.curve(line)}, "
-        f"{counted(line['processes'], 'process', 'processes')}, oversubscription {line['oversubscription']}: "
+        f"{counted(line['processes'], 'process')}, oversubscription {line['oversubscription']}: "
         f"{formats.whole(line['n'])}"
         for line in short.drop_duplicates(point).to_dict("records")
     ]

@@ -11,8 +11,8 @@ import pandas as pd
 from analysis.estimates.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, column, row, table
 from analysis.runs.kinds import side
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import Line, alike
+from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
+from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
@@ -49,7 +49,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         groups.setdefault(title, []).append(_numbers(case, line, shown, owner=None))
     joined = scaling[~scaling["serial"]]
     for line in _ordered(joined, labels, "oversubscription", "interconnect", "processes"):
-        title = _curve_title(line, labels, several)
+        title = labels.curve(line, several)
         groups.setdefault(title, []).append(_numbers(case, line, shown, line["interconnect"]))
     columns = [
         column("Processes"),
@@ -94,9 +94,8 @@ def _ten_to(power: int) -> str:
 
 
 def _numbers(case: str, line: Line, shown: Shown, owner: object) -> Row:
-    def interval(name: str, factor: float = 1) -> str:
-        values = (as_float(line[f"{name}{end}"]) * factor for end in ("", "_low", "_high"))
-        return formats.bracketed(*values)
+    def cell(name: str, factor: float = 1) -> str:
+        return formats.bracketed(*(end * factor for end in interval(line, name)))
 
     serial = bool(line["serial"])
     cells = [
@@ -104,9 +103,9 @@ def _numbers(case: str, line: Line, shown: Shown, owner: object) -> Row:
         formats.whole(line["cores"]),
         *[formats.whole(line["nodes"])] * shown.nodes,
         formats.whole(line["n"]),
-        interval("seconds"),
-        "1" if serial else interval("speedup"),
-        "100" if serial else interval("efficiency", PERCENT),
+        cell("seconds"),
+        "1" if serial else cell("speedup"),
+        "100" if serial else cell("efficiency", PERCENT),
         MISSING if serial else formats.number(as_float(line["incremental_efficiency"]) * PERCENT),
         *[MISSING if serial else formats.number(line["serial_fraction"])] * shown.serial_fraction,
         formats.number(line["runs_per_day"]),
@@ -124,7 +123,7 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
         found = alike(rows, line, keys).set_index("processes")[quantity]
         cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
         title = f"Oversubscription {line['oversubscription']}" if several else ""
-        name = _curve_title(line, labels, several=False)
+        name = labels.curve(line)
         groups.setdefault(title, []).append(row([name, *cells], case, line["interconnect"]))
     columns = [column("Processes", "left"), *(column(str(count)) for count in counts)]
     return table(f"{labels.case(case)}: {caption}", columns, groups, case)
@@ -165,7 +164,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
             found = {found["case"]: found for found in alike(peaks, line, keys).to_dict("records")}
             cells = [_peak(found[case]) if case in found else MISSING for case in chunk]
             title = f"Oversubscription {line['oversubscription']}" if several else ""
-            name = _curve_title(line, labels, several=False)
+            name = labels.curve(line)
             groups.setdefault(title, []).append(row([name, *cells], "", line["interconnect"]))
         columns = [column("Interconnect", "left"), *(column(labels.case(case)) for case in chunk)]
         highest = f"Highest {labels.speedup} and its process count"
@@ -188,7 +187,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     for line in _ordered(improvement[compared], labels, *keys):
         cells = [
             labels.case(line["case"]),
-            _compared(line, labels),
+            labels.compared(line),
             formats.whole(line["at_processes"]),
             *_percentages(line, "improvement", "average"),
             *_verdict(line, "improvement"),
@@ -225,7 +224,7 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
     groups: dict[str, list[Row]] = {}
     for line in _ordered(rows, labels, "case", "cores", "oversubscription", "interconnect"):
         cells = [
-            _curve_title(line, labels, several=False),
+            labels.curve(line),
             formats.whole(line["cores"]),
             formats.whole(line["processes"]),
             formats.number(line["seconds_of_one"]),
@@ -262,7 +261,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
             labels.case(line["case"]),
             formats.number(line["target_speedup"]),
             formats.plain(line["baseline_processes"]),
-            _compared(line, labels),
+            labels.compared(line),
             equivalent_count(line),
             MISSING if is_missing(saved) else formats.fixed(saved, 1, signed=True),
         ]
@@ -297,10 +296,7 @@ def _baseline(line: Line, labels: Labels, several: bool) -> str:
 
 
 def _percentages(line: Line, *quantities: str) -> list[str]:
-    return [
-        formats.bracketed_percent(*(line[f"{quantity}_{end}"] for end in ("percent", "low", "high")))
-        for quantity in quantities
-    ]
+    return [formats.bracketed_percent(*percent_interval(line, quantity)) for quantity in quantities]
 
 
 def _verdict(line: Line, quantity: str) -> list[str]:
@@ -311,15 +307,6 @@ def _verdict(line: Line, quantity: str) -> list[str]:
     word = outcome(line, quantity)
     p_value = formats.p_value(line["p_adjusted"], symbol=False)
     return [p_value, word if line.get("paired", True) else f"{word}, unpaired"]
-
-
-def _compared(line: Line, labels: Labels) -> str:
-    return _curve_title({**line, "kind": side(line["kind"], 1)}, labels, several=False)
-
-
-def _curve_title(line: Line, labels: Labels, several: bool) -> str:
-    title = labels.curve(line)
-    return f"{title}, oversubscription {line['oversubscription']}" if several else title
 
 
 def _serial(scaling: pd.DataFrame) -> list[Line]:

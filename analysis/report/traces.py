@@ -126,9 +126,7 @@ def _trace_row(case: str, line: dict) -> Row:
             *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
             MISSING if is_missing(noise) else formats.fixed(100 * noise, 0),
             f"{number(line['low_seconds'])}–{number(line['high_seconds'])}",
-            f"alone, {formats.counted(line['repeats'], 'time', 'times')}"
-            if line["timing"] == "alone"
-            else "together",
+            f"alone, {formats.counted(line['repeats'], 'time')}" if line["timing"] == "alone" else "together",
             {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),
             CORRECTED[line["correction"]],
         ],
@@ -143,7 +141,7 @@ def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
         most = int(own["processes"].max())
         own = own[(own["processes"] == most) & ~own["operation"].isin(_ENDS)]
         whole = own["bytes"].sum()
-        title = f"{labels.case(case)}, {formats.counted(most, 'process', 'processes')}"
+        title = f"{labels.case(case)}, {formats.counted(most, 'process')}"
         groups[title] = [
             row(
                 [

@@ -63,7 +63,7 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     for (name, kind, count), own in rows.groupby(["interconnect", "kind", "processes"], sort=False):
         best, least = (own.loc[getattr(own["accepted_load"], end)()] for end in ("idxmax", "idxmin"))
         text = (
-            f"{labels.interconnect(name, kind)}, {counted(count, 'process', 'processes')}: most is accepted "
+            f"{labels.interconnect(name, kind)}, {counted(count, 'process')}: most is accepted "
             f"of {best['title']}, {number(best['accepted_load'], 2)} of an offered load of "
             f"{number(best['offered_load'], 2)}"
         )
@@ -191,5 +191,5 @@ def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
 
 
 def _point(count: int, level: int) -> str:
-    text = counted(count, "process", "processes")
+    text = counted(count, "process")
     return f"{text}, {level} a core" if level > 1 else text

@@ -8,8 +8,7 @@ import pandas as pd
 
 from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.tables.missing import is_missing
-
-Line = Mapping[Hashable, Any]
-"""A row of a table, by column."""
+from analysis.tables.missing import Line, is_missing
 
 CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node"]
 """Columns that name a curve in every table that has curves."""

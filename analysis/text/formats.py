@@ -155,6 +155,6 @@ def listed(items: Iterable[str], last: str = "and") -> str:
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:
-    """Write a count with its noun: ``1 block``, ``6 blocks``."""
-    noun = singular if count == 1 else plural or f"{singular}s"
+    """Write a count with its noun: ``1 block``, ``6 blocks``, ``2 processes``."""
+    noun = singular if count == 1 else plural or f"{singular}{'es' if singular.endswith('s') else 's'}"
     return f"{whole(count)}{SPACE}{noun}"

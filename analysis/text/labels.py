@@ -10,8 +10,8 @@ import pandas as pd
 
 from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import Line
+from analysis.runs.kinds import side
+from analysis.tables.missing import Line, is_missing
 from analysis.text.formats import THIN, exact, percent, plain
 
 SERIAL = "Serial run"
@@ -48,9 +48,17 @@ class Labels:
         told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
         return title if told else f"{title} ({one_line(kind)})"
 
-    def curve(self, row: Line) -> str:
-        """Title of the curve of a table's row: interconnect, and processes per node where they vary."""
-        return self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
+    def curve(self, row: Line, level: bool = False) -> str:
+        """Title of the curve of a table's row: interconnect, and processes per node where they vary.
+
+        With its oversubscription, if a reader has to be told the `level`.
+        """
+        title = self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
+        return f"{title}, oversubscription {row['oversubscription']}" if level else title
+
+    def compared(self, row: Line) -> str:
+        """Title of the curve that a row compares with a baseline."""
+        return self.curve({**row, "kind": side(row["kind"], 1)})
 
     def placed(self, interconnect: object, kind: str, placement: object) -> str:
         """Title of an interconnect with its processes per node, where they vary."""

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.estimates.models import MODELS
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import CURVE, Line, alike
+from analysis.tables.missing import Line, as_float, is_missing
+from analysis.tables.selection import CURVE, alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels

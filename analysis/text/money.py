@@ -10,8 +10,7 @@ import pandas as pd
 
 from analysis.decisions.prices import INTERPOLATED, NO_NEED
 from analysis.runs.kinds import side
-from analysis.tables.missing import as_float, is_missing
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, interval, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
@@ -28,7 +27,7 @@ def money(value: float) -> str:
 
 def amount(row: Line, column: str) -> str:
     """Write an amount with its interval or range, without its currency."""
-    value, low, high = (as_float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
+    value, low, high = interval(row, column)
     text = money(value)
     if not is_missing(value) and not (is_missing(low) or is_missing(high) or low == high):
         text += f" [{money(low)}, {money(high)}]"
@@ -164,7 +163,7 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
             start += f" on {nodes(first['baseline_nodes'])}"
         alike: dict[str, list[str]] = {}
         for row in labels.in_order(rows, "interconnect").to_dict("records"):
-            alike.setdefault(_pays(row), []).append(labels.curve({**row, "kind": side(kind, 1)}))
+            alike.setdefault(_pays(row), []).append(labels.compared(row))
         verdicts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in alike.items()]
         level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
         said.append(f"{start}{level}: {'; '.join(verdicts)}.")
@@ -227,7 +226,7 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
         row = best.iloc[0]
         name = labels.interconnect(row["interconnect"], row["kind"])
         text = f"{start}, buy{which} {nodes(row['nodes'])} with {name}"
-        mean = formats.bracketed(row["mean_speedup"], row["mean_speedup_low"], row["mean_speedup_high"])
+        mean = formats.bracketed(*interval(row, "mean_speedup"))
         text += f" for {_priced(row, 'cluster_price')}: mean {labels.speedup} {mean}"
         alike = rows[rows["may_be_best"].fillna(False) & ~rows["best"].fillna(False)]
         names = [

@@ -135,7 +135,7 @@ def slow_pair_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
             continue
         middle = small["latency_us"].median()
         slow = small[small["latency_us"] > SLOW * middle]
-        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process', 'processes')}"
+        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process')}"
         title += f" at oversubscription {level}" if level > 1 else ""
         said.append(f"{title}: {_slow(slow, len(small), middle)}")
     return said
@@ -162,7 +162,7 @@ def contention_sentences(pairs: pd.DataFrame, labels: Labels) -> list[str]:
         if most < 2 or 1 not in large.index:
             continue
         gain = large.loc[most, "bandwidth_MBps"] / large.loc[1, "bandwidth_MBps"]
-        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process', 'processes')}"
+        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process')}"
         title += f" at oversubscription {level}" if level > 1 else ""
         said.append(
             f"{title}: {most} pairs at once move {number(gain)} times what one pair moves alone "
@@ -200,7 +200,7 @@ def collective_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     for name in ordered(set(most["benchmark"])):
         own = most[most["benchmark"] == name]
         for (kind, count), same in own.groupby(["kind", "processes"], dropna=False, sort=False):
-            on = "" if pd.isna(count) else f" on {counted(int(count), 'process', 'processes')}"
+            on = "" if pd.isna(count) else f" on {counted(int(count), 'process')}"
             said.append(f"{benchmark(name)}{on}, {kind}: {_fastest(same, labels)}.")
     return said
 

@@ -134,7 +134,7 @@ def _reference(row: pd.Series, labels: Labels) -> str:
     time = formats.seconds(row["reference_seconds"])
     if is_missing(row["reference_interconnect"]):
         return f"the serial run of {time}"
-    count = formats.counted(row["reference_processes"], "process", "processes")
+    count = formats.counted(row["reference_processes"], "process")
     return f"{count} over {labels.interconnect(row['reference_interconnect'], row['kind'])} in {time}"
 
 

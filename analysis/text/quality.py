@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.estimates.quality import FEWEST, OUTLIER_RULE, POINT
-from analysis.tables.selection import Line
+from analysis.tables.missing import Line, percent_interval
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
@@ -98,7 +98,7 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _change(row: Line) -> str:
-    value = formats.bracketed_percent(*(row[f"drift_{end}"] for end in ("percent", "low", "high")))
+    value = formats.bracketed_percent(*percent_interval(row, "drift"))
     return f"{value}{formats.THIN}%, {formats.p_value(row['p_adjusted'])}"
 
 

@@ -14,8 +14,8 @@ import pandas as pd
 
 from analysis.estimates.outcomes import OUTCOMES, SHARED, is_shared, outcome
 from analysis.runs.kinds import comparable_sets, side
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import CURVE, Line
+from analysis.tables.missing import Line, interval, is_missing, percent_interval
+from analysis.tables.selection import CURVE
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
@@ -66,7 +66,7 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
         level, peak = int(row["oversubscription"]), int(row["peak_processes"])
         at_end, alone = peak == row["max"], row["nunique"] == 1
         alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
-        speedup = formats.bracketed(row["peak_speedup"], row["peak_speedup_low"], row["peak_speedup_high"])
+        speedup = formats.bracketed(*interval(row, "peak_speedup"))
         note = "" if is_missing(row["note"]) else str(row["note"])
         key = (level, peak, alike, bool(row["reached"]), at_end, alone, note)
         name = f"{labels.curve(row)} ({speedup})" if peak > 1 else labels.curve(row)
@@ -150,7 +150,7 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
                 where = f"the nearest common count below the peak of {name}"
             at = f"At {processes(count)}{and_level(improvement, level, say_level)}, {where}"
             sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
-        apart = [_compared(row, labels) for row in rows[rows["at_processes"].isna()].to_dict("records")]
+        apart = [labels.compared(row) for row in rows[rows["at_processes"].isna()].to_dict("records")]
         if apart:
             sentences.append(f"{listed(apart)}: no process count up to the peak of {name} was run.")
     return sentences
@@ -179,7 +179,7 @@ def _outcome_sentences(rows: Sequence[Line], at: str, labels: Labels) -> list[st
     by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
     for row in rows:
         numbers = _numbers(row, "improvement")
-        by_outcome[outcome(row, "improvement")].append(f"{_compared(row, labels)} ({numbers})")
+        by_outcome[outcome(row, "improvement")].append(f"{labels.compared(row)} ({numbers})")
     sentences = []
     if by_outcome[SHARED]:
         sentences.append(f"{at}, there is nothing to compare: that is the serial run.")
@@ -243,7 +243,7 @@ def equivalent_sentences(equivalent: pd.DataFrame, labels: Labels, say_level: bo
 
 
 def _equivalent(row: Line, labels: Labels) -> tuple[str, str]:
-    other = _compared(row, labels)
+    other = labels.compared(row)
     if not row["attainable"]:
         return "is not attained by", other
     if is_missing(row["equivalent_processes"]):
@@ -311,7 +311,7 @@ def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
 
 
 def _percent_interval(row: Line, quantity: str) -> str:
-    value, low, high = (row[f"{quantity}_{end}"] for end in ("percent", "low", "high"))
+    value, low, high = percent_interval(row, quantity)
     places = formats.percent_places(value)
     text = formats.percent(value, signed=True, places=places)
     if is_missing(low) or is_missing(high):
@@ -327,10 +327,6 @@ def _numbers(row: Line, quantity: str) -> str:
         return f"{text}, {formats.p_value(row['p_adjusted'])}{unpaired}"
     note = row.get("note")
     return text if is_missing(note) else f"{text}, {str(note).removeprefix('no test: ')}"
-
-
-def _compared(row: Line, labels: Labels) -> str:
-    return labels.curve({**row, "kind": side(row["kind"], 1)})
 
 
 def _several_levels(table: pd.DataFrame) -> bool:

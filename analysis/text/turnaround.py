@@ -41,7 +41,7 @@ def way_in_words(packing: Mapping[str, NDArray], way: int, jobs_at_once: int) ->
 @cache
 def _in_words(jobs_at_once: int, processes: int, cores: int, *placed: str) -> str:
     jobs = "one" if jobs_at_once == 1 else f"{jobs_at_once}"
-    size = counted(processes, "process", "processes")
+    size = counted(processes, "process")
     size += f" and {counted(cores, 'core')}" * (cores != processes) + " each" * (jobs_at_once > 1)
     return ", ".join([f"{jobs} at a time on {size}", *placed])
 
