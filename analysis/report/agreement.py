@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, column, paragraph, row, table
+from analysis.report.blocks import Block, Row, left, paragraph, right, row, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -52,12 +52,7 @@ def agreement_blocks(
         "a baseline peaks within one node. How large they are, is another matter: application, size and "
         "machine differ."
     )
-    columns = [
-        column("What is compared", "left"),
-        column("Published"),
-        column("Here"),
-        column("Direction", "left"),
-    ]
+    columns = [*left("What is compared"), *right("Published", "Here"), *left("Direction")]
     caption = (
         "Agreement and disagreement in the direction of each difference. Here: point estimates; simulated "
         "peaks and improvements have bands, which are in the tables above."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.blocks import Row, Section, column, paragraph, row, section, table
+from analysis.report.blocks import Row, Section, left, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.report.factors import factor_blocks
 from analysis.runs.facts import AboutCase
@@ -21,12 +21,7 @@ def asked(content: Content) -> Section | None:
     if not ran:
         return section("asked", "What was asked", blocks)
     cases = {"": [_case_row(case, facts.case(case), labels) for case in ran]}
-    columns = [
-        column("Case", "left"),
-        column("Application", "left"),
-        column("Size", "left"),
-        column("Stands for", "left"),
-    ]
+    columns = left("Case", "Application", "Size", "Stands for")
     blocks.append(table("Cases.", columns, cases))
     present = labels.sorted_interconnects(content.runs["interconnect"].dropna())
     rows = [
@@ -37,11 +32,7 @@ def asked(content: Content) -> Section | None:
         )
         for name in present
     ]
-    columns = [
-        column("Interconnect", "left"),
-        column("Kind", "left"),
-        column("Description", "left"),
-    ]
+    columns = left("Interconnect", "Kind", "Description")
     blocks += [table("Interconnects.", columns, {"": rows})] if rows else []
     blocks += factor_blocks(content)
     return section("asked", "What was asked", blocks)

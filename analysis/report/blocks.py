@@ -102,14 +102,15 @@ def figure(entry: Mapping[str, Any]) -> Block:
     }
 
 
-def column(title: str, align: Literal["left", "right"] = "right") -> Column:
-    """Describe a column, numbers to the right or texts to the left."""
-    lines = (
-        textwrap.wrap(one_line(title), HEAD_WIDTH, break_long_words=False)
-        if align == "right"
-        else [one_line(title)]
-    )
-    return {"title": lines, "align": align, "share": 0}
+def left(*titles: str) -> list[Column]:
+    """Describe columns of texts, which stand to the left."""
+    return [{"title": [one_line(title)], "align": "left", "share": 0} for title in titles]
+
+
+def right(*titles: str) -> list[Column]:
+    """Describe columns of numbers, which stand to the right under titles of several lines."""
+    lines = [textwrap.wrap(one_line(title), HEAD_WIDTH, break_long_words=False) for title in titles]
+    return [{"title": title, "align": "right", "share": 0} for title in lines]
 
 
 def row(cells: Sequence[object], case: str = "", interconnect: object = "") -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.estimates.changes import ONLY, VERDICTS
-from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.record import machine_items
 from analysis.tables.missing import Line, is_missing, percent_interval
@@ -95,7 +95,7 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
         return [paragraph("Both say the same of their machine and of all versions.")]
     values = [[key, *(machine.get(key) for machine in machines)] for key in keys]
     rows = [row([MISSING if is_missing(value) else value for value in line]) for line in values]
-    columns = [column("Item", "left"), column(before, "left"), column(after, "left")]
+    columns = left("Item", before, after)
     return [table("What the machines and versions differ in.", columns, {"": rows})]
 
 
@@ -113,14 +113,9 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         pair = f"{line['site_before']} to {line['site_after']}: " if several else ""
         groups.setdefault(f"{pair}{labels.case(line['case'])}", []).append(_row(line, labels))
     columns = [
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Per core"),
-        column("Time before (s)"),
-        column("Time after (s)"),
-        column("Change (%)"),
-        column("p"),
-        column("Outcome", "left"),
+        *left("Interconnect"),
+        *right("Processes", "Per core", "Time before (s)", "Time after (s)", "Change (%)", "p"),
+        *left("Outcome"),
     ]
     caption += (
         f"Change of speed: time before over time after, less 1, with {labels.confidence} intervals; p after "

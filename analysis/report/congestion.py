@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -65,12 +65,9 @@ def _conflict_sentences(title: str, rows: pd.DataFrame) -> list[str]:
 
 def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
     columns = [
-        column("Pattern", "left"),
-        column("Most loaded link"),
-        column("Bound"),
-        column("Free of conflict", "left"),
-        column("Accepted, measured", "left"),
-        column("Published (MB/s a node)", "left"),
+        *left("Pattern"),
+        *right("Most loaded link", "Bound"),
+        *left("Free of conflict", "Accepted, measured", "Published (MB/s a node)"),
     ]
     groups = {}
     for (title, nodes), rows in bounds.groupby(["topology", "nodes"], sort=False):

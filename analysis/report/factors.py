@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from analysis.report.blocks import Block, bullets, column, row, table
+from analysis.report.blocks import Block, bullets, left, row, table
 from analysis.report.content import Content
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
@@ -45,7 +45,7 @@ def factor_blocks(content: Content) -> list[Block]:
     if not factors:
         return []
     keys = [key for key in TITLES if any(key in of_name for of_name in factors.values())]
-    columns = [column("Interconnect", "left"), *(column(_head(key), "left") for key in keys)]
+    columns = left("Interconnect", *map(_head, keys))
     rows = [
         row([content.labels.interconnect(name), *(_value(key, of_name) for key in keys)], "", name)
         for name, of_name in factors.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.text import formats
 from analysis.text.formats import MISSING
@@ -64,13 +64,10 @@ def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
         own = groups.setdefault(labels.case(line["case"]), [])
         own.append(row(cells, line["case"], line["interconnect"]))
     columns = [
-        column("Interconnect", "left"),
-        column("Best model", "left"),
-        column("Held-out error (%)"),
-        column("Next best (%)"),
-        column("Serial fraction"),
-        *([] if labels.weak else [column("Peak (processes)"), column("Limit of speedup")]),
-        column("Told to (processes)"),
+        *left("Interconnect", "Best model"),
+        *right("Held-out error (%)", "Next best (%)", "Serial fraction"),
+        *([] if labels.weak else right("Peak (processes)", "Limit of speedup")),
+        *right("Told to (processes)"),
     ]
     caption = (
         f"The best model of each curve, with {labels.intervals(best)} in brackets; {MISSING} where it has "

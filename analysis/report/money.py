@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.decisions.prices import INTERPOLATED
-from analysis.report.blocks import Block, Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.runs.kinds import side
 from analysis.tables.missing import as_float, interval, is_missing
@@ -98,7 +98,7 @@ def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
         found = cost[cost["interconnect"] == name].set_index("nodes")
         cells = [_cost(found.loc[size]) if size in found.index else MISSING for size in shown]
         rows.append(row([labels.interconnect(name), *cells], "", name))
-    columns = [column("Nodes", "left"), *(column(formats.whole(size)) for size in shown)]
+    columns = [*left("Nodes"), *right(*map(formats.whole, shown))]
     caption = (
         f"Price of a cluster in {cost['currency'].iloc[0]} at {_node_price(cost)} a node, and the "
         "interconnect's share of it; ≈ where its price is interpolated between published sizes."
@@ -146,13 +146,15 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     if not groups:
         return []
     columns = [
-        column("Interconnect", "left"),
-        column("Nodes"),
-        column("Processes"),
-        column(f"Price ({found['currency'].iloc[0]})"),
-        column(labels.speedup.capitalize()),
-        column(f"Price per unit of {labels.speedup}"),
-        *[column("Share of draws in the set")] * sampled,
+        *left("Interconnect"),
+        *right(
+            "Nodes",
+            "Processes",
+            f"Price ({found['currency'].iloc[0]})",
+            labels.speedup.capitalize(),
+            f"Price per unit of {labels.speedup}",
+        ),
+        *right("Share of draws in the set") * sampled,
     ]
     return [table(caption, columns, groups)]
 
@@ -182,13 +184,9 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
     if not groups:
         return []
     columns = [
-        column("Case", "left"),
-        column("Interconnect", "left"),
-        column("Nodes of the baseline"),
-        column("Equivalent nodes"),
-        column("Pays at a price of a node"),
-        column("Saving"),
-        column("Verdict", "left"),
+        *left("Case", "Interconnect"),
+        *right("Nodes of the baseline", "Equivalent nodes", "Pays at a price of a node", "Saving"),
+        *left("Verdict"),
     ]
     caption = (
         "Whole nodes with which each interconnect reaches the baseline's highest speedup, the price of a "
@@ -226,13 +224,7 @@ def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
             groups.setdefault(title, []).append(row(cells, "", line["interconnect"]))
     if not groups:
         return []
-    columns = [
-        column("Interconnect", "left"),
-        column("Nodes"),
-        column("Price"),
-        column(f"Mean {labels.speedup}"),
-        column("", "left"),
-    ]
+    columns = [*left("Interconnect"), *right("Nodes", "Price", f"Mean {labels.speedup}"), *left("")]
     caption = (
         "The fastest that each budget buys of every interconnect that all cases of the mix were run over."
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from analysis.networks.tables import PAIRS
-from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -82,14 +82,9 @@ def _single(curves: pd.DataFrame) -> set[str]:
 
 def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
     columns = [
-        column("Interconnect", "left"),
-        column("Latency (µs)"),
-        column("Peak (MB/s)"),
-        column("at"),
-        column("% of link"),
-        column("N/2"),
-        column("Loses from"),
-        column("Another protocol from", "left"),
+        *left("Interconnect"),
+        *right("Latency (µs)", "Peak (MB/s)", "at", "% of link", "N/2", "Loses from"),
+        *left("Another protocol from"),
     ]
     groups = {
         _group(name, count, level): [_headline_row(line, content) for line in rows.to_dict("records")]
@@ -136,7 +131,7 @@ def _headline_row(line: Mapping, content: Content) -> dict:
 
 def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
     labels = content.labels
-    columns = [column("Faster", "left"), column("than", "left"), column("from", "left")]
+    columns = left("Faster", "than", "from")
     key = ["benchmark", "processes", "oversubscription"]
     groups = {}
     order = ordered(set(crossings["benchmark"]))
@@ -178,12 +173,7 @@ def _processor(content: Content) -> Section | None:
     if rows.empty:
         return None
     said = network_sentences.availability_sentences(rows, content.labels)
-    columns = [
-        column("Message", "left"),
-        column("Exchange (µs)"),
-        column("Overhead (µs)"),
-        column("Availability (%)"),
-    ]
+    columns = [*left("Message"), *right("Exchange (µs)", "Overhead (µs)", "Availability (%)")]
     groups = {
         content.labels.interconnect(name, kind): [
             row(
@@ -231,7 +221,7 @@ def _collectives(content: Content) -> Section | None:
 def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
     """Times of collectives at a handful of sizes."""
     few = sorted(_few(rows["bytes"]))
-    columns = [column("Interconnect", "left"), *(column(size_text(size)) for size in few)]
+    columns = [*left("Interconnect"), *right(*map(size_text, few))]
     groups = {}
     for name in ordered(set(rows["benchmark"])):
         own = rows[rows["benchmark"] == name]
@@ -246,8 +236,8 @@ def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
 
 
 def _barrier_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = [column("Interconnect", "left")]
-    columns += [column(title) for title in ("Time (µs)", "Fastest run", "Slowest run")]
+    columns = left("Interconnect")
+    columns += right("Time (µs)", "Fastest run", "Slowest run")
     groups = {
         _group(name, count, level): [
             row(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, column, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -27,13 +27,7 @@ def published_networks(content: Content) -> Section | None:
 
 
 def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = [
-        column("Interconnect", "left"),
-        column("Interface", "left"),
-        column("Latency (µs)"),
-        column("Peak (MB/s)"),
-        column("Note", "left"),
-    ]
+    columns = [*left("Interconnect", "Interface"), *right("Latency (µs)", "Peak (MB/s)"), *left("Note")]
     lines = []
     for line in rows.to_dict("records"):
         high = line["latency_us_high"]
@@ -51,12 +45,8 @@ def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
 
 def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
     columns = [
-        column("Interconnect", "left"),
-        column("Link (MB/s)"),
-        column("One direction (MB/s)"),
-        column("% of link"),
-        column("Both directions (MB/s)"),
-        column("% of both"),
+        *left("Interconnect"),
+        *right("Link (MB/s)", "One direction (MB/s)", "% of link", "Both directions (MB/s)", "% of both"),
     ]
     keys = ("link_peak_unidirectional_MBps", "max_unidirectional_MBps", "unidirectional_percent_of_peak",
             "max_bidirectional_MBps", "bidirectional_percent_of_peak")  # fmt: skip
@@ -78,8 +68,8 @@ def _statements(rows: pd.DataFrame, content: Content) -> Block:
     """What was published under which condition, in the words of the source."""
     del content
     conditions = [key for key in ("experiment", "rate", "condition", "medium", "path") if key in rows]
-    columns = [*(column(key.capitalize(), "left") for key in conditions), column("Quantity", "left")]
-    columns += [column("Value"), column("Unit", "left")]
+    columns = left(*map(str.capitalize, conditions), "Quantity")
+    columns += [*right("Value"), *left("Unit")]
     lines = [
         row(
             [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
-from analysis.report.blocks import Block, Row, Section, bullets, column, row, section, table
+from analysis.report.blocks import Block, Row, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -130,10 +130,9 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
         points = of_case.groupby(point, sort=False, dropna=False)
         groups[labels.case(case)] = [_parts_row(own, labels) for _, own in points]
     columns = [
-        column("Interconnect", "left"),
-        column("Processes"),
-        *(column(name.capitalize()) for name in (*_PREPARED, *RUN_PARTS)),
-        column("Largest parts of the main loop", "left"),
+        *left("Interconnect"),
+        *right("Processes", *map(str.capitalize, (*_PREPARED, *RUN_PARTS))),
+        *left("Largest parts of the main loop"),
     ]
     caption = (
         "Seconds of the parts of a run, medians, at the smallest and the largest process count; mesh and "
@@ -165,7 +164,7 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
             row([field, *(formats.number(numbers.get(count)) for count in counts)], case)
             for field, numbers in found.iterrows()
         ]
-    columns = [column("Field", "left"), *(column(processes(count)) for count in counts)]
+    columns = [*left("Field"), *right(*map(processes, counts))]
     caption = (
         "Iterations of the linear solver in a time step, or in an iteration of a steady solver, medians over "
         "all interconnects; each point is in tables/solver_iterations.csv."
@@ -190,10 +189,7 @@ def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
             )
             for (operation, count), numbers in found.iterrows()
         ]
-    columns = [
-        column("Operation", "left"),
-        *(column(name) for name in ("Processes", "Calls", "MB", "MB to others")),
-    ]
+    columns = [*left("Operation"), *right("Processes", "Calls", "MB", "MB to others")]
     caption = (
         "What rank 0 did with the Global Arrays in a run, medians over all interconnects, at the smallest "
         "and the largest process count; each point is in tables/communication.csv."

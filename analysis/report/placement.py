@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.estimates.outcomes import OUTCOMES, outcome
-from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing, percent_interval
 from analysis.text import formats
@@ -59,13 +59,8 @@ def _gains_table(content: Content) -> Block:
                 row(cells, case, line["interconnect"])
             )
     columns = [
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Per node"),
-        column("Time (s)"),
-        column("Time at most per node (s)"),
-        column("Gain (%)"),
-        column("p"),
-        column("Outcome", "left"),
+        *left("Interconnect"),
+        *right("Processes", "Per node", "Time (s)", "Time at most per node (s)", "Gain (%)", "p"),
+        *left("Outcome"),
     ]
     return table(caption, columns, groups)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.report.blocks import column
+from analysis.report.blocks import right
 from analysis.runs.kinds import ORDER
 from analysis.runs.settings import Rule
 from analysis.tables.selection import CURVE, alike
@@ -120,7 +120,7 @@ def page(choice: Choice, number: int, labels: Labels) -> dict[str, Any]:
         "subtitle": _cut(f"Scaling table for a proposal · {labels.subtitle}"),
         "paragraphs": [choice.introduction, *_left_out(choice, number)],
         "sheets": [
-            asdict(sheet) | {"header": [column(title)["title"] for title in sheet.header]} for sheet in shown
+            asdict(sheet) | {"header": [head["title"] for head in right(*sheet.header)]} for sheet in shown
         ],
     }
 

@@ -7,17 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.report.agreement import agreement_blocks
-from analysis.report.blocks import (
-    Block,
-    Row,
-    Section,
-    bullets,
-    column,
-    paragraph,
-    row,
-    section,
-    table,
-)
+from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.tables import equivalent_count
 from analysis.runs.kinds import side
@@ -69,7 +59,7 @@ def _beside_table(
         title = f"{listed(map(content.labels.case, own_cases))}, beside {case}" if own_cases else case
         groups[title] = [line for own in own_cases for line in ours(content, own)]
         groups[title] += theirs(content, figures[figures["case"] == case])
-    columns = [column("Interconnect", "left"), *columns]
+    columns = [*left("Interconnect"), *columns]
     return [table(f"{caption} {_source(figures)}", columns, groups, filled=True)] if groups else []
 
 
@@ -142,13 +132,9 @@ def _cases_table(
         for line in cases[cases["case"].isin(shown)].to_dict("records")
     ]
     columns = [
-        column("Case", "left"),
-        column("Title", "left"),
-        column("Cells"),
-        column("Serial time (s)"),
-        column("Here", "left"),
-        column("Application here", "left"),
-        column("Size here", "left"),
+        *left("Case", "Title"),
+        *right("Cells", "Serial time (s)"),
+        *left("Here", "Application here", "Size here"),
     ]
     return table(f"Published cases. {_source(cases)}", columns, {"": rows}, filled=True)
 
@@ -231,19 +217,19 @@ def _sides(line: Mapping, content: Content) -> tuple[str, str]:
 _TABLES: Mapping[str, tuple[str, list, Callable[..., Lines], Callable[..., Lines]]] = {
     "peaks": (
         "Peaks of the speedup.",
-        [column("Processes at the peak"), column("Highest speedup"), column("Note", "left")],
+        [*right("Processes at the peak", "Highest speedup"), *left("Note")],
         _their_peaks,
         _our_peaks,
     ),
     "improvement": (
         "Improvement at the count where the baseline peaks, and averaged over the counts up to it.",
-        [column("Over", "left"), column("Processes"), column("Improvement (%)"), column("Average (%)")],
+        [*left("Over"), *right("Processes", "Improvement (%)", "Average (%)")],
         _their_improvements,
         _our_improvements,
     ),
     "node_equivalent": (
         "Processes that reach the same speedup.",
-        [column("Speedup"), column("Processes"), column("Fewer than the baseline")],
+        right("Speedup", "Processes", "Fewer than the baseline"),
         _their_equivalents,
         _our_equivalents,
     ),

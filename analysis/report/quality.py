@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, Section, bullets, column, row, section, table
+from analysis.report.blocks import Block, Row, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
 from analysis.runs.kinds import side
 from analysis.text import formats
@@ -63,12 +63,8 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
         ]
         groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
     columns = [
-        column("Case", "left"),
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Half-width (points)"),
-        column("Blocks"),
-        column("Blocks wanted"),
+        *left("Case", "Interconnect"),
+        *right("Processes", "Half-width (points)", "Blocks", "Blocks wanted"),
     ]
     target = formats.number(wide["target_percent"].iloc[0], 2)
     caption = f"Improvements whose interval is wider than ±{target} percentage points, the widest first."

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.blocks import Block, bullets, column, paragraph, row, table
+from analysis.report.blocks import Block, bullets, left, paragraph, right, row, table
 from analysis.report.content import Content
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.tables.missing import is_missing
@@ -187,13 +187,9 @@ def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
     if len(bad) > MOST_INVALID:
         caption += f" The first {MOST_INVALID}; the other {len(bad) - MOST_INVALID} are in runs.csv."
     columns = [
-        column("Case", "left"),
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Oversubscription"),
-        column("Block"),
-        column("Attempt"),
-        column("Reason", "left"),
+        *left("Case", "Interconnect"),
+        *right("Processes", "Oversubscription", "Block", "Attempt"),
+        *left("Reason"),
     ]
     return table(caption, columns, {"": rows})
 
@@ -244,5 +240,5 @@ def machine_blocks(content: Content) -> list[Block]:
     files += ["the published figures in published/"] if content.published else []
     where = f"Beside this report, {listed(files)}"
     said = paragraph(f"{where} (applications: {made_by})." if made_by else f"{where}.")
-    columns = [column("Item", "left"), column("Value", "left")]
+    columns = left("Item", "Value")
     return [said, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]

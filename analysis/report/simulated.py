@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.runs.facts import AboutFit, AboutModel, Host
 from analysis.text import formats
@@ -75,13 +75,15 @@ def _host(host: Host) -> str:
 
 def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
     columns = [
-        column("Interconnect", "left"),
-        column("Points", "right"),
-        column("Mean error %", "right"),
-        column("Largest error %", "right"),
-        column("Left out: points", "right"),
-        column("Left out: mean error %", "right"),
-        column("Left out: largest error %", "right"),
+        *left("Interconnect"),
+        *right(
+            "Points",
+            "Mean error %",
+            "Largest error %",
+            "Left out: points",
+            "Left out: mean error %",
+            "Left out: largest error %",
+        ),
     ]
     rows = [
         row([labels.interconnect(name, "simulated"), *_figures(model.fit)], "", name)
@@ -134,13 +136,7 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     groups = {name: rows for name, rows in groups.items() if len(rows)}
     if not groups:
         return []
-    columns = [
-        column("Message size", "left"),
-        column("Given (µs)"),
-        column("Replayed (µs)"),
-        column("Error %"),
-        column("Error if left out %"),
-    ]
+    columns = [*left("Message size"), *right("Given (µs)", "Replayed (µs)", "Error %", "Error if left out %")]
     caption = (
         "Every point of the curves that models were fitted to: the one-way time given, and replayed on the "
         "model. Without an error if left out: the ends of a protocol, which only bound it."

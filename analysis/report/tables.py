@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.estimates.outcomes import is_shared, outcome
-from analysis.report.blocks import Block, Row, column, row, table
+from analysis.report.blocks import Block, Row, left, right, row, table
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
@@ -52,17 +52,14 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         title = labels.curve(line, several)
         groups.setdefault(title, []).append(_numbers(case, line, shown, line["interconnect"]))
     columns = [
-        column("Processes"),
-        column("Cores"),
-        *[column("Nodes")] * nodes,
-        column("Blocks"),
-        column("Time (s)"),
-        column(labels.speedup.capitalize()),
-        column("Efficiency (%)"),
-        column("Incremental efficiency (%)"),
-        *[column("Serial fraction")] * shown.serial_fraction,
-        column("Runs/day"),
-        *([] if shown.rate is None else [column(f"Rate ({_ten_to(shown.rate) or 1}/s)")]),
+        *right("Processes", "Cores"),
+        *right("Nodes") * nodes,
+        *right(
+            "Blocks", "Time (s)", labels.speedup.capitalize(), "Efficiency (%)", "Incremental efficiency (%)"
+        ),
+        *right("Serial fraction") * shown.serial_fraction,
+        *right("Runs/day"),
+        *([] if shown.rate is None else right(f"Rate ({_ten_to(shown.rate) or 1}/s)")),
     ]
     intervals = labels.intervals(scaling, times=True)
     caption = f"{labels.case(case)}: {labels.times(scaling)}, with {intervals} in brackets."
@@ -125,7 +122,7 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
         title = f"Oversubscription {line['oversubscription']}" if several else ""
         name = labels.curve(line)
         groups.setdefault(title, []).append(row([name, *cells], case, line["interconnect"]))
-    columns = [column("Processes", "left"), *(column(str(count)) for count in counts)]
+    columns = [*left("Processes"), *right(*map(str, counts))]
     return table(f"{labels.case(case)}: {caption}", columns, groups, case)
 
 
@@ -140,13 +137,7 @@ def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
             what += f" ({site})" if is_missing(name) and not is_missing(site) else ""
             numbers = [formats.whole(count), formats.number(seconds)]
             lines.append(row([labels.case(case), formats.listed(kinds), what, *numbers], case))
-    columns = [
-        column("Case", "left"),
-        column("Kinds", "left"),
-        column("Reference", "left"),
-        column("Processes"),
-        column("Time (s)"),
-    ]
+    columns = [*left("Case", "Kinds", "Reference"), *right("Processes", "Time (s)")]
     return table("What speedup refers to.", columns, {"": lines})
 
 
@@ -166,7 +157,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
             title = f"Oversubscription {line['oversubscription']}" if several else ""
             name = labels.curve(line)
             groups.setdefault(title, []).append(row([name, *cells], "", line["interconnect"]))
-        columns = [column("Interconnect", "left"), *(column(labels.case(case)) for case in chunk)]
+        columns = [*left("Interconnect"), *right(*map(labels.case, chunk))]
         highest = f"Highest {labels.speedup} and its process count"
         caption = f"{highest}; ↑ where the peak is not reached or may lie beyond."
         blocks.append(table(caption, columns, groups))
@@ -195,13 +186,9 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         title = f"Over {_baseline(line, labels, several)}"
         groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
     columns = [
-        column("Case", "left"),
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Improvement (%)"),
-        column("Average (%)"),
-        column("p"),
-        column("Outcome", "left"),
+        *left("Case", "Interconnect"),
+        *right("Processes", "Improvement (%)", "Average (%)", "p"),
+        *left("Outcome"),
     ]
     caption = (
         "Improvement over the baseline at its peak (or the nearest common count below), and the average over "
@@ -236,14 +223,9 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
             row(cells, line["case"], line["interconnect"])
         )
     columns = [
-        column("Interconnect", "left"),
-        column("Cores"),
-        column("Processes"),
-        column("Time at one per core (s)"),
-        column("Time (s)"),
-        column("Gain (%)"),
-        column("p"),
-        column("Outcome", "left"),
+        *left("Interconnect"),
+        *right("Cores", "Processes", "Time at one per core (s)", "Time (s)", "Gain (%)", "p"),
+        *left("Outcome"),
     ]
     return table(caption, columns, groups)
 
@@ -268,12 +250,10 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         title = f"Worth of {_baseline(line, labels, several)}"
         groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
     columns = [
-        column("Case", "left"),
-        column(labels.speedup.capitalize()),
-        column("Processes of the baseline"),
-        column("Interconnect", "left"),
-        column("Equivalent processes"),
-        column("Processes saved"),
+        *left("Case"),
+        *right(labels.speedup.capitalize(), "Processes of the baseline"),
+        *left("Interconnect"),
+        *right("Equivalent processes", "Processes saved"),
     ]
     caption = (
         f"Processes at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "

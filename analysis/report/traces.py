@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, Section, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.details import FACTORS
 from analysis.tables.missing import is_missing
@@ -103,17 +103,17 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
     for case, own in labels.by_case(rows.sort_values("processes")):
         groups[labels.case(case)] = [_trace_row(case, line) for line in own.to_dict("records")]
     columns = [
-        column("Processes"),
-        column("Cores"),
-        column("Steps"),
-        column("Serial CPU time (s)"),
-        column("CPU time (s)"),
-        column("Over serial"),
-        column("CPU pressure (%)"),
-        column("Band (s)"),
-        column("Timed", "left"),
-        column("Clock", "left"),
-        column("Corrected by", "left"),
+        *right(
+            "Processes",
+            "Cores",
+            "Steps",
+            "Serial CPU time (s)",
+            "CPU time (s)",
+            "Over serial",
+            "CPU pressure (%)",
+            "Band (s)",
+        ),
+        *left("Timed", "Clock", "Corrected by"),
     ]
     return table("Traces that were replayed.", columns, groups)
 
@@ -156,11 +156,8 @@ def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
             for line in own.to_dict("records")
         ]
     columns = [
-        column("Operation", "left"),
-        column("Size"),
-        column("Calls in a step"),
-        column("kB in a step"),
-        column("Share of the bytes (%)"),
+        *left("Operation"),
+        *right("Size", "Calls in a step", "kB in a step", "Share of the bytes (%)"),
     ]
     caption = (
         "What all ranks communicate in a step, by operation and size of the message, at the largest process "
@@ -199,12 +196,10 @@ def _efficiency_table(content: Content) -> Block:
             for line in own.to_dict("records")
         ]
     columns = [
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Parallel efficiency (%)"),
-        column("Load balance (%)"),
-        column("Serialisation (%)"),
-        column("Transfer (%)"),
+        *left("Interconnect"),
+        *right(
+            "Processes", "Parallel efficiency (%)", "Load balance (%)", "Serialisation (%)", "Transfer (%)"
+        ),
     ]
     caption = (
         "Where efficiency is lost, at the peak and at the largest process count. Load balance: mean "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.networks.traffic_published import beside_published
-from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, number
@@ -114,7 +114,7 @@ def _highest(rows: pd.DataFrame) -> pd.DataFrame:
 def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
     rows = _highest(rows)
     owners = _owners(rows, labels)
-    columns = [column("Pattern", "left"), column("Offered"), *(column(title) for title in owners.values())]
+    columns = [*left("Pattern"), *right("Offered", *owners.values())]
     groups = {}
     for (count, level), of_point in rows.groupby(["processes", "oversubscription"]):
         lines = []
@@ -137,7 +137,7 @@ def _load_cell(rows: pd.DataFrame) -> str:
 
 def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
     owners = _owners(rows, labels)
-    columns = [column("I/O nodes", "left"), column("I/O load"), *(column(title) for title in owners.values())]
+    columns = [*left("I/O nodes"), *right("I/O load", *owners.values())]
     groups = {}
     for (count, level, load), of_load in rows.groupby(["processes", "oversubscription", "offered_load"]):
         lines = []
@@ -158,8 +158,8 @@ def _published_table(content: Content) -> list[Block]:
     if found.empty:
         return []
     owners = _owners(found, content.labels)
-    columns = [column("Published of", "left"), column("Value"), column("Unit", "left")]
-    columns += [column(title) for title in owners.values()]
+    columns = [*left("Published of"), *right("Value"), *left("Unit")]
+    columns += right(*owners.values())
     lines = []
     for (experiment, condition, quantity), own in found.groupby(
         ["experiment", "condition", "quantity"], sort=False

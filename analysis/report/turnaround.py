@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
@@ -122,14 +122,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
                 formats.seconds(goals.loc[jobs, "makespan_seconds"]),
             ]
             groups.setdefault(labels.case(case), []).append(row(cells, case, line["interconnect"]))
-    columns = [
-        column("Interconnect", "left"),
-        column("Cores"),
-        column("One user"),
-        column("Queue"),
-        column("Shared machine"),
-        column(jobs),
-    ]
+    columns = [*left("Interconnect"), *right("Cores", "One user", "Queue", "Shared machine", jobs)]
     return table(caption, columns, groups)
 
 

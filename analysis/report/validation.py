@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Row, Section, bullets, column, paragraph, row, section, table
+from analysis.report.blocks import Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -78,13 +78,8 @@ def _table(rows: pd.DataFrame, labels: Labels) -> dict:
             for line in own.to_dict("records")
         ]
     columns = [
-        column("Interconnect", "left"),
-        column("Processes"),
-        column("Predicted (s)"),
-        column("Measured (s)"),
-        column(f"Error{THIN}%"),
-        column("Runs"),
-        column("CPU pressure (%)"),
+        *left("Interconnect"),
+        *right("Processes", "Predicted (s)", "Measured (s)", f"Error{THIN}%", "Runs", "CPU pressure (%)"),
     ]
     caption = (
         "Predicted and measured times. Brackets of predictions hold the band of the simulation, which has no "

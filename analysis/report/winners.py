@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, column, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -71,16 +71,14 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
             ]
             groups.setdefault(title, []).append(row(cells, case, line["interconnect"]))
     columns = [
-        *([column("Site", "left")] if sites else []),
-        *([column("Nodes")] if nodes else []),
-        column("Processes"),
-        *([column("Per node")] if placed else []),
-        column("Fastest", "left"),
-        column("Time (s)"),
-        column("Next", "left"),
-        column("Next takes longer by (%)"),
-        column("Slowest takes longer by (%)"),
-        column("Compared"),
+        *left("Site") * sites,
+        *right("Nodes") * nodes,
+        *right("Processes"),
+        *right("Per node") * placed,
+        *left("Fastest"),
+        *right("Time (s)"),
+        *left("Next"),
+        *right("Next takes longer by (%)", "Slowest takes longer by (%)", "Compared"),
     ]
     return table(caption, columns, groups)
 
@@ -94,7 +92,7 @@ def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:
         )
         for name in labels.sorted_interconnects(figures.index)
     ]
-    columns = [column("Interconnect", "left"), column("Latency (µs)"), column("Bandwidth (Mbit/s)")]
+    columns = [*left("Interconnect"), *right("Latency (µs)", "Bandwidth (Mbit/s)")]
     return table(
         "Published network figures, as ranges where the source does not say which was used.",
         columns,

@@ -11,7 +11,7 @@ from synthetic_study import make_runs, make_study
 from analysis.estimates.scaling import write_tables
 from analysis.figures.draw import draw_figures
 from analysis.report import make_report, read_tables
-from analysis.report.blocks import bullets, column, paragraph, row, section, table
+from analysis.report.blocks import bullets, left, paragraph, right, row, section, table
 from analysis.report.sections import SECTIONS
 from analysis.runs.facts import Counts, Facts
 from analysis.runs.runs import TableError
@@ -262,22 +262,20 @@ class TestParts:
         assert row(["a\r\nb"])["cells"] == ["a b"]
 
     def test_columns_of_long_texts_share_the_room(self):
-        long = table(
-            "T.", [column("A", "left"), column("B"), column("C", "left")], {"": [row(["x" * 90, "1", "y"])]}
-        )
+        long = table("T.", [*left("A"), *right("B"), *left("C")], {"": [row(["x" * 90, "1", "y"])]})
         assert [head["share"] > 0 for head in long["columns"]] == [True, False, False]
 
     def test_columns_of_texts_without_any_are_left_out(self):
-        heads = [column("A", "left"), column("B", "left"), column("C")]
+        heads = [*left("A", "B"), *right("C")]
         made = table("T.", heads, {"": [row(["x", "–", "–"]), row(["y", "", "1"])]})
         assert [head["title"] for head in made["columns"]] == [["A"], ["C"]]
         assert [line["cells"] for line in made["groups"][0]["rows"]] == [["x", "–"], ["y", "1"]]
 
     def test_words_of_a_heading_are_not_parted(self):
-        assert column("Oversubscription")["title"] == ["Oversubscription"]
+        assert right("Oversubscription")[0]["title"] == ["Oversubscription"]
 
     def test_groups_without_rows_are_left_out(self):
-        assert table("T.", [column("A")], {"empty": [], "full": [row(["1"])]})["groups"][0]["title"] == "full"
+        assert table("T.", right("A"), {"empty": [], "full": [row(["1"])]})["groups"][0]["title"] == "full"
 
 
 class TestTables:
