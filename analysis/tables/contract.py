@@ -13,16 +13,22 @@ NUMBER = pa.Column(float, nullable=True)
 POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
 SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
 
+OF_A_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT}
+"""Columns that name a curve."""
+OF_A_POINT = OF_A_CURVE | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
+"""Columns that name a point; a serial run has no interconnect."""
+OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
+"""Columns about a test after Holm's correction."""
 
-OF_A_POINT = {
-    "case": TEXT,
-    "interconnect": NOTE,
-    "kind": TEXT,
-    "oversubscription": COUNT,
-    "processes": COUNT,
-    "nodes": COUNT,
-}
-"""Columns that name a point."""
+
+def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
+    """Columns of a quantity and of the ends of its interval."""
+    return {name: column, f"{name}_low": column, f"{name}_high": column}
+
+
+def in_percent(name: str) -> dict[str, pa.Column]:
+    """Columns of a change in percent and of the ends of its interval."""
+    return {f"{name}_{end}": NUMBER for end in ("percent", "low", "high")}
 
 
 def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
@@ -38,26 +44,17 @@ def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
 TABLES = {
     "scaling": table_schema(
         "scaling",
-        case=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
-        oversubscription=COUNT,
+        **OF_A_CURVE,
         nodes=COUNT,
         processes=COUNT,
         cores=COUNT,
         n=COUNT,
-        seconds=POSITIVE,
-        seconds_low=POSITIVE,
-        seconds_high=POSITIVE,
+        **with_interval("seconds", POSITIVE),
         coverage=SHARE,
         reference_seconds=POSITIVE,
         reference_processes=COUNT,
-        speedup=POSITIVE,
-        speedup_low=POSITIVE,
-        speedup_high=POSITIVE,
-        efficiency=POSITIVE,
-        efficiency_low=POSITIVE,
-        efficiency_high=POSITIVE,
+        **with_interval("speedup", POSITIVE),
+        **with_interval("efficiency", POSITIVE),
         incremental_efficiency=POSITIVE,
         serial_fraction=NUMBER,
         processes_per_node=POSITIVE,
@@ -70,10 +67,7 @@ TABLES = {
     ),
     "peaks": table_schema(
         "peaks",
-        case=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
-        oversubscription=COUNT,
+        **OF_A_CURVE,
         peak_processes=COUNT,
         peak_set=NOTE,
         peak_speedup=POSITIVE,
@@ -92,20 +86,14 @@ TABLES = {
         kind=TEXT,
         oversubscription=COUNT,
         at_processes=COUNT,
-        improvement_percent=NUMBER,
-        improvement_low=NUMBER,
-        improvement_high=NUMBER,
-        average_percent=NUMBER,
-        average_low=NUMBER,
-        average_high=NUMBER,
+        **in_percent("improvement"),
+        **in_percent("average"),
         paired=FLAG,
         p_value=SHARE,
         distinguishable=FLAG,
         processes_per_node=POSITIVE,
         baseline_peak_processes=COUNT,
-        p_adjusted=SHARE,
-        blocks=COUNT,
-        blocks_needed=COUNT,
+        **OF_A_TEST,
         note=NOTE,
     ),
     "node_equivalent": table_schema(
@@ -126,32 +114,22 @@ TABLES = {
     ),
     "oversubscription": table_schema(
         "oversubscription",
-        case=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
-        oversubscription=COUNT,
+        **OF_A_CURVE,
         cores=COUNT,
         nodes=COUNT,
         processes=COUNT,
         processes_of_one=COUNT,
         seconds=POSITIVE,
         seconds_of_one=POSITIVE,
-        gain_percent=NUMBER,
-        gain_low=NUMBER,
-        gain_high=NUMBER,
+        **in_percent("gain"),
         p_value=SHARE,
         distinguishable=FLAG,
         processes_per_node=POSITIVE,
-        p_adjusted=SHARE,
-        blocks=COUNT,
-        blocks_needed=COUNT,
+        **OF_A_TEST,
     ),
     "placement": table_schema(
         "placement",
-        case=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
-        oversubscription=COUNT,
+        **OF_A_CURVE,
         processes=COUNT,
         cores=COUNT,
         processes_per_node_of_baseline=POSITIVE,
@@ -160,15 +138,11 @@ TABLES = {
         nodes=COUNT,
         seconds_of_baseline=POSITIVE,
         seconds=POSITIVE,
-        gain_percent=NUMBER,
-        gain_low=NUMBER,
-        gain_high=NUMBER,
+        **in_percent("gain"),
         paired=FLAG,
         p_value=SHARE,
         distinguishable=FLAG,
-        p_adjusted=SHARE,
-        blocks=COUNT,
-        blocks_needed=COUNT,
+        **OF_A_TEST,
     ),
 }
 """Schema of each table by its name, which is that of its file."""

@@ -5,24 +5,24 @@ from __future__ import annotations
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import (
+    COUNT,
+    NOTE,
+    NUMBER,
+    OF_A_CURVE,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    table_schema,
+    validated,
+    with_interval,
+)
 
 _FLAG = pa.Column("boolean", nullable=True)
 _MONEY = pa.Column(float, pa.Check.ge(0), nullable=True)
 
-_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT}
 _SIZE = {"processes_per_node": POSITIVE, "nodes": COUNT, "processes": COUNT, "cores": COUNT}
-_PAID = {
-    "currency": TEXT,
-    "cluster_price": _MONEY,
-    "cluster_price_low": _MONEY,
-    "cluster_price_high": _MONEY,
-}
-
-
-def _interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
-    return {name: column, f"{name}_low": column, f"{name}_high": column}
-
+_PAID = {"currency": TEXT, **with_interval("cluster_price", _MONEY)}
 
 _COLUMNS: dict[str, dict[str, pa.Column]] = {
     "cost": {
@@ -31,8 +31,8 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "currency": TEXT,
         "year": COUNT,
         "node_price": _MONEY,
-        **_interval("interconnect_price_per_node", _MONEY),
-        **_interval("cluster_price", _MONEY),
+        **with_interval("interconnect_price_per_node", _MONEY),
+        **with_interval("cluster_price", _MONEY),
         "interconnect_percent": NUMBER,
         "basis": NOTE,
         "item": TEXT,
@@ -41,12 +41,12 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "node_year": COUNT,
     },
     "value": {
-        **_CURVE,
+        **OF_A_CURVE,
         **_SIZE,
         "serial": _FLAG,
-        **_interval("speedup", POSITIVE),
+        **with_interval("speedup", POSITIVE),
         **_PAID,
-        **_interval("price_per_speedup", _MONEY),
+        **with_interval("price_per_speedup", _MONEY),
         "compared_kinds": TEXT,
         "pareto": _FLAG,
         "pareto_share": SHARE,
@@ -67,10 +67,10 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "currency": TEXT,
         "baseline_interconnect_price_per_node": _MONEY,
         "interconnect_price_per_node": _MONEY,
-        **_interval("break_even_node_price", _MONEY),
+        **with_interval("break_even_node_price", _MONEY),
         "pays": NOTE,
         "node_price": _MONEY,
-        **_interval("saving", NUMBER),
+        **with_interval("saving", NUMBER),
         "verdict": NOTE,
         "note": NOTE,
     },
@@ -82,22 +82,22 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "nodes": COUNT,
         **_PAID,
         "affordable": _FLAG,
-        **_interval("mean_speedup", POSITIVE),
+        **with_interval("mean_speedup", POSITIVE),
         "best": _FLAG,
         "may_be_best": _FLAG,
         "note": NOTE,
     },
     "packing": {
-        **_CURVE,
+        **OF_A_CURVE,
         **_SIZE,
         "available_cores": COUNT,
         "jobs_at_once": COUNT,
         "used_cores": COUNT,
-        **_interval("seconds", POSITIVE),
+        **with_interval("seconds", POSITIVE),
         "efficiency": POSITIVE,
-        **_interval("jobs_per_day", POSITIVE),
+        **with_interval("jobs_per_day", POSITIVE),
         "jobs": COUNT,
-        **_interval("makespan_seconds", POSITIVE),
+        **with_interval("makespan_seconds", POSITIVE),
         "pareto": _FLAG,
         "pareto_share": SHARE,
         "least_time": _FLAG,
@@ -120,30 +120,30 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "oversubscription": COUNT,
         "jobs_at_once": COUNT,
         "time_per_job_seconds": POSITIVE,
-        **_interval("jobs_per_day", POSITIVE),
-        **_interval("makespan_seconds", POSITIVE),
+        **with_interval("jobs_per_day", POSITIVE),
+        **with_interval("makespan_seconds", POSITIVE),
         "not_told_apart": NOTE,
         "processes_per_node": POSITIVE,
     },
     "proposal": {
-        **_CURVE,
+        **OF_A_CURVE,
         "processes_per_node": POSITIVE,
         "nodes": COUNT,
         "ranks": COUNT,
         "ranks_per_node": POSITIVE,
         "n": COUNT,
-        **_interval("seconds", POSITIVE),
+        **with_interval("seconds", POSITIVE),
         "coverage": SHARE,
-        **_interval("speedup", POSITIVE),
+        **with_interval("speedup", POSITIVE),
         "reference_seconds": POSITIVE,
         "reference_processes": COUNT,
         "reference_interconnect": NOTE,
-        **_interval("efficiency", POSITIVE),
-        **_interval("incremental_efficiency", POSITIVE),
+        **with_interval("efficiency", POSITIVE),
+        **with_interval("incremental_efficiency", POSITIVE),
         "node_hours": POSITIVE,
         "rule": TEXT,
         "quantity": TEXT,
-        **_interval("value", POSITIVE),
+        **with_interval("value", POSITIVE),
         "at_least": POSITIVE,
         "verdict": NOTE,
         "note": NOTE,
