@@ -4,8 +4,7 @@ import functools
 from pathlib import Path
 
 import pytest
-
-from workflows.measure import logs
+from stamped_logs import read_log
 
 TESTS = Path(__file__).parents[1]
 
@@ -16,6 +15,6 @@ def real_log():
 
     @functools.cache
     def read(application, name):
-        return tuple(logs.read_log(TESTS / "logs" / application / f"{name}.log.gz"))
+        return tuple(read_log(TESTS / "logs" / application / f"{name}.log.gz"))
 
     return read

@@ -1,9 +1,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stamped_logs import read_log
 
-from workflows.domain import InputError, Line
-from workflows.measure.logs import read_log, write_log
+from workflows.domain import Line
+from workflows.measure.logs import write_log
 
 LINES = st.lists(
     st.builds(
@@ -29,10 +30,3 @@ def test_the_same_lines_give_the_same_bytes(tmp_path):
     assert (tmp_path / "a.log.gz").read_bytes() == (tmp_path / "b.log.gz").read_bytes()
     write_log(tmp_path / "a.log", lines)
     assert (tmp_path / "a.log").read_text() == "0.500000 Time = 1\n1.250000 \n"
-
-
-def test_a_line_without_a_stamp_is_told_by_its_number(tmp_path):
-    path = tmp_path / "run.log"
-    path.write_text("0.5 good\nTime = 1\n")
-    with pytest.raises(InputError, match=r"run\.log:2: 'Time' is no number of seconds"):
-        read_log(path)
