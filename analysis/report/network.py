@@ -121,7 +121,7 @@ def _headline_row(line: Mapping, content: Content) -> dict:
         number(line["latency_us"]),
         number(line["peak_MBps"]),
         size_text(line["peak_bytes"]),
-        MISSING if is_missing(line["percent_of_link"]) else fixed(line["percent_of_link"], 0),
+        fixed(line["percent_of_link"], 0),
         MISSING if is_missing(line["half_peak_bytes"]) else size_text(round(line["half_peak_bytes"])),
         size_text(line["loses_from_bytes"]),
         ", ".join(size_text(int(size)) for size in switches.split()) or MISSING,

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
 from analysis.report.blocks import Block, Row, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing
+from analysis.tables.missing import as_float
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
@@ -183,7 +183,7 @@ def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
                     operation,
                     formats.whole(count),
                     formats.whole(numbers["calls"]),
-                    *(_megabytes(numbers[name]) for name in ("bytes", "remote_bytes")),
+                    *(formats.number(as_float(numbers[name]) / 1e6) for name in ("bytes", "remote_bytes")),
                 ],
                 case,
             )
@@ -195,7 +195,3 @@ def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
         "and the largest process count; each point is in tables/communication.csv."
     )
     return table(caption, columns, groups)
-
-
-def _megabytes(amount: float) -> str:
-    return MISSING if is_missing(amount) else formats.number(amount / 1e6)

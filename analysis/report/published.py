@@ -199,19 +199,17 @@ def _our_equivalents(content: Content, case: str) -> Lines:
         highest = of_baseline[of_baseline["target_speedup"] == of_baseline["target_speedup"].max()]
         for index, line in enumerate(highest.to_dict("records")):
             other, baseline = _sides(line, content)
-            target, saved = formats.number(line["target_speedup"]), line["processes_saved"]
+            target, fewer = formats.number(line["target_speedup"]), formats.fixed(line["processes_saved"], 1)
             if not index:
                 count = formats.plain(line["baseline_processes"])
                 yield row([baseline, target, count, "0"], case, line["baseline_interconnect"])
-            fewer = formats.MISSING if is_missing(saved) else formats.fixed(saved, 1)
             yield row([other, target, equivalent_count(line), fewer], case, line["interconnect"])
 
 
 def _sides(line: Mapping, content: Content) -> tuple[str, str]:
     """Names of what is compared and of its baseline."""
-    kinds = side(line["kind"], 1), side(line["kind"], 0)
-    baseline = content.labels.interconnect(line["baseline_interconnect"], kinds[1])
-    return content.labels.curve({**line, "kind": kinds[0]}), baseline
+    baseline = content.labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
+    return content.labels.compared(line), baseline
 
 
 _TABLES: Mapping[str, tuple[str, list, Callable[..., Lines], Callable[..., Lines]]] = {

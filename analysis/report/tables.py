@@ -238,14 +238,13 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     several = equivalent["oversubscription"].nunique() > 1
     rows = equivalent[equivalent["target_speedup"] == highest]
     for line in _ordered(rows, labels, "baseline_interconnect", "oversubscription", "case", "interconnect"):
-        saved = line["processes_saved"]
         cells = [
             labels.case(line["case"]),
             formats.number(line["target_speedup"]),
             formats.plain(line["baseline_processes"]),
             labels.compared(line),
             equivalent_count(line),
-            MISSING if is_missing(saved) else formats.fixed(saved, 1, signed=True),
+            formats.fixed(line["processes_saved"], 1, signed=True),
         ]
         title = f"Worth of {_baseline(line, labels, several)}"
         groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))

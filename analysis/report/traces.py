@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.report.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.details import FACTORS
-from analysis.tables.missing import is_missing
+from analysis.tables.missing import as_float, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed, number
 from analysis.text.labels import Labels
@@ -119,12 +119,11 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _trace_row(case: str, line: dict) -> Row:
-    noise = line["noise"]
     return row(
         [
             *(formats.whole(line[name]) for name in ("processes", "cores", "steps")),
             *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
-            MISSING if is_missing(noise) else formats.fixed(100 * noise, 0),
+            formats.fixed(100 * as_float(line["noise"]), 0),
             f"{number(line['low_seconds'])}–{number(line['high_seconds'])}",
             f"alone, {formats.counted(line['repeats'], 'time')}" if line["timing"] == "alone" else "together",
             {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),

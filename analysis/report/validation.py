@@ -6,9 +6,9 @@ import pandas as pd
 
 from analysis.report.blocks import Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing
+from analysis.tables.missing import as_float
 from analysis.text import formats
-from analysis.text.formats import MISSING, THIN, counted
+from analysis.text.formats import THIN, counted
 from analysis.text.labels import Labels
 
 HOW = (
@@ -70,7 +70,7 @@ def _table(rows: pd.DataFrame, labels: Labels) -> dict:
                     *(_time(line, whose) for whose in ("predicted", "measured")),
                     formats.fixed(line["error_percent"], 1, signed=True),
                     formats.whole(line["n"]),
-                    MISSING if is_missing(line["noise"]) else formats.fixed(100 * line["noise"], 1),
+                    formats.fixed(100 * as_float(line["noise"]), 1),
                 ],
                 case,
                 line["interconnect"],
