@@ -14,8 +14,7 @@ import pandas as pd
 from analysis.estimates.significance import corrected
 from analysis.runs.facts import AboutInterconnect, Facts
 from analysis.runs.runs import TableError
-
-Tables = dict[str, pd.DataFrame]
+from analysis.tables.frames import Tables
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
 """Columns that name an interconnect."""
