@@ -110,8 +110,8 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     value : str
         With its unit and interval; may be of several lines.
     """
-    told = is_missing(row["kind"]) or row["kind"] in name
-    owner = name if told else f"{name}, {one_line(row['kind'])}"
+    has_kind = is_missing(row["kind"]) or row["kind"] in name
+    owner = name if has_kind else f"{name}, {one_line(row['kind'])}"
     count = counted(row["processes"], "process")
     return "\n".join(
         [labels.case(row["case"]), owner, f"{count}, oversubscription {row['oversubscription']}", value]

@@ -45,8 +45,8 @@ class Labels:
         known = self.facts.interconnect(str(name))
         kind = (known.kind or DIRECT) if kind is None else kind
         title = one_line(known.title or name)
-        told = kind == DIRECT or is_missing(kind) or f"({kind})" in title
-        return title if told else f"{title} ({one_line(kind)})"
+        has_kind = kind == DIRECT or is_missing(kind) or f"({kind})" in title
+        return title if has_kind else f"{title} ({one_line(kind)})"
 
     def curve(self, row: Line, level: bool = False) -> str:
         """Title of the curve of a table's row: interconnect, and processes per node where they vary.

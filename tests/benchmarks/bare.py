@@ -43,7 +43,7 @@ rule reference:
     shell:
         "touch {{output}}"
 
-rule measure_part:
+rule measure_batch:
     input:
         "prepared/{{case}}/processes-{{processes}}",
         "prepared/{{case}}/reference.json",
