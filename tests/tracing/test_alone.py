@@ -19,12 +19,15 @@ def built(tmp_path_factory):
     return builder("alone.c", tmp_path_factory.mktemp)
 
 
+MARK = {"NODEWORTH_TRACE_MARKS": "nothing of a child is a rank's"}
+
+
 def recorded(built, library: str, group: str, folder: Path, **more: object) -> list[str]:
     """Run all ranks and record what comes into them; give what they printed."""
     (folder / "trace").mkdir()
     (folder / "logs").mkdir()
     setting = {"NODEWORTH_TRACE": folder / "trace", "NODEWORTH_TRACE_LOG": folder / "logs"}
-    done = start(built, library, group, **(setting | more))
+    done = start(built, library, group, **(MARK | setting | more))
     assert done.returncode == 0, done.stderr
     return sorted(line for line in done.stdout.splitlines() if line.startswith("digest"))
 
@@ -36,7 +39,7 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 
     def begin(placed, written):
         for rank, _ in placed:
-            setting = {
+            setting = MARK | {
                 "LD_PRELOAD": str(tracer),
                 "NODEWORTH_TRACE": str(written),
                 "NODEWORTH_TRACE_LOG": str(folder / "logs"),
@@ -57,7 +60,8 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize(
-    "group", ["messages", "requests", "collectives", "later", "communicators", "fortran", "clock_branch"]
+    "group",
+    ["messages", "requests", "collectives", "later", "communicators", "fortran", "clock_branch", "forked"],
 )
 def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
     together = recorded(built, library, group, tmp_path)

@@ -110,8 +110,13 @@ static void *address_f2c(void *address)
 
 /* ---- beginning and end ---- */
 
-/* A child is no rank: it must not write its copy of what is buffered, nor read the log. */
-static void forked(void) { opened = logged = traced = false; }
+/* A child of a rank is none: its calls are let through, and its copy of what is buffered is not written. */
+static void forked(void)
+{
+    if (!opened) return;
+    opened = logged = false;
+    depth = 1;
+}
 
 __attribute__((constructor)) static void loaded(void)
 {
