@@ -337,6 +337,7 @@ void mpi_comm_rank_(F *, F *, F *);
 void mpi_comm_free_(F *, F *);
 
 extern int mpi_fortran_bottom_ __attribute__((weak)); /* Open MPI's Fortran MPI_BOTTOM */
+extern void *MPIR_F_MPI_BOTTOM __attribute__((weak)); /* MPICH's, known from its first call in Fortran on */
 
 static F at_address(double *address)
 {
@@ -379,7 +380,8 @@ static void fortran(void)
     eat(w, 32);
     mpi_comm_free_(&half, &code);
     F one = 1, of_v = at_address(v), of_w = at_address(w);
-    void *bottom = &mpi_fortran_bottom_ ? &mpi_fortran_bottom_ : MPI_BOTTOM;
+    void *bottom = &mpi_fortran_bottom_ ? &mpi_fortran_bottom_ : MPIR_F_MPI_BOTTOM;
+    if (!bottom && !alone()) MPI_Abort(MPI_COMM_WORLD, 1);
     w[3] = 0;
     mpi_irecv_(bottom, &one, &of_w, &before, &tag, &world, &made[0], &code);
     mpi_isend_(bottom, &one, &of_v, &next, &tag, &world, &made[1], &code);
