@@ -287,7 +287,7 @@ static void large(void)
     MPI_Datatype all_of_one;
     MPI_Type_create_hvector(1 << 20, 1, 0, MPI_DOUBLE, &all_of_one);
     MPI_Type_commit(&all_of_one);
-    MPI_Send(v, 300, all_of_one, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+    MPI_Bcast(v, 300, all_of_one, 0, MPI_COMM_SELF);
     MPI_Type_free(&all_of_one);
 }
 

@@ -168,7 +168,7 @@ def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
         ("window", "MPI_Win_create: a window of one-sided communication changes without a call of its owner"),
         ("part_of_an_element", "MPI_Sendrecv: a message of above 2 GB, or with a part of an element"),
         ("thread", "MPI_Comm_rank is called from a second thread"),
-        ("large", "MPI_Send: more than 2 GB of a derived type"),
+        ("large", "MPI_Bcast: more than 2 GB of a derived type"),
         ("full", "what MPI brings into a rank cannot be written: File too large"),
     ],
 )

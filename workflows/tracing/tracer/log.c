@@ -20,7 +20,7 @@ static const char *doing = "the program"; /* the call that the program is in */
 
 static const char *in_folder(const char *name, int rank)
 {
-    static char path[4096];
+    static __thread char path[4096];
     const char *folder = getenv(strcmp(name, "log") ? "NODEWORTH_TRACE" : "NODEWORTH_TRACE_LOG");
     if (!folder) fail("the folder for its files is not set");
     snprintf(path, sizeof path, "%s/%s-%d", folder, name, rank);
@@ -44,17 +44,17 @@ static bool written(int file, const void *data, size_t size)
     return true;
 }
 
-/* From here on the rank cannot be run by itself: the trace is written on, the log is not. */
+/* From here on the rank cannot be run by itself: the trace is written on, the log is not. One that runs so ends. */
 __attribute__((format(printf, 1, 2))) static void cannot_repeat(const char *format, ...)
 {
-    if (mode != RECORD || !logged) return;
+    if (!logged) return;
     va_list arguments;
     va_start(arguments, format);
     char text[512];
     vsnprintf(text, sizeof text - 1, format, arguments);
     va_end(arguments);
+    if (mode == ALONE) fail("rank %d, call %ld: %s", me, (long)calls, text);
     strcat(text, "\n");
-    mode = TRACE;
     logged = false;
     if (log_file >= 0 && ftruncate(log_file, 0)) fail("cannot cut its log: %s", strerror(errno));
     int file = open(in_folder("unrepeatable", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -83,7 +83,7 @@ static void bring(void *data, size_t size)
         cannot_repeat("what MPI brings into a rank takes more than the %ld bytes that there is room for", (long)log_bytes);
         return;
     }
-    for (const char *from = data; size;) {
+    for (const char *from = data; logged && size;) {
         size_t part = size < LOG_BUFFER - log_used ? size : LOG_BUFFER - log_used;
         memcpy(log_buffer + log_used, from, part);
         log_used += part, from += part, size -= part;
@@ -156,7 +156,7 @@ static bool dense(MPI_Datatype type, int64_t *size)
     return combiner == MPI_COMBINER_CONTIGUOUS;
 }
 
-/* Room to pack elements of a derived type; NULL for more of them than MPI packs. */
+/* Room to pack elements of a derived type; NULL where that cannot be had. */
 static void *scratch(int64_t size)
 {
     static void *space;
@@ -169,6 +169,7 @@ static void *scratch(int64_t size)
         free(space);
         space = malloc(have = 2 * size);
     }
+    if (!space) cannot_repeat("%s: no memory to pack", doing);
     return space;
 }
 
@@ -297,7 +298,7 @@ static int64_t point_count, point_space;
 
 static void point(int64_t call)
 {
-    if (mode != RECORD) return;
+    if (!logged) return;
     if (point_count == point_space) {
         point_space = point_space ? 2 * point_space : 65536;
         points = realloc(points, point_space * sizeof *points);
@@ -311,7 +312,7 @@ static void point(int64_t call)
 
 static void close_log(void)
 {
-    if (mode == RECORD) {
+    if (mode == RECORD && logged) {
         flush_log();
         int file = create(in_folder("points", me));
         if (!written(file, points, point_count * sizeof *points))

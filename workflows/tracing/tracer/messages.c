@@ -183,24 +183,13 @@ static void nothing_came(MPI_Status *status)
     status->MPI_TAG = MPI_ANY_TAG;
 }
 
-/* Alone: a receive from MPI_PROC_NULL, as the library has it. */
-static void nobody_came(MPI_Status *status)
-{
-    MPI_Request request;
-    PMPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
-    PMPI_Wait(&request, status);
-}
-
 static void completed(int index, MPI_Request *requests, MPI_Status *status)
 {
     nothing_came(status);
     if (kept[index] == MPI_REQUEST_NULL) return;
     Posted **at = place((uintptr_t)kept[index]), *request = *at;
     if (!request) fail("a request is completed that it did not see made");
-    if (request->active && request->way == 'r') {
-        if (request->any || request->peer >= 0) came_message(request->buf, request->datatype, status);
-        else if (mode == ALONE) nobody_came(status);
-    }
+    if (request->active && request->way == 'r') came_message(request->buf, request->datatype, status);
     if (request->way == 'c')
         came_from_all(request->buf, request->counts, request->count, request->places, request->datatype,
                       request->senders);

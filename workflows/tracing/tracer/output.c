@@ -78,8 +78,8 @@ static void open_files(int rank, int size)
     world_size = size;
     opened = true;
     open_log();
-    point(counted_from);
     if (mode == ALONE) return;
+    point(counted_from);
     const char *folder = getenv("NODEWORTH_TRACE");
     if (!folder) fail("NODEWORTH_TRACE is not set");
     char path[4096], version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
