@@ -44,6 +44,8 @@ static void messages(void)
     eat_int(status.MPI_SOURCE);
     MPI_Recv(w, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status);
     eat_int(status.MPI_SOURCE);
+    double id = getpid();
+    MPI_Send(&id, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD); /* nobody gets it */
     if (me == 0) MPI_Send(v, 4, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD);
     if (me == 1) {
         MPI_Message message;
@@ -252,11 +254,17 @@ static void other_part(void)
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, w, 1, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
+static void other_part_of_root(void)
+{
+    w[me] = getpid();
+    MPI_Gather(me == 1 ? MPI_IN_PLACE : v, 1, MPI_DOUBLE, w, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+}
+
 static void to_next(int dest, int tag)
 {
     MPI_Request made;
-    MPI_Irecv(w, 1, MPI_DOUBLE, before, MPI_ANY_TAG, MPI_COMM_WORLD, &made);
-    MPI_Send(v, 1, MPI_DOUBLE, dest, tag, MPI_COMM_WORLD);
+    MPI_Irecv(w, 8, MPI_BYTE, before, MPI_ANY_TAG, MPI_COMM_WORLD, &made);
+    MPI_Send((int[]){dest, tag}, 8, MPI_BYTE, dest, tag, MPI_COMM_WORLD);
     MPI_Wait(&made, MPI_STATUS_IGNORE);
 }
 
@@ -270,6 +278,12 @@ static void other_call(void)
 {
     if (me == 2 && alone()) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Allreduce(v, w, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void other_value_then_call(void)
+{
+    other_value();
+    if (alone()) MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* What cannot be recorded. */
@@ -313,6 +327,11 @@ static void thread(void)
     pthread_create(&other, NULL, ask, &rank);
     pthread_join(other, NULL);
     if (rank == me) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void other_thread(void)
+{
+    if (alone()) thread();
 }
 
 static void window(void)
@@ -396,7 +415,9 @@ int main(int argc, char **argv)
         {"communicators", communicators}, {"fortran", fortran}, {"later", later}, {"clock_branch", clock_branch},
         {"other_value", other_value}, {"other_values", other_values}, {"other_part", other_part},
         {"other_target", other_target}, {"other_tag", other_tag}, {"other_root", other_root},
-        {"other_call", other_call}, {"window", window}, {"part_of_an_element", part_of_an_element},
+        {"other_call", other_call}, {"other_part_of_root", other_part_of_root},
+        {"other_value_then_call", other_value_then_call}, {"other_thread", other_thread},
+        {"window", window}, {"part_of_an_element", part_of_an_element},
         {"large", large}, {"full", full}, {"thread", thread}};
     pid_t child = strcmp(argv[1], "forked") ? 0 : fork();
     if (child) return waitpid(child, NULL, 0) < 0; /* the rank is the child */

@@ -172,15 +172,15 @@ def _run_all(
 
 def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:
     """Make sure that ranks did what was recorded; before the window they may say other things."""
-    for told in _lines(folder / "failed.txt"):
-        match = _TOLD.fullmatch(told)
-        raise UnrepeatableError(_diverged(raws, written, match) if match else told)
     for rank in ranks:
         differing = list(filter(None, map(_TOLD.fullmatch, _lines(folder / f"differing-{rank}"))))
         calls = [int(match[2]) for match in differing]
         for match, line in zip(differing, _lines_of(raws[rank], written, calls), strict=True):
             if line >= window[rank][0]:
                 raise UnrepeatableError(_diverged(raws, written, match))
+    for told in _lines(folder / "failed.txt"):  # maybe of a later call of such a rank
+        match = _TOLD.fullmatch(told)
+        raise UnrepeatableError(_diverged(raws, written, match) if match else told)
 
 
 def _diverged(raws: Sequence[Raw], written: Path, match: re.Match[str]) -> str:

@@ -232,9 +232,9 @@ static void came_message(void *buf, MPI_Datatype type, MPI_Status *status)
     came(buf, size ? count / size : 0, type);
 }
 
-static uint64_t hash_of(const char *at, int64_t size)
+static uint64_t hash_of(uint64_t seed, const char *at, int64_t size)
 {
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ size, word;
+    uint64_t hash = seed ^ 0x9e3779b97f4a7c15u ^ size, word;
     for (; size >= 8; size -= 8, at += 8) {
         memcpy(&word, at, 8);
         hash = (hash ^ word) * 0xff51afd7ed558ccdu;
@@ -250,14 +250,14 @@ static void sends_to(int peer, int tag, const void *buf, int64_t count, MPI_Data
     if (!logged) return;
     int64_t size = 0;
     int to[2] = {peer, tag};
-    if (count < 0 || in_place(buf)) count = 0;
+    if (count < 0 || peer == MPI_PROC_NULL || in_place(buf)) count = 0;
     if (count && !dense(type, &size)) {
         void *packed = scratch(count * size);
         if (!packed) return;
         pack(false, (void *)buf, count, type, packed, count * size);
         buf = packed;
     }
-    uint64_t hash = hash_of(buf, count * size) ^ hash_of((const char *)to, sizeof to), was = hash;
+    uint64_t hash = hash_of(hash_of(0, (const char *)to, sizeof to), buf, count * size), was = hash;
     BRING(&was);
     if (was == hash) return;
     const char *differs = "sends something else than was recorded";

@@ -80,16 +80,16 @@ static int ranks_of(MPI_Comm comm) { return members(comm)->size; }
 
 static bool here(int root, MPI_Comm comm) { return members(comm)->rank == root; }
 
-/* What a rank sends to all: of its own, or (MPI_IN_PLACE) its part of what it receives into. */
-static void sends_part(const void *buf, int count, MPI_Datatype type, const void *all, const int counts[], int each,
-                       const int places[], MPI_Datatype kind, MPI_Comm comm)
+/* What a rank sends to a root, or to all: of its own, or (MPI_IN_PLACE) its part of what it receives into. */
+static void sends_part(int root, const void *buf, int count, MPI_Datatype type, const void *all,
+                       const int counts[], int each, const int places[], MPI_Datatype kind, MPI_Comm comm)
 {
     if (!in_place(buf)) {
-        sends(buf, count, type);
+        sends_to(root, 0, buf, count, type);
         return;
     }
     int rank = members(comm)->rank;
-    sends(beyond(all, places ? places[rank] : rank * (int64_t)each, kind), counts ? counts[rank] : each, kind);
+    sends_to(root, 0, beyond(all, places ? places[rank] : rank * (int64_t)each, kind), counts ? counts[rank] : each, kind);
 }
 
 /* A communicator that a call has made; alone, one of this process that stands for it. */

@@ -156,7 +156,7 @@ static void start(MPI_Request handle)
     Posted *request = *place((uintptr_t)handle);
     if (!request) fail("a request is started that it did not see made");
     activate(request);
-    if (request->way == 's' && request->peer >= 0) sends_to(request->dest, request->tag, request->buf, request->count, request->datatype);
+    if (request->way == 's') sends_to(request->dest, request->tag, request->buf, request->count, request->datatype);
 }
 
 static void keep(int count, const MPI_Request *requests)
