@@ -148,19 +148,23 @@ def test_a_rank_alone_has_the_environment_of_the_option(prepared, tracers, tmp_p
     )
 
 
-def test_a_serial_run_beside_without_steps_is_a_reason_to_time_ranks_together(
-    prepared, tracers, tmp_path, monkeypatch
+@pytest.mark.parametrize("made", [0, 2])
+def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_together(
+    made, prepared, tracers, tmp_path, monkeypatch
 ):
     serial = traced("elbow_segregated-smoke", 1, prepared, tracers, tmp_path / "processes-1")
 
     def steps(raws, skipped):
-        if len(raws) == 1:
+        if len(raws) > 1:
+            return steps_window(raws, skipped)
+        if made == 0:
             raise InputError("0 steps are marked")
-        return steps_window(raws, skipped)
+        return steps_window(raws, skipped)[0], made
 
     monkeypatch.setattr("workflows.tracing.recording.steps_window", steps)
     trace = traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True)
-    assert trace.about["timing_reason"] == "the serial run beside it: 0 steps are marked"
+    told = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
+    assert trace.about["timing_reason"] == f"the serial run beside it: {told}"
 
 
 def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tracers, tmp_path):

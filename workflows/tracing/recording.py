@@ -180,7 +180,7 @@ def record(asked: Asked, point: Point) -> Traced:
         by_itself = _ByItself(
             asked.short, point.processes, prepared, library, asked.time_limit_seconds, scratch
         )
-        alone, reason = _alone(asked, by_itself, tracer, raws, window, written, logs)
+        alone, reason = _alone(asked, by_itself, tracer, raws, window, steps, written, logs)
     load = {
         "cores": point.cores,
         "processes_per_core": point.processes_per_core,
@@ -224,6 +224,7 @@ def _alone(
     tracer: Path,
     raws: Sequence[Raw],
     window: Window,
+    steps: int,
     written: Path,
     logs: Path,
 ) -> tuple[Alone | None, str]:
@@ -247,15 +248,15 @@ def _alone(
         ]
         return by_itself.start(prefixes, [core for _, core in placed])
 
-    beside = _serial_beside(asked, by_itself, tracer) if asked.serial else None
+    beside = _serial_beside(asked, by_itself, tracer, steps) if asked.serial else None
     try:
         return run_alone(raws, window, written, start, beside), ""
     except UnrepeatableError as why:
         return None, str(why)
 
 
-def _serial_beside(asked: Asked, by_itself: _ByItself, tracer: Path) -> Callable[[int], float]:
-    """Make what runs the case on one process, on a core, and gives the seconds that its window computed."""
+def _serial_beside(asked: Asked, by_itself: _ByItself, tracer: Path, steps: int) -> Callable[[int], float]:
+    """Make what runs the case on one process, on a core, and gives the seconds that its steps computed."""
     prepared = by_itself.scratch / "prepared-serial"
     prepare_short(asked.case, asked.short, asked.serial, prepared)
     one = dataclasses.replace(by_itself, processes=1, prepared=prepared)
@@ -268,9 +269,12 @@ def _serial_beside(asked: Asked, by_itself: _ByItself, tracer: Path) -> Callable
         problem = one.start([prefix], [core])
         try:
             raws = read_raw(written, 1)
-            window, _ = asked.window(raws)
+            window, made = asked.window(raws)
+            if made != steps:
+                raise InputError(f"{made} steps can be traced, not {steps}")
         except InputError as error:
-            raise UnrepeatableError(f"the serial run beside it: {problem or error}") from None
+            told = f"{error}; {problem}" if problem else error
+            raise UnrepeatableError(f"the serial run beside it: {told}") from None
         return computing_in(raws[0], window[0])
 
     return serial
