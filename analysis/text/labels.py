@@ -167,7 +167,7 @@ class Labels:
 
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
-    return sorted(set(present), key=partial(_place, _positions(order)))
+    return sorted(pd.unique(pd.Series(present)), key=partial(_place, _positions(order)))
 
 
 def _positions(order: Iterable[str]) -> dict[str, int]:

@@ -74,7 +74,7 @@ rule collect:
 
 
 def write_bare(folder: Path, cases: Sequence[str], counts: Sequence[int], levels: Sequence[int]) -> None:
-    """Write the Snakefile of as many jobs as a study of these has, with one job a part and one block."""
+    """Write the Snakefile of as many jobs as a study of these has, with one job a batch and one block."""
     text = SNAKEFILE.format(cases=list(cases), counts=list(counts), levels=list(levels))
     (folder / "Snakefile").write_text(text)
 

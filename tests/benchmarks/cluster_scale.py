@@ -138,9 +138,9 @@ def make_finished(folder: Path, points: int) -> int:
         Path(one).write_text("{}")
     records = [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
     listed = {plan.paths.batch(name): batch for name, batch in batches(plan).items()}
-    for file, part in listed.items():
+    for file, batch in listed.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{plan.paths.record(one, 1)}\n" for one in part.repetitions))
+        file.write_text("".join(f"{plan.paths.record(one, 1)}\n" for one in batch.repetitions))
     for record in records:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text("{}")

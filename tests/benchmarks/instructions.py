@@ -30,8 +30,9 @@ from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import CARRIER, STEPS, TRACERS, capture
+from workflows.tracing.capture import capture
 from workflows.tracing.recording import preload
+from workflows.tracing.request import CARRIER, STEPS, TRACERS, TraceRequest
 from workflows.tracing.trace import Trace
 
 FEW_STEPS, MORE_STEPS = 3, 6
@@ -122,18 +123,9 @@ def main() -> None:
                 application(case.application).prepare(case, processes, prepared, base)
             serial = traces / "1" if processes > 1 else None
             folder = traces / str(processes)
-            trace = capture(
-                case,
-                processes,
-                prepared,
-                carrier,
-                serial,
-                folder,
-                TRACERS,
-                LIMIT_SECONDS,
-                TRACED_STEPS,
-                base if serial else None,
-            )
+            beside = base if serial else None
+            request = TraceRequest(case, processes, prepared, carrier, LIMIT_SECONDS, TRACED_STEPS, beside)
+            trace = capture(request, folder, serial)
             seconds = trace.about["compute_seconds"]
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
             alike = statistics.correlation(seconds, work) if processes > 2 else 1.0

@@ -21,8 +21,8 @@ from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import CARRIER, STEPS, TRACERS
 from workflows.tracing.recording import preload
+from workflows.tracing.request import CARRIER, STEPS, TRACERS
 
 
 def main() -> None:

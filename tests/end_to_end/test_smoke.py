@@ -19,7 +19,8 @@ RUNS_COLUMNS = (
     "study case application interconnect kind nodes processes cores oversubscription block repetition "
     "attempt seconds valid reason noise started record"
 ).split()
-POINTS = 4 * (1 + 4) + 3 * 4  # serial and 2 processes; 4 on two cores, but for one case
+POINTS = 4 * (1 + 4) + 2 * 4 + 2
+"""Serial and 2 processes over four interconnects; 4 processes of two cases over four, of one over two."""
 
 
 @pytest.fixture(scope="module")

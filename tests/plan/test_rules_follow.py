@@ -14,6 +14,7 @@ from needs import need
 from style.test_layers import imported
 
 from workflows.applications import openfoam
+from workflows.inputs import read_yaml
 from workflows.paths import ROOT
 from workflows.plan import sources
 from workflows.plan.sources import source_digest
@@ -244,6 +245,14 @@ def test_what_a_rule_reads_is_declared(finished, name):
         assert planned(finished) == READ[name]
     finally:
         os.utime(path, (before.st_atime, before.st_mtime))
+
+
+@pytest.mark.parametrize(
+    "profile", [ROOT / "profiles/default/config.yaml", *(ROOT / "cluster").rglob("config.yaml")]
+)
+def test_the_date_of_a_script_makes_nothing_anew(profile):
+    """Snakemake's own trigger would measure again whenever a script of ours is newer than the records' list."""
+    assert read_yaml(profile)["rerun-triggers"] == ["mtime", "params", "input", "software-env"]
 
 
 ANSWERED = """

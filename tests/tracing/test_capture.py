@@ -15,9 +15,10 @@ from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import STEPS, capture
+from workflows.tracing.capture import capture
 from workflows.tracing.raw import steps_window
 from workflows.tracing.recording import preload
+from workflows.tracing.request import STEPS, TraceRequest
 from workflows.tracing.trace import read_trace
 
 pytestmark = pytest.mark.slow
@@ -59,19 +60,9 @@ def traced(
     interconnect=SHARED_MEMORY,
 ):
     case = load_case(case, ROOT / "cases") if isinstance(case, str) else case
-    return capture(
-        case,
-        processes,
-        prepared(case, processes),
-        interconnect,
-        serial,
-        folder,
-        tracers,
-        limit,
-        TRACED_STEPS,
-        prepared(case, 1) if beside else None,
-        alone,
-    )
+    own, base = prepared(case, processes), prepared(case, 1) if beside else None
+    request = TraceRequest(case, processes, own, interconnect, limit, TRACED_STEPS, base, alone, tracers)
+    return capture(request, folder, serial)
 
 
 def test_a_flow_case_is_traced_step_by_step(prepared, tracers, tmp_path):
@@ -161,7 +152,7 @@ def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_togethe
             raise InputError("0 steps are marked")
         return steps_window(raws, skipped)[0], made
 
-    monkeypatch.setattr("workflows.tracing.recording.steps_window", steps)
+    monkeypatch.setattr("workflows.tracing.request.steps_window", steps)
     trace = traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True)
     told = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
     assert trace.about["timing_reason"] == f"the serial run beside it: {told}"

@@ -15,6 +15,7 @@ from workflows.tracing.capture import INDICATIVE_INFLATION, capture, correction,
 from workflows.tracing.lines import pack
 from workflows.tracing.raw import Raw, whole
 from workflows.tracing.recording import Traced
+from workflows.tracing.request import TraceRequest
 from workflows.tracing.trace import rank_file, read_trace, write_rank
 
 LINES = [
@@ -248,7 +249,9 @@ def test_instructions_of_ranks_together_are_timed_by_the_serial_run_though_that_
     done = [traced(1_000_000, 1, True), traced(8000, 2, False)]
     monkeypatch.setattr("workflows.tracing.capture.record", lambda *_: done.pop(0))
     serial, trace = (
-        capture(case, processes, tmp_path, interconnect, base, tmp_path / f"{processes}", tmp_path, 1.0, 1)
+        capture(
+            TraceRequest(case, processes, tmp_path, interconnect, 1.0, 1), tmp_path / f"{processes}", base
+        )
         for processes, base in ((1, None), (2, tmp_path / "1"))
     )
     assert (serial.about["clock"], trace.about["clock"]) == ("thread_cpu", "instructions")

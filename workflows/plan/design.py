@@ -190,11 +190,11 @@ def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> st
     descriptions = []
     every = {study.case_of(case) for case in cases}
     for what in dict.fromkeys(map(_counts, points)):
-        here = [point for point in points if _counts(point) == what]
+        alike = [point for point in points if _counts(point) == what]
         processes, level, per_node = what
         placed = f", {per_node} a node," if per_node else ""
-        over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in here))
-        which = dict.fromkeys(study.case_of(point.case) for point in here)
+        over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in alike))
+        which = dict.fromkeys(study.case_of(point.case) for point in alike)
         whose = "" if set(which) == every else f" for {', '.join(which)}"
         descriptions.append(f"{processes} processes at oversubscription {level}{placed} over {over}{whose}")
     return "; ".join(descriptions)

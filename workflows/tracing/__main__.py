@@ -12,7 +12,8 @@ from workflows.measure.running import scratch_folder
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
-from workflows.tracing.capture import CARRIER, TRACERS, capture
+from workflows.tracing.capture import capture
+from workflows.tracing.request import CARRIER, TraceRequest
 
 
 def main() -> None:
@@ -44,19 +45,11 @@ def main() -> None:
             prepared = scratch / f"processes-{count}"
             if count > 1:
                 _prepare(case, count, prepared, base)
-            trace = capture(
-                case,
-                count,
-                prepared,
-                interconnect,
-                serial if count > 1 else None,
-                given.folder / f"processes-{count}",
-                TRACERS,
-                given.limit,
-                given.steps,
-                base if count > 1 else None,
-                not given.together,
+            beside = base if count > 1 else None
+            request = TraceRequest(
+                case, count, prepared, interconnect, given.limit, given.steps, beside, not given.together
             )
+            trace = capture(request, given.folder / f"processes-{count}", serial if count > 1 else None)
             print(trace.summary(), flush=True)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
-from workflows.domain import InputError
+from workflows.domain import InputError, short_digest
 from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
 from workflows.launch.provenance import mpi_library
 from workflows.tracing.wrappers import CALLS, generate
@@ -64,7 +63,7 @@ def build(compiler: str, folder: Path) -> Path:
     header = run_compiler([compiler, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     generated = generate(CALLS.read_text(), header)
     sources = "".join(file.read_text() for file in sorted(SOURCE.glob("*.c")))
-    digest = hashlib.sha256((shown(compiler) + sources + generated).encode()).hexdigest()[:16]
+    digest = short_digest((shown(compiler) + sources + generated).encode())
     library = folder.resolve() / f"tracer-{digest}.so"
     if library.exists():
         return library

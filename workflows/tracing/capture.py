@@ -9,23 +9,22 @@ import math
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workflows.applications import application
-from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.domain import Case, InputError, Point
 from workflows.launch import provenance
 from workflows.launch.emulation import usable_cores
-from workflows.paths import RESULTS, ROOT
 from workflows.tracing.actions import replayable
 from workflows.tracing.alone import Alone
 from workflows.tracing.lines import Lines
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
 from workflows.tracing.raw import Raw
-from workflows.tracing.recording import Asked, record
+from workflows.tracing.recording import record
+from workflows.tracing.request import TraceRequest
 from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
 
 INDICATIVE_INFLATION = 1.5
@@ -37,76 +36,17 @@ INDICATIVE_PRESSURE = 0.5
 INDICATIVE_SPREAD = 1.1
 """Where a repeat of ranks alone took this much longer than another, the machine was not quiet."""
 
-CARRIER = "shared_memory"
-"""Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
 
-TRACERS = ROOT / RESULTS / ".tracers"
-"""Built tracers, one an MPI library and version of the tracer."""
-
-SKIPPED_STEPS = 2
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Where an application's steps are in its output.
-
-    Attributes
-    ----------
-    mark : tuple of str
-        Texts, one of which is printed at the end of every step.
-    parameter : str
-        Parameter of a case with the number of steps.
-    untimed : int
-        First steps that the seconds of a timed run do not cover.
-    """
-
-    mark: tuple[str, ...]
-    parameter: str
-    untimed: int
-
-
-STEPS = {"openfoam": Steps(("ExecutionTime = ",), "iterations", 1)}
-"""Applications that are traced step by step; of others the whole run is traced."""
-
-
-def capture(
-    case: Case,
-    processes: int,
-    prepared: Path,
-    interconnect: Interconnect,
-    serial: Path | None,
-    folder: Path,
-    tracers: Path,
-    time_limit_seconds: float,
-    traced_steps: int,
-    serial_prepared: Path | None = None,
-    alone: bool = True,
-) -> Trace:
+def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> Trace:
     """Trace a case at a process count.
 
     Parameters
     ----------
-    case : Case
-    processes : int
-        May be far more than there are cores.
-    prepared : Path
-        The case prepared for that many processes; not changed.
-    interconnect : Interconnect
-        What carries the messages meanwhile; it does not matter much, a fast one saves time.
-    serial : Path or None
-        Trace of the same case on one process, which this one is corrected by; None for that one itself.
+    request : TraceRequest
     folder : Path
         The trace; nothing is left there if it fails.
-    tracers : Path
-        Where built tracers are kept.
-    time_limit_seconds : float
-        A run that takes longer is stopped.
-    traced_steps : int
-        At most, of an application in `STEPS`.
-    serial_prepared : Path, optional
-        The case prepared for one process: it is run again between the repeats of ranks alone.
-    alone : bool
-        Whether each rank is timed by itself, if it can be.
+    serial : Path, optional
+        Trace of the same case on one process, which this one is corrected by; none for that one itself.
 
     Returns
     -------
@@ -118,26 +58,12 @@ def capture(
         One line: the tracer cannot be built, the run fails, it calls what the tracer does not know, or the
         steps cannot be told apart.
     """
-    steps = STEPS.get(case.application)
-    skipped = SKIPPED_STEPS if steps else 0
-    short = _shortened(case, steps, traced_steps)
-    cores = min(processes, len(usable_cores()), interconnect.cores_per_node)
-    point = Point(case.name, interconnect.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
-    marks = steps.mark if steps else ()
-    asked = Asked(
-        case,
-        short,
-        prepared,
-        serial_prepared,
-        interconnect,
-        tracers,
-        time_limit_seconds,
-        marks,
-        skipped,
-        alone,
-    )
+    case, processes, steps = request.case, request.processes, request.steps
+    carrier = request.interconnect
+    cores = min(processes, len(usable_cores()), carrier.cores_per_node)
+    point = Point(case.name, carrier.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
     try:
-        traced = record(asked, point)
+        traced = record(request, point)
         of_serial = _read_serial(serial, case, traced.steps) if serial else None
         rate = of_serial["ns_per_count"] if of_serial else _ns_per_count(traced.raws[0])
         actions = replayable(traced.raws, traced.window, 1.0 if traced.alone else rate)
@@ -155,12 +81,12 @@ def capture(
             "application": case.application,
             "size": case.size,
             "processes": processes,
-            "program": application(case.application).command(short, processes),
+            "program": application(case.application).command(request.short, processes),
             "mpi_library": traced.raws[0].library,
             "steps": traced.steps,
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
-            "skipped_steps": skipped,
-            "mark": list(marks),
+            "skipped_steps": request.skipped,
+            "mark": list(request.marks),
             "clock": "thread_cpu" if traced.alone else clock,
             "clock_cost": [raw.clock_cost for raw in traced.raws],
             "ns_per_count": rate,
@@ -283,14 +209,6 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         "correction": "serial_beside" if len(beside) else "none",
         "indicative": bool(totals.max() > INDICATIVE_SPREAD * totals.min()),
     }
-
-
-def _shortened(case: Case, steps: Steps | None, traced: int) -> Case:
-    """The case with no more steps than are traced."""
-    if steps is None:
-        return case
-    count = min(case.parameters[steps.parameter], SKIPPED_STEPS + traced + 1)
-    return replace(case, parameters=case.parameters | {steps.parameter: count})
 
 
 def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import application, tools
-from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.domain import Case, InputError, Point
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launchers import one_process
@@ -19,57 +19,17 @@ from workflows.measure.noise import noise_between, read_counters
 from workflows.measure.running import Run, case_environment, run, scratch_folder
 from workflows.tracing.alone import Alone, UnrepeatableError, Window, cannot_repeat, computing_in, run_alone
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.raw import Raw, read_raw, steps_window, whole
+from workflows.tracing.raw import Raw, read_raw
+from workflows.tracing.request import TraceRequest
 
 MOST_LOGGED_BYTES = 16_000_000_000
 """Of the logs of all ranks; half of what is free, where that is less."""
 
+LOGS = "logs"
+"""Folder of the logs within that of a run."""
+
 NOT_ASKED = "it was not asked for"
 """Why ranks were not run by themselves."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is to be traced.
-
-    Attributes
-    ----------
-    case : Case
-        With all of its steps.
-    short : Case
-        With as many steps as are traced.
-    prepared : Path
-        Of the point's processes; not changed.
-    serial : Path or None
-        The case prepared for one process, to be run beside the ranks alone; None where it is not.
-    interconnect : Interconnect
-        What carries the messages of the traced run.
-    tracers : Path
-        Where built tracers are kept.
-    time_limit_seconds : float
-        A run that takes longer is stopped.
-    marks : sequence of str
-        Texts, one of which ends a step; empty where the whole run is traced.
-    skipped : int
-        Steps that are not wanted.
-    alone : bool
-        Whether each rank is run by itself.
-    """
-
-    case: Case
-    short: Case
-    prepared: Path
-    serial: Path | None
-    interconnect: Interconnect
-    tracers: Path
-    time_limit_seconds: float
-    marks: Sequence[str]
-    skipped: int
-    alone: bool
-
-    def window(self, raws: Sequence[Raw]) -> tuple[Window, int]:
-        """Lines that are wanted, and steps that they hold."""
-        return steps_window(raws, self.skipped) if self.marks else (whole(raws), 1)
 
 
 @dataclass(frozen=True)
@@ -106,50 +66,80 @@ class Traced:
 
 @dataclass(frozen=True)
 class _ByItself:
-    """Starts ranks of a program without a launcher.
+    """Starts ranks of a program without a launcher, with the tracer.
 
     Attributes
     ----------
-    case : Case
+    request : TraceRequest
     processes : int
+        1 for the serial run beside the others.
     prepared : Path
     library : str
-    limit_seconds : float
+        MPI library that the program is bound to.
+    tracer : Path
     scratch : Path
     """
 
-    case: Case
+    request: TraceRequest
     processes: int
     prepared: Path
     library: str
-    limit_seconds: float
+    tracer: Path
     scratch: Path
 
-    def start(self, prefixes: Sequence[Sequence[str]], cores: Sequence[int]) -> str | None:
-        """Run the program as often as there are prefixes at the same time; say what went wrong."""
-        app = application(self.case.application)
-        parts = []
-        for prefix, core in zip(prefixes, cores, strict=True):
-            folder = self.scratch / f"core-{core}"
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            app.stage(self.case, self.prepared.resolve(), folder)
-            command = ["taskset", "-c", str(core), *prefix, *app.command(self.case, self.processes)]
-            parts.append(f"(cd {shlex.quote(str(folder))} && exec {shlex.join(command)} >/dev/null) &")
-        environment = one_process(self.library, case_environment(self.case, self.processes), self.scratch)
-        script = "\n".join([*parts, "wait"])
-        done = execute(["sh", "-c", script], environment, self.scratch, self.limit_seconds)
-        if done.timed_out:
-            return f"stopped at its time limit of {self.limit_seconds:g} s"
-        return telling_line(done.errors)
+    def ranks(self, placed: Sequence[tuple[int, int]], folder: Path) -> str | None:
+        """Run ranks from the log, each on its core; say what went wrong."""
+        log = {"NODEWORTH_TRACE_LOG": str(self.scratch / LOGS)}
+        started = [(log | {"NODEWORTH_TRACE_ALONE": str(rank)}, core) for rank, core in placed]
+        return self._start(started, folder)
+
+    def serial(self, steps: int) -> Callable[[int], float]:
+        """Make what runs the case on one process and gives the seconds that its steps computed on a core."""
+        request = self.request
+        prepared, written = self.scratch / "prepared-serial", self.scratch / "serial"
+        prepare_short(request.case, request.short, request.beside, prepared)
+        single = dataclasses.replace(self, processes=1, prepared=prepared)
+
+        def seconds(core: int) -> float:
+            shutil.rmtree(written, ignore_errors=True)
+            written.mkdir()
+            problem = single._start([({}, core)], written)
+            try:
+                raws = read_raw(written, 1)
+                window, made = request.window(raws)
+                if made != steps:
+                    raise InputError(f"{made} steps can be traced, not {steps}")
+            except InputError as error:
+                why = f"{error}; {problem}" if problem else error
+                raise UnrepeatableError(f"the serial run beside it: {why}") from None
+            return computing_in(raws[0], window[0])
+
+        return seconds
+
+    def _start(self, started: Sequence[tuple[Mapping[str, str], int]], folder: Path) -> str | None:
+        """Run the program at the same time with each of the settings, on its core."""
+        case, limit = self.request.short, self.request.time_limit_seconds
+        app, parts = application(case.application), []
+        for settings, core in started:
+            own = self.scratch / f"core-{core}"
+            shutil.rmtree(own, ignore_errors=True)
+            own.mkdir()
+            app.stage(case, self.prepared.resolve(), own)
+            clock = {"NODEWORTH_TRACE_CLOCK": "thread_cpu"}
+            prefix = preload(self.tracer, folder, self.request.marks, {**settings, **clock})
+            command = ["taskset", "-c", str(core), *prefix, *app.command(case, self.processes)]
+            parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
+        environment = one_process(self.library, case_environment(case, self.processes), self.scratch)
+        done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit)
+        return f"stopped at its time limit of {limit:g} s" if done.timed_out else telling_line(done.errors)
 
 
-def record(asked: Asked, point: Point) -> Traced:
+def record(request: TraceRequest, point: Point) -> Traced:
     """Run a case with the tracer, and each of its ranks by itself.
 
     Parameters
     ----------
-    asked : Asked
+    request : TraceRequest
     point : Point
         Where its ranks are.
 
@@ -158,29 +148,34 @@ def record(asked: Asked, point: Point) -> Traced:
     InputError
         The tracer cannot be built, the run fails, a rank wrote nothing whole, or steps cannot be told apart.
     """
-    program = application(asked.case.application).command(asked.short, point.processes)[0]
-    carrier = asked.interconnect if point.processes > 1 else None
+    short = request.short
+    program = application(short.application).command(short, point.processes)[0]
+    carrier = request.interconnect if point.processes > 1 else None
     library = carrier.launch["mpi"] if carrier else "openmpi"
-    tracer = build(compiler_for(program, library), asked.tracers)
+    tracer = build(compiler_for(program, library), request.tracers)
+    alone, reason = None, NOT_ASKED
     with scratch_folder() as scratch:
-        prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / "logs"
+        prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / LOGS
         written.mkdir()
         logs.mkdir()
-        prepare_short(asked.case, asked.short, asked.prepared, prepared)
+        prepare_short(request.case, short, request.prepared, prepared)
         room = min(MOST_LOGGED_BYTES, shutil.disk_usage(scratch).free // 2) // point.processes
         logged = {"NODEWORTH_TRACE_LOG": str(logs), "NODEWORTH_TRACE_LOG_BYTES": str(room)}
         before = read_counters()
-        prefix = preload(tracer, written, asked.marks, logged if asked.alone else {})
-        done = run(asked.short, point, prepared, carrier, (), asked.time_limit_seconds, prefix)
+        prefix = preload(tracer, written, request.marks, logged if request.alone else {})
+        done = run(short, point, prepared, carrier, (), request.time_limit_seconds, prefix)
         noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
         _check_run(done, written)
         raws = read_raw(written, point.processes)
-        window, steps = asked.window(raws)
+        window, steps = request.window(raws)
         log_bytes = sum(path.stat().st_size for path in logs.iterdir())
-        by_itself = _ByItself(
-            asked.short, point.processes, prepared, library, asked.time_limit_seconds, scratch
-        )
-        alone, reason = _alone(asked, by_itself, tracer, raws, window, steps, written, logs)
+        if request.alone and not (reason := cannot_repeat(written)):
+            by_itself = _ByItself(request, point.processes, prepared, library, tracer, scratch)
+            beside = by_itself.serial(steps) if request.beside else None
+            try:
+                alone, reason = run_alone(raws, window, written, by_itself.ranks, beside), ""
+            except UnrepeatableError as why:
+                reason = str(why)
     load = {
         "cores": point.cores,
         "processes_per_core": point.processes_per_core,
@@ -216,68 +211,6 @@ def preload(
         **(more or {}),
     }
     return ["env", *(f"{name}={value}" for name, value in setting.items())]
-
-
-def _alone(
-    asked: Asked,
-    by_itself: _ByItself,
-    tracer: Path,
-    raws: Sequence[Raw],
-    window: Window,
-    steps: int,
-    written: Path,
-    logs: Path,
-) -> tuple[Alone | None, str]:
-    """Run each rank by itself; say why not where that cannot be."""
-    if reason := NOT_ASKED if not asked.alone else cannot_repeat(written):
-        return None, reason
-
-    def start(placed: Sequence[tuple[int, int]], folder: Path) -> str | None:
-        prefixes = [
-            preload(
-                tracer,
-                folder,
-                asked.marks,
-                {
-                    "NODEWORTH_TRACE_LOG": str(logs),
-                    "NODEWORTH_TRACE_ALONE": str(rank),
-                    "NODEWORTH_TRACE_CLOCK": "thread_cpu",
-                },
-            )
-            for rank, _ in placed
-        ]
-        return by_itself.start(prefixes, [core for _, core in placed])
-
-    beside = _serial_beside(asked, by_itself, tracer, steps) if asked.serial else None
-    try:
-        return run_alone(raws, window, written, start, beside), ""
-    except UnrepeatableError as why:
-        return None, str(why)
-
-
-def _serial_beside(asked: Asked, by_itself: _ByItself, tracer: Path, steps: int) -> Callable[[int], float]:
-    """Make what runs the case on one process, on a core, and gives the seconds that its steps computed."""
-    prepared = by_itself.scratch / "prepared-serial"
-    prepare_short(asked.case, asked.short, asked.serial, prepared)
-    one = dataclasses.replace(by_itself, processes=1, prepared=prepared)
-
-    def serial(core: int) -> float:
-        written = by_itself.scratch / "serial"
-        shutil.rmtree(written, ignore_errors=True)
-        written.mkdir()
-        prefix = preload(tracer, written, asked.marks, {"NODEWORTH_TRACE_CLOCK": "thread_cpu"})
-        problem = one.start([prefix], [core])
-        try:
-            raws = read_raw(written, 1)
-            window, made = asked.window(raws)
-            if made != steps:
-                raise InputError(f"{made} steps can be traced, not {steps}")
-        except InputError as error:
-            told = f"{error}; {problem}" if problem else error
-            raise UnrepeatableError(f"the serial run beside it: {told}") from None
-        return computing_in(raws[0], window[0])
-
-    return serial
 
 
 def prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None:

@@ -1,0 +1,108 @@
+"""Which trace of a case is wanted, and where the steps of an application are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workflows.domain import Case, Interconnect
+from workflows.paths import RESULTS, ROOT
+from workflows.tracing.alone import Window
+from workflows.tracing.raw import Raw, steps_window, whole
+
+CARRIER = "shared_memory"
+"""Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
+
+TRACERS = ROOT / RESULTS / ".tracers"
+"""Built tracers, one an MPI library and version of the tracer."""
+
+SKIPPED_STEPS = 2
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Where an application's steps are in its output.
+
+    Attributes
+    ----------
+    mark : tuple of str
+        Texts, one of which is printed at the end of every step.
+    parameter : str
+        Parameter of a case with the number of steps.
+    untimed : int
+        First steps that the seconds of a timed run do not cover.
+    """
+
+    mark: tuple[str, ...]
+    parameter: str
+    untimed: int
+
+
+STEPS = {"openfoam": Steps(("ExecutionTime = ",), "iterations", 1)}
+"""Applications that are traced step by step; of others the whole run is traced."""
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """A trace that is wanted.
+
+    Attributes
+    ----------
+    case : Case
+    processes : int
+        May be far more than there are cores.
+    prepared : Path
+        The case prepared for that many processes; not changed.
+    interconnect : Interconnect
+        What carries the messages meanwhile; it does not matter much, a fast one saves time.
+    time_limit_seconds : float
+        A run that takes longer is stopped.
+    traced_steps : int
+        At most, of an application in `STEPS`.
+    beside : Path or None
+        The case prepared for one process: it is run again between the repeats of ranks alone.
+    alone : bool
+        Whether each rank is timed by itself, if it can be.
+    tracers : Path
+        Where built tracers are kept.
+    """
+
+    case: Case
+    processes: int
+    prepared: Path
+    interconnect: Interconnect
+    time_limit_seconds: float
+    traced_steps: int
+    beside: Path | None = None
+    alone: bool = True
+    tracers: Path = TRACERS
+
+    @property
+    def steps(self) -> Steps | None:
+        """Where the steps of the application are; None where the whole run is traced."""
+        return STEPS.get(self.case.application)
+
+    @property
+    def marks(self) -> Sequence[str]:
+        """Texts, one of which ends a step; empty where the whole run is traced."""
+        return self.steps.mark if self.steps else ()
+
+    @property
+    def skipped(self) -> int:
+        """Steps at the beginning that are not traced."""
+        return SKIPPED_STEPS if self.steps else 0
+
+    @property
+    def short(self) -> Case:
+        """The case with no more steps than are traced."""
+        if not self.steps:
+            return self.case
+        name, most = self.steps.parameter, SKIPPED_STEPS + self.traced_steps + 1
+        return replace(
+            self.case, parameters=self.case.parameters | {name: min(self.case.parameters[name], most)}
+        )
+
+    def window(self, raws: Sequence[Raw]) -> tuple[Window, int]:
+        """Lines that are wanted, and steps that they hold."""
+        return steps_window(raws, self.skipped) if self.marks else (whole(raws), 1)
