@@ -48,9 +48,9 @@ def main(arguments: list[str]) -> None:
     if not (again or rest) and (lines := answer(file)):
         print("\n".join(lines), file=sys.stderr)
         return
-    _check_options(rest)
+    replaced = _check_options(rest)
     if again:
-        ask_again(make_plan(file, _configured(rest)), again)
+        ask_again(make_plan(file, replaced), again)
     else:
         from workflows.study.study import read_study
 
@@ -79,35 +79,38 @@ def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
     return DEFAULT, rest
 
 
-def _check_options(rest: list[str]) -> None:
+def _check_options(rest: list[str]) -> dict[str, Any]:
     """Check what is handed on to Snakemake, in one line instead of its page of options.
+
+    Returns
+    -------
+    dict
+        Keys of the study that ``--config`` replaces, and ``--profile``, which names the cluster.
 
     Raises
     ------
     InputError
     """
     if not any(word.startswith("-") for word in rest):
-        return
-    from snakemake.cli import get_argument_parser  # takes seconds, and few commands have options
+        return {}
+    from snakemake.cli import get_argument_parser, parse_args, parse_config  # takes seconds
     from snakemake.exceptions import CliException
 
     def refuse(message: str) -> NoReturn:
         raise InputError(f"run-study: {message} (the options of Snakemake are allowed, and those of --help)")
 
-    parser = get_argument_parser()
+    parser, said = get_argument_parser(), io.StringIO()
     parser.error = refuse
     try:
         parser.parse_args(rest)
-    except CliException as error:
+        with contextlib.redirect_stderr(said):  # it will say itself which profiles it takes
+            return parse_config(parse_args(rest)[1].config)
+    except (CliException, ValueError) as error:
         raise InputError(f"run-study: {error}") from None
-
-
-def _configured(rest: list[str]) -> dict[str, Any]:
-    """Keys of the study that options replace: ``--config``, and ``--profile``, which names the cluster."""
-    from snakemake.cli import parse_args, parse_config
-
-    with contextlib.redirect_stderr(io.StringIO()):  # Snakemake will say itself which profiles it takes
-        return parse_config(parse_args(rest)[1].config)
+    except SystemExit:
+        if not said.getvalue():  # it was asked for help, and gave it
+            raise
+        raise InputError(f"run-study: {said.getvalue().splitlines()[-1]}") from None
 
 
 def _run(file: Path, rest: list[str]) -> NoReturn:

@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,27 +74,40 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return data
 
 
-def typed(given: Any, known: Any, inside: bool = False) -> Any:
-    """Give a value of ``--config`` its types: inside lists and sections Snakemake reads all as text.
+def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Replace keys of a file by those of ``--config``, in which Snakemake leaves lists and sections as text.
 
     Parameters
     ----------
-    given : object
-    known : object
-        The file's own value of the key, which Snakemake hands on with its types.
-    inside : bool
-        Whether the value is inside a list or a section.
+    data : dict
+        From `read_yaml`.
+    overrides : mapping
+        Snakemake's `config`: also the file's own keys, with their types.
+    path : Path
+        The file, for messages.
+
+    Raises
+    ------
+    InputError
+        As `read_yaml` does.
     """
+    found = data | {key: _typed(value, data.get(key)) for key, value in overrides.items()}
+    _refuse_unusable(found, path, (), ())
+    return found
+
+
+def _typed(given: Any, known: Any, inside: bool = False) -> Any:
+    """Give a value its types where it is not the one `known`, and stands inside a list or a section."""
     match given:
         case _ if given == known:
             return given
         case dict():
             known = known if isinstance(known, dict) else {}
-            return {key: typed(inner, known.get(key), True) for key, inner in given.items()}
+            return {key: _typed(inner, known.get(key), True) for key, inner in given.items()}
         case list():
-            return [typed(inner, None, True) for inner in given]
+            return [_typed(inner, None, True) for inner in given]
         case str() if inside:
-            with contextlib.suppress(YAMLError):
+            with contextlib.suppress(YAMLError):  # it is no YAML, and so a text
                 return load_yaml(given)
     return given
 

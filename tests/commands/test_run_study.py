@@ -21,6 +21,12 @@ from workflows.plan import again, plan
         (["mine.yaml", "--anonymise"], "--anonymise: belongs to --archive"),
         (["--frobnicate"], "run-study: unrecognized arguments: --frobnicate"),
         (["--cores", "x"], "run-study: Error parsing number of cores"),
+        (["--again", "failed", "smoke", "--config", "blocks"], "run-study: Invalid config definition: "),
+        (
+            ["--again", "failed", "smoke", "--profile", "nope"],
+            "run-study: Error: profile directory given (nope)",
+        ),
+        (["smoke", "--profile", "nope"], "run-study: Error: profile directory given (nope)"),
     ],
 )
 def test_one_line_for_what_is_no_study(tmp_path, typed, line):

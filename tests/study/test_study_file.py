@@ -44,6 +44,12 @@ def test_overrides_replace_keys(tmp_path):
     assert read_study(write(tmp_path, GOOD), {"blocks": 9}).blocks == 9
 
 
+@pytest.mark.parametrize("given", ["limits={run_seconds: .inf}", "processes=[1, .nan]"])
+def test_overrides_are_finite_numbers(tmp_path, given):
+    with pytest.raises(InputError, match=r"mine\.yaml: .* is not a finite number$"):
+        read_study(write(tmp_path, GOOD), parse_config([given]))
+
+
 def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
     """As Snakemake parses ``--config``, and merges it with the file."""
     file = write(tmp_path, GOOD + 'limits: {core_hours: 1}\nsimulation: {host_speed: 0.5, source: "2003"}\n')

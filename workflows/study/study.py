@@ -112,8 +112,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     InputError
         One line that names the file, the key and the value.
     """
-    data = inputs.read_yaml(file)
-    data |= {key: inputs.typed(value, data.get(key)) for key, value in (overrides or {}).items()}
+    data = inputs.replaced(inputs.read_yaml(file), overrides or {}, file)
     inputs.check(data, "study", file)
     given = [key for key in _TO_RUN if key in data]
     if len(given) < len(_TO_RUN) and (given or "import" not in data):
