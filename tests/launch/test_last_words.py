@@ -42,6 +42,12 @@ def test_the_line_that_names_the_error_counts(log, line):
             "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).\n",
             "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
         ),
+        (
+            "[vm][[7399,1],0][../opal/mca/btl/tcp/btl_tcp_endpoint.c:1065:mca_btl_tcp_endpoint_send_handler] "
+            "invalid connection state (2)\n"
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).\n",
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
+        ),
         ("Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort\n", "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort"),
         ("--------\nMPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 7.\n\nNOTE: x\n",
          "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD with errorcode 7."),
