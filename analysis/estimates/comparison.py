@@ -38,15 +38,17 @@ def _wanted(
     curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
 ) -> Iterator[tuple[str, str, list[str]]]:
     """Kind of the baselines, kind of the curves compared with them, and the baselines."""
-    present = {kind: {curve.interconnect for curve in curves if curve.kind == kind} for kind in ranked}
-    kinds = [kind for kind in ranked if present[kind]]
-    named = {kind: [name for name in settings.baselines if name in present[kind]] for kind in kinds}
-    default = {kind: [name for name in ranked[kind] if name in present[kind]][:1] for kind in kinds}
-    for kind in kinds:
-        yield kind, kind, named[kind] or default[kind]
+    drawn = {(curve.kind, curve.interconnect) for curve in curves}
+    present = {kind: [name for name in names if (kind, name) in drawn] for kind, names in ranked.items()}
+    baselines = {kind: settings.baselines_among(names) for kind, names in present.items() if names}
+    named = {
+        kind: [name for name in names if name in settings.baselines] for kind, names in baselines.items()
+    }
+    for kind, names in baselines.items():
+        yield kind, kind, names
     for first, second in settings.compare_kinds:
-        if first in kinds and second in kinds and first != second:
-            yield first, second, named[first] if named[first] or named[second] else default[first]
+        if first in baselines and second in baselines and first != second:
+            yield first, second, named[first] if named[second] else baselines[first]
             yield second, first, named[second]
 
 

@@ -182,9 +182,10 @@ def _reference(
     serial = _serial(points, kind)
     number, table = serial, points.table
     if number is None:
-        present = set(table["interconnect"][table["kind"] == kind])
-        wanted = [settings.reference_interconnect, *settings.baselines, *ranked[kind]]
-        name = next(name for name in wanted if name in present)
+        names = set(table["interconnect"][table["kind"] == kind])
+        present = [name for name in ranked[kind] if name in names]
+        wanted = settings.reference_interconnect
+        name = wanted if wanted in names else settings.baselines_among(present)[0]
         order = ("processes", "oversubscription", "nodes")
         rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
         number = min(rows, key=lambda row: [table[column][row] for column in order])

@@ -90,9 +90,10 @@ def make_quality_tables(
     ordered = in_order_of_execution(runs)
     point = points_of(ordered)
     times = _block_times(ordered, point)
+    first_baselines = {kind: settings.baselines_among(names)[0] for kind, names in ranked.items()}
     tables = {
         "repetitions": flag_outliers(ordered, point),
-        "variability": _variability(times, _baselines(ranked, settings), settings.seed),
+        "variability": _variability(times, first_baselines, settings.seed),
         "drift": _drift(times, settings.level),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
@@ -159,14 +160,6 @@ def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
     position = share * (ordered.shape[1] - 1)
     below = ordered[:, int(position)]
     return below if position % 1 == 0 else below + (ordered[:, int(position) + 1] - below) * (position % 1)
-
-
-def _baselines(ranked: dict[str, list[str]], settings: Settings) -> dict[str, str]:
-    """The first baseline of each kind."""
-    return {
-        kind: next((name for name in settings.baselines if name in names), names[0])
-        for kind, names in ranked.items()
-    }
 
 
 @dataclass(frozen=True, eq=False)

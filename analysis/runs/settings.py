@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.runs.json_parts import JsonPart
@@ -78,6 +78,10 @@ class Settings(Chosen):
     seed: int = 0
     scaling: str = "strong"
     compare_sites: tuple[tuple[str, str], ...] = ()
+
+    def baselines_among(self, names: Sequence[str]) -> list[str]:
+        """Baselines among interconnects of one kind: those that are named, else the first."""
+        return [name for name in self.baselines if name in names] or list(names[:1])
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""

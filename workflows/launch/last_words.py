@@ -7,7 +7,9 @@ import re
 _RULE = re.compile(r"[ \t=#-]*")
 _FRAME = re.compile(r"-{74}")  # before and after each text of Open MPI
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b(?::|$)")
-_ADDED = re.compile(r"\[[^]]+:\d+\] |\[[^]]+\]\[\[\d+,\d+\],\d+\]\[|Abort\(\d+\) on node \d+ ")  # by the libraries
+_ADDED = re.compile(  # by the libraries
+    r"\[[^]]+:\d+\] |\[[^]]+\]\[\[\d+,\d+\],\d+\]\[|Abort\(\d+\) on node \d+ "
+)
 _LAUNCHER = re.compile(r"(?:mpirun|mpiexec|orterun|prterun)\S* |Primary job |MPI_ABORT was invoked ")
 _OF_STATUS = re.compile(r"Primary job |\S+ detected that one or more processes exited with non-zero status")
 

@@ -25,6 +25,7 @@ from analysis.runs.facts import (
     Site,
 )
 from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 from workflows.domain import Interconnect, LeftOut
 from workflows.measure.answers import read_expected
 from workflows.paths import StudyPaths
@@ -223,15 +224,14 @@ def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> A
 
 
 def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
-    """Baselines of a study: those it names, and the first that ran of each kind that has none."""
-    ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
+    """Baselines of a study, kind by kind: those it names, else the first that ran."""
     order = {name: index for index, name in enumerate(study.interconnects)}
-    pairs = sorted(
-        zip(ran["interconnect"], ran["kind"], strict=True), key=lambda pair: order.get(pair[0], len(order))
-    )
-    chosen = {kind: name for name, kind in reversed(pairs)}
-    named = {name: kind for name, kind in pairs if name in study.baselines}
-    return [*named, *(name for kind, name in chosen.items() if kind not in named.values())]
+    ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
+    ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")  # others last
+    named = [name for name in ran["interconnect"] if name in study.baselines]
+    settings = Settings(baselines=tuple(dict.fromkeys(named)))
+    of_kinds = ran.groupby("kind", sort=False)["interconnect"]
+    return [name for _, names in of_kinds for name in settings.baselines_among(names.tolist())]
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
