@@ -20,8 +20,8 @@ HOW = (
 TIMED = {
     "alone": (
         "Timed alone: each rank ran once more by itself on a core, its MPI calls answered from what was "
-        "recorded, and sent the same as then. The median of each stretch of computing counts; the repeats "
-        "that took least and most are the ends of the band."
+        "recorded, and sent the same as then. Of the fastest third of its runs the median of each stretch of "
+        "computing counts; the band says how well this repeats."
     ),
     "together": (
         "Timed together: computing was timed in the traced run. Where ranks shared a core, it took more CPU "
@@ -80,7 +80,7 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["indicative"]]
     alone = rows["timing"] == "alone"
     reasons = {
-        "repeats of ranks alone differ by more than 10 %": rows[alone],
+        "groups of repeats of ranks alone differ by more than 10 %": rows[alone],
         "ranks together took far more or less CPU time than the serial run, or waited": rows[~alone],
     }
     return [

@@ -11,7 +11,7 @@ from study_folders import StudyFolder
 
 from workflows.paths import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 FAULTS = ["sound", "hangs", "crashes", "killed", "wrong", "cut"]
 REASONS = {
@@ -49,6 +49,7 @@ def ran(tmp_path_factory):
     return folder, study, done.stderr, left_behind() - before
 
 
+@pytest.mark.alone
 def test_every_fault_has_its_reason(ran):
     folder, _, said, left = ran
     runs = pd.read_csv(folder.results("faulty") / "runs.csv")
@@ -65,6 +66,7 @@ def test_every_fault_has_its_reason(ran):
     assert not left
 
 
+@pytest.mark.alone
 def test_what_failed_is_run_again_when_asked(ran):
     """A request is fulfilled once, by a further attempt; the first one stays."""
     folder, study, *_ = ran

@@ -15,6 +15,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+pytestmark = pytest.mark.slow
+
 ALONE = ["unshare", "--user", "--map-root-user", "--net"]
 """Runs a program with no network at all, not even the machine's own: the driver talks to it by a pipe."""
 OPTIONS = [

@@ -168,6 +168,7 @@ class TestPdf:
     def test_the_title_is_that_of_the_document(self, printed):
         assert PdfReader(printed / "report.pdf").metadata.title == "A synthetic study"
 
+    @pytest.mark.slow
     def test_nothing_runs_over_the_page(self, printed, attacked):
         for folder in (printed, attacked):
             pages = pdf_pages(folder / "report.pdf")

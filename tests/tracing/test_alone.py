@@ -55,7 +55,7 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
             printed.extend(line for line in done.stdout.splitlines() if line.startswith("digest"))
 
     raws = read_raw(folder / "trace", PROCESSES)
-    return run_alone(raws, window(raws), folder / "trace", begin, None), printed
+    return run_alone(raws, window(raws), folder / "trace", begin, None, 3), printed
 
 
 @pytest.mark.parametrize("library", BOTH)
@@ -103,7 +103,7 @@ class MadeRepeats:
         self.begun.append(ranks)
 
     def run(self):
-        return run_alone(self.raws, whole(self.raws), self.folder, self, None)
+        return run_alone(self.raws, whole(self.raws), self.folder, self, None, 3)
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
 
     raws = MadeRepeats(tmp_path).raws
     with pytest.raises(UnrepeatableError, match=r"^there is no memory for its calls$"):
-        run_alone(raws, whole(raws), tmp_path, start, None)
+        run_alone(raws, whole(raws), tmp_path, start, None, 3)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def traced(
 ):
     case = load_case(case, ROOT / "cases") if isinstance(case, str) else case
     own, base = prepared(case, processes), prepared(case, 1) if beside else None
-    request = TraceRequest(case, processes, own, interconnect, limit, TRACED_STEPS, base, alone, tracers)
+    request = TraceRequest(case, processes, own, interconnect, limit, TRACED_STEPS, base, alone, 3, tracers)
     return capture(request, folder, serial)
 
 

@@ -12,6 +12,7 @@ from workflows.measure.running import scratch_folder
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
+from workflows.tracing.alone import REPEATS
 from workflows.tracing.capture import capture
 from workflows.tracing.request import CARRIER, TraceRequest
 
@@ -27,10 +28,12 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
     )
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="how often each rank runs alone, at most")
     parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
     given = parser.parse_args()
-    if given.steps < 1:
-        raise InputError(f"--steps: {given.steps}: must be at least 1")
+    for name in ("steps", "repeats"):
+        if (number := getattr(given, name)) < 1:
+            raise InputError(f"--{name}: {number}: must be at least 1")
     case = load_case(given.case, CASES, "CASE")
     interconnect = load_interconnect(given.interconnect, INTERCONNECTS, "--interconnect")
     if interconnect.kind != "measured":
@@ -47,7 +50,15 @@ def main() -> None:
                 _prepare(case, count, prepared, base)
             beside = base if count > 1 else None
             request = TraceRequest(
-                case, count, prepared, interconnect, given.limit, given.steps, beside, not given.together
+                case,
+                count,
+                prepared,
+                interconnect,
+                given.limit,
+                given.steps,
+                beside,
+                alone=not given.together,
+                repeats=given.repeats,
             )
             trace = capture(request, given.folder / f"processes-{count}", serial if count > 1 else None)
             print(trace.summary(), flush=True)

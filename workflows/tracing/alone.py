@@ -8,9 +8,11 @@ gets from a log what MPI brought into it computes the same, undisturbed.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,19 @@ from workflows.launch.emulation import usable_cores
 from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import Raw, step_of
 
-REPEATS = 3
-"""How often each rank runs by itself: the median of each burst is taken, their spread is the band."""
+REPEATS = 9
+"""How often each rank runs by itself at most, unless a study says otherwise.
+
+Other work on a machine only adds to times: of the fastest third of a rank's repeats the median of each burst is
+taken. On a shared machine, where whole seconds were up to 1.5 times as slow as others, the sum over eight ranks was
+the same within 1.5 % in four trials so, and within 25 % by the median of all repeats.
+"""
+
+FEWEST_REPEATS, REPEATS_SECONDS = 3, 20.0
+"""More repeats than that are made while all of them take no longer than these seconds."""
+
+RANKS_A_SERIAL_RUN = 16
+"""Within a repeat, the serial run is made again after so many ranks."""
 
 DISTURBED_SHARE = 0.05
 """A repeat that waited longer for its core, as a share of its CPU time, is made again, once.
@@ -48,11 +61,11 @@ class Alone:
     Attributes
     ----------
     raws : list of Raw
-        As recorded, with the amounts of computing alone, the median of each burst, in nanoseconds.
+        As recorded, with the amounts of computing alone, in nanoseconds: see `REPEATS`.
     seconds : ndarray, shape (repeats, ranks)
         Computing in the window.
     serial_seconds : ndarray, shape (repeats,)
-        Computing of the serial run beside each repeat; empty where there was none.
+        Mean computing of the serial runs within each repeat; empty where there were none.
     disturbed : int
         Repeats that waited for their core longer than `DISTURBED_SHARE`.
     differing_sends : int
@@ -97,11 +110,12 @@ def run_alone(
     written: Path,
     start: Start,
     serial: Callable[[int], float] | None,
+    most: int = REPEATS,
 ) -> Alone:
     """Run each rank by itself, several times, and take the times of its computing.
 
-    Half of the cores work at a time, so that a rank shares no cache or memory with many others. The serial
-    run goes between the repeats, so that what the machine's speed does meanwhile shows in both.
+    Half of the cores work at a time, so that a rank shares no cache or memory with many others. Serial runs
+    are made among them, so that what the machine's speed does meanwhile shows in both.
 
     Parameters
     ----------
@@ -114,6 +128,8 @@ def run_alone(
     start : Start
     serial : callable or None
         Runs the case on one process on a core, and gives the seconds that its window computed.
+    most : int
+        Repeats at most.
 
     Raises
     ------
@@ -123,28 +139,40 @@ def run_alone(
     cores = usable_cores()
     used = cores[-max(1, len(cores) // 2) :]
     serial_seconds, repeats = [], []
-    again = max(1, len(raws) * REPEATS // 4)
-    for number in range(REPEATS):
-        if serial:
-            serial_seconds.append(serial(used[0]))
-        repeat, again = _run_all(raws, window, written, written / f"repeat-{number}", start, used, again)
+    again, begun = max(1, len(raws) * FEWEST_REPEATS // 4), time.monotonic()
+    while _goes_on(len(repeats), most, time.monotonic() - begun):
+        folder, beside, repeat = written / f"repeat-{len(repeats)}", [], []
+        for first in range(0, len(raws), RANKS_A_SERIAL_RUN):
+            if serial:
+                beside.append(serial(used[0]))
+            some = raws[first : first + RANKS_A_SERIAL_RUN]
+            made, again = _run_all(raws, some, window, written, folder, start, used, again)
+            repeat += made
+        serial_seconds += [fmean(beside)] if serial else []
         repeats.append(repeat)
-    made = [_computing(raw, _points(written, raw), [one[raw.rank] for one in repeats]) for raw in raws]
-    seconds = [
-        [amounts[slice(*_amounts_in(raw, span))].sum() * 1e-9 for amounts in by_repeat]
-        for raw, span, (_, by_repeat) in zip(raws, window, made, strict=True)
+    made = [
+        _computing(raw, span, _points(written, raw), [one[raw.rank] for one in repeats])
+        for raw, span in zip(raws, window, strict=True)
     ]
     return Alone(
         [timed for timed, _ in made],
-        np.array(seconds).T,
+        np.array([seconds for _, seconds in made]).T,
         np.array(serial_seconds),
         sum(rank.disturbed for one in repeats for rank in one),
         sum(len(_lines(path)) for path in (written / "repeat-0").glob("differing-*")),
     )
 
 
+def _goes_on(done: int, most: int, seconds: float) -> bool:
+    """Whether another repeat is made: those that are done took so long."""
+    if done < min(FEWEST_REPEATS, most):
+        return True
+    return done < most and seconds * (done + 1) / done <= REPEATS_SECONDS
+
+
 def _run_all(
     raws: Sequence[Raw],
+    chosen: Sequence[Raw],
     window: Window,
     written: Path,
     folder: Path,
@@ -152,7 +180,7 @@ def _run_all(
     cores: Sequence[int],
     again: int,
 ) -> tuple[list[_Repeat], int]:
-    """One repeat of all ranks; up to `again` runs are made again, and what is left of that is given back."""
+    """One repeat of the chosen ranks; up to `again` runs are made again, and what is left of that is given back."""
 
     def ran(some: Sequence[Raw], own: Path) -> dict[int, _Repeat]:
         own.mkdir(exist_ok=True)
@@ -161,8 +189,8 @@ def _run_all(
         return {raw.rank: _read(own, raw, problem) for raw in some}
 
     found: dict[int, _Repeat] = {}
-    for first in range(0, len(raws), len(cores)):
-        some = raws[first : first + len(cores)]
+    for first in range(0, len(chosen), len(cores)):
+        some = chosen[first : first + len(cores)]
         found |= ran(some, folder)
         if disturbed := [raw for raw in some if found[raw.rank].disturbed][:again]:
             found |= ran(disturbed, folder / "again")
@@ -222,14 +250,20 @@ def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
     return _Repeat(bursts, waited > DISTURBED_SHARE * cpu)
 
 
+def fastest(seconds: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Choose the fastest third of repeats."""
+    return np.argsort(seconds, kind="stable")[: -(-len(seconds) // 3)]
+
+
 def _computing(
-    raw: Raw, points: NDArray[np.int64], repeats: Sequence[_Repeat]
-) -> tuple[Raw, list[NDArray[np.int64]]]:
-    """The rank with the median of each burst; amounts of each repeat."""
+    raw: Raw, span: tuple[int, int], points: NDArray[np.int64], repeats: Sequence[_Repeat]
+) -> tuple[Raw, NDArray[np.float64]]:
+    """The rank with the times that are taken; seconds in the window, by repeat."""
     bursts = np.stack([one.bursts for one in repeats])
-    median = _sums(np.median(bursts, axis=0), points)
-    lines = replace(raw.lines, amounts=np.maximum(np.rint(median), 0).astype(np.int64))
-    return replace(raw, lines=lines), [_sums(one, points) for one in bursts]
+    seconds = np.array([_sums(one, points)[slice(*_amounts_in(raw, span))].sum() * 1e-9 for one in bursts])
+    median = _sums(np.median(bursts[fastest(seconds)], axis=0), points)
+    amounts = np.maximum(np.rint(median), 0).astype(np.int64)
+    return replace(raw, lines=replace(raw.lines, amounts=amounts)), seconds
 
 
 def _sums(bursts: NDArray, points: NDArray[np.int64]) -> NDArray:

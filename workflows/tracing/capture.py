@@ -19,7 +19,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch import provenance
 from workflows.launch.emulation import usable_cores
 from workflows.tracing.actions import replayable
-from workflows.tracing.alone import Alone
+from workflows.tracing.alone import Alone, fastest
 from workflows.tracing.lines import Lines
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
 from workflows.tracing.raw import Raw
@@ -34,7 +34,10 @@ INDICATIVE_PRESSURE = 0.5
 """Where tasks waited for a core this share of the time, times of ranks together are disturbed."""
 
 INDICATIVE_SPREAD = 1.1
-"""Where a repeat of ranks alone took this much longer than another, the machine was not quiet."""
+"""Where a group of repeats of ranks alone took this much longer than another, the machine was not quiet."""
+
+BAND_GROUPS = 3
+"""Into so many groups repeats of ranks alone are dealt in turn, to see how well they repeat."""
 
 
 def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> Trace:
@@ -165,8 +168,8 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
     """Find the same of ranks that were timed alone.
 
     Where the serial run was repeated beside them, all are multiplied by how much faster it was in its own
-    trace. The repeats that took least and most, each against the serial run beside it, are the ends of the
-    band.
+    trace. The band says how well all this repeats: every third repeat makes a group, in which the fastest run
+    of each rank is held against the fastest serial run. The groups that took least and most are its ends.
 
     Parameters
     ----------
@@ -183,9 +186,11 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
     """
     repeats, ranks = alone.seconds.shape
     beside = alone.serial_seconds
-    speed = serial_cpu_seconds / np.median(beside) if len(beside) else 1.0
-    of_repeats = serial_cpu_seconds / beside if len(beside) else np.ones(repeats)
-    taken = alone.seconds * of_repeats[:, None]
+    speed = serial_cpu_seconds / np.median(beside[fastest(beside)]) if len(beside) else 1.0
+    groups = [slice(first, None, BAND_GROUPS) for first in range(min(BAND_GROUPS, repeats))]
+    of_groups = [serial_cpu_seconds / beside[group].min() if len(beside) else 1.0 for group in groups]
+    fewest = [alone.seconds[group].min(axis=0) for group in groups]
+    taken = np.array(fewest) * np.array(of_groups)[:, None]
     middle = np.array(compute_seconds)
     ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
     totals = taken.sum(axis=1)

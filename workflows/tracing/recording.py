@@ -173,7 +173,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
             by_itself = _ByItself(request, point.processes, prepared, library, tracer, scratch)
             beside = by_itself.serial(steps) if request.beside else None
             try:
-                alone, reason = run_alone(raws, window, written, by_itself.ranks, beside), ""
+                alone, reason = run_alone(raws, window, written, by_itself.ranks, beside, request.repeats), ""
             except UnrepeatableError as why:
                 reason = str(why)
     load = {
