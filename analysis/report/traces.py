@@ -15,7 +15,9 @@ from analysis.text.network_words import size_text
 
 HOW = (
     "A trace holds what every rank computes and communicates in a few steps. Over serial: the CPU time of "
-    "all ranks over that of the same steps in the serial run, or in serial runs beside them."
+    "all ranks over that of the same steps in the serial run, or in serial runs beside them. Another rank: "
+    "how much longer a rank computes for each other rank that computes on the same node at the same time; "
+    "ranks were timed alone and at once."
 )
 TIMED = {
     "alone": (
@@ -112,6 +114,7 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
             "Over serial",
             "CPU pressure (%)",
             "Band (s)",
+            "Another rank (%)",
         ),
         *left("Timed", "Clock", "Corrected by"),
     ]
@@ -125,12 +128,18 @@ def _trace_row(case: str, line: dict) -> Row:
             *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
             formats.fixed(100 * as_float(line["noise"]), 0),
             f"{number(line['low_seconds'])}–{number(line['high_seconds'])}",
+            _corun(line),
             f"alone, {formats.counted(line['repeats'], 'time')}" if line["timing"] == "alone" else "together",
             {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),
             CORRECTED[line["correction"]],
         ],
         case,
     )
+
+
+def _corun(line: dict) -> str:
+    ends = (formats.fixed(as_float(line[f"corun_percent_{end}"]), 0) for end in ("low", "high"))
+    return MISSING if is_missing(line["corun_percent"]) else "–".join(ends)
 
 
 def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:

@@ -132,8 +132,8 @@ def main() -> None:
             print(
                 f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million), "
                 f"CPU time {trace.about['timing']} {trace.about['inflation']:.2f} (ends of the band "
-                f"{over(trace.low_factor, trace, serial_seconds):.2f} and "
-                f"{over(trace.high_factor, trace, serial_seconds):.2f}); by rank they correlate at {alike:.2f}; "
+                f"{over(trace.factors('low'), trace, serial_seconds):.2f} and "
+                f"{over(trace.factors('high'), trace, serial_seconds):.2f}); by rank they correlate at {alike:.2f}; "
                 f"{trace.about['disturbed_repeats']} runs of ranks waited for their core",
                 flush=True,
             )

@@ -41,7 +41,7 @@ def main() -> None:
             for name in given.interconnects.split(","):
                 model = make_model(load_interconnect(name, ROOT / "config/interconnects"), ROOT)
                 platform.write_text(platform_xml(model, -(-trace.processes // 2), 1.0))
-                done = replay(program, platform, unpacked, trace.corrected_factor, 2, str(folder))
+                done = replay(program, platform, unpacked, trace.factors("corrected"), 2, str(folder))
                 rate = lines / done.cpu_seconds
                 good &= rate >= FEWEST_LINES_A_SECOND and done.memory_bytes <= MOST_BYTES
                 print(

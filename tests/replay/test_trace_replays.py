@@ -28,11 +28,11 @@ def replayer():
     return build(PROGRAMS)
 
 
-def replayed(program, folder, ranks, factors=None, host_speed=1.0, per_node=1, **changes):
+def replayed(program, folder, ranks, factors=None, host_speed=1.0, per_node=1, corun_percent=0.0, **changes):
     simulate = SIMULATE | changes
     mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=simulate)
     platform = folder / "platform.xml"
-    platform.write_text(platform_xml(make_model(mine, folder), len(ranks), host_speed))
+    platform.write_text(platform_xml(make_model(mine, folder), len(ranks), host_speed, corun_percent))
     write_traces(ranks, folder)
     return replay(program, platform, folder, factors or [1.0] * len(ranks), per_node, "the trace")
 
@@ -41,6 +41,17 @@ def test_compute_times_are_scaled_by_factor_and_host(replayer, tmp_path):
     done = replayed(replayer, tmp_path, [["compute 3000000000"]], factors=[0.5], host_speed=0.25)
     assert done.seconds == pytest.approx(6.0)
     assert done.compute_seconds == pytest.approx([6.0])
+
+
+def test_ranks_of_a_node_slow_each_other_down_only_while_they_compute_at_once(replayer, tmp_path):
+    """At 25 % each goes on at four fifths of its speed, until the second ends; a rank that waits disturbs nobody."""
+    ranks = [["compute 4000000000"], ["compute 2000000000"]]
+    done = replayed(replayer, tmp_path, ranks, per_node=2, corun_percent=25.0)
+    assert done.rank_seconds == done.compute_seconds == pytest.approx([4.5, 2.5])
+    assert replayed(replayer, tmp_path, ranks, corun_percent=25.0).rank_seconds == pytest.approx([4, 2])
+    waits = [["compute 1000000000", "isend 1 0 8 6", "wait 0 1 0"], ["recv 0 0 8 6", "compute 1000000000"]]
+    done = replayed(replayer, tmp_path, waits, per_node=2, corun_percent=25.0)
+    assert done.seconds == pytest.approx(2, abs=1e-4) and done.compute_seconds == pytest.approx([1, 1])
 
 
 def test_a_message_between_nodes_and_one_inside_a_node(replayer, tmp_path):

@@ -19,6 +19,7 @@ from analysis.text.labels import Labels
 from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.results.details import make_details
+from workflows.tracing.capture import CORUN
 
 ABOUT = {
     "steps": 5,
@@ -33,6 +34,7 @@ ABOUT = {
     "corrected_factor": [0.5] * 4,
     "low_factor": [0.5] * 4,
     "high_factor": [1.0] * 4,
+    **dict.fromkeys(CORUN),
     "inflation": 2.0,
     "correction": "serial_sum",
     "indicative": True,

@@ -114,14 +114,19 @@ def four_cores(monkeypatch):
 def test_only_the_rank_that_was_disturbed_runs_again(tmp_path, four_cores):
     made = MadeRepeats(tmp_path, {(1, 0)})
     alone = made.run()
-    assert made.begun == [[0, 1], [1], [2], [0, 1], [2], [0, 1], [2]]
+    at_once = [[0], [1], [2], [0, 1, 2]]
+    assert made.begun == [[0, 1], [1], [2], *at_once, [0, 1], [2], *at_once, [0, 1], [2], *at_once]
+    assert {number: taken.shape for number, taken in alone.corun_seconds.items()} == dict.fromkeys(
+        (1, 2, 3), (3, 3)
+    )
     assert alone.disturbed == 0 and alone.seconds == pytest.approx(np.full((3, 3), 1e-3))
 
 
 def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_path, four_cores):
-    made = MadeRepeats(tmp_path, {(1, number) for number in range(9)})
+    made = MadeRepeats(tmp_path, {(1, number) for number in range(99)})
     alone = made.run()
-    assert made.begun == [[0, 1], [1], [2], [0, 1], [1], [2], [0, 1], [2]], "a quarter of nine runs: two"
+    alone_again = [some for some in made.begun if some == [1]]
+    assert len(alone_again) == 2 + 3, "a quarter of nine runs: two; three beside those at once"
     assert alone.disturbed == 3 and alone.seconds[:, 1] == pytest.approx([9e-3] * 3)
 
 

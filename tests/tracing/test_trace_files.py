@@ -11,7 +11,7 @@ from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.alone import Alone
-from workflows.tracing.capture import INDICATIVE_INFLATION, capture, correction, timed_alone
+from workflows.tracing.capture import INDICATIVE_INFLATION, capture, correction, corun, timed_alone
 from workflows.tracing.lines import pack
 from workflows.tracing.raw import Raw, whole
 from workflows.tracing.recording import Traced
@@ -54,6 +54,7 @@ def folder(tmp_path):
             "wall_seconds": 3.0,
             "cpu_seconds": 2.0,
         },
+        **corun(Alone([], np.ones((3, 2)), np.array([]), 0, 0)),
         "cut_messages": 0,
         "operations": [{"operation": "send", "largest_bytes": 8, "calls": 1, "bytes": 8}],
         "made": "2026-01-01T00:00:00+00:00",
@@ -73,8 +74,8 @@ def test_a_complete_trace_is_read(folder):
     trace = read_trace(folder)
     assert (trace.processes, trace.steps, trace.timed_steps) == (2, 5, 99)
     assert trace.lines(0) == ["0 init", *LINES[0], "0 finalize"]
-    assert trace.corrected_factor == pytest.approx((1 / 1.1, 1 / 1.1))
-    assert (trace.low_factor, trace.high_factor) == (trace.corrected_factor, (1.0, 1.0))
+    assert trace.factors("corrected") == pytest.approx((1 / 1.1, 1 / 1.1))
+    assert (trace.factors("low"), trace.factors("high")) == (trace.factors("corrected"), (1.0, 1.0))
     assert trace.summary().endswith(
         "5 steps, 1 calls, 1.1 s of CPU time, 1.10 times the serial run's; ranks timed together, "
         "since it was not asked for; correction: serial_sum"
@@ -209,6 +210,36 @@ def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
     less = timed_alone([1.9, 0.9], 1.0, Alone([], seconds, beside, 1, 0))
     assert less["low_factor"] == less["corrected_factor"] == [0.5, 0.5]
     assert (made["timing"], made["correction"], made["disturbed_repeats"]) == ("alone", "serial_beside", 1)
+
+
+def test_the_fastest_run_of_a_rank_counts_in_each_group_of_repeats():
+    """Six repeats in three groups: 1 and 4, 2 and 5, 3 and 6."""
+    seconds = np.array([[2.0], [2.0], [2.0], [9.0], [2.2], [3.0]])
+    made = timed_alone([2.0], 2.0, Alone([], seconds, np.full(6, 2.0), 0, 0))
+    assert (made["repeats"], made["indicative"]) == (6, False)
+    assert made["low_factor"] == made["high_factor"] == [1.0]
+
+
+def test_ranks_at_once_are_held_against_themselves_alone():
+    """Two at once take 10 % longer, four 40 %: a line of least squares has 13 % for each other rank."""
+    alone = np.full((3, 2), 1.0)
+    at_once = {1: alone, 2: 1.1 * alone, 4: 1.4 * alone * np.array([[1.0], [2.0], [1.1]])}
+    made = corun(Alone([], alone, np.array([]), 0, 0, 1, at_once))
+    assert made["corun_percent"] == pytest.approx((1 * 10 + 3 * 40) / (1 + 9))
+    assert made["corun_percent_low"] == pytest.approx(13)
+    assert made["corun_percent_high"] == pytest.approx((1 * 10 + 3 * 180) / 10)
+    assert set(corun(Alone([], alone, np.array([]), 0, 0)).values()) == {None}
+    faster = {1: alone, 2: 0.9 * alone}
+    assert corun(Alone([], alone, np.array([]), 0, 0, 1, faster))["corun_percent"] == 0
+
+
+def test_times_of_ranks_that_ran_at_once_are_those_of_each_by_itself():
+    """Two at a time, of which each takes a quarter longer."""
+    at_once = np.full((3, 2), 1.25)
+    made = timed_alone(
+        [1.25, 1.25], 2.0, Alone([], at_once, np.array([]), 0, 0, 2, {2: at_once, 1: at_once / 1.25})
+    )
+    assert made["inflation"] == pytest.approx(1) and made["corrected_factor"] == pytest.approx([0.8, 0.8])
 
 
 def test_repeats_of_ranks_alone_that_differ_are_indicative():

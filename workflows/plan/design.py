@@ -97,7 +97,8 @@ class Design:
     def replay_digest(self) -> str:
         """Digest of what is replayed, and on what."""
         points = [(point, self.inputs(point)) for point in self.simulated]
-        return _digest([points, self.asked.study.simulation["host_speed"]])
+        simulation = self.asked.study.simulation
+        return _digest([points, simulation["host_speed"], simulation.get("corun_percent")])
 
     @cached_property
     def description(self) -> str:

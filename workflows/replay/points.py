@@ -62,11 +62,11 @@ def replay_study(plan: Plan, threads: int) -> None:
     models = {name: make_model(plan.asked.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
-    traced, host_speed = files.traced(plan), plan.asked.study.simulation["host_speed"]
+    traced, simulation = files.traced(plan), plan.asked.study.simulation
     for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
         points = list(group)
         trace = read_trace(plan.paths.trace(case, processes))
-        done = _replay_trace(program, trace, points, models, host_speed, threads)
+        done = _replay_trace(program, trace, points, models, simulation, threads)
         for point, replays in zip(points, done, strict=True):
             made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
     for point in (point for point in plan.design.simulated if point not in traced):
@@ -99,7 +99,7 @@ def _replay_trace(
     trace: Trace,
     points: Sequence[Point],
     models: Mapping[str, InterconnectModel],
-    host_speed: float,
+    simulation: Mapping[str, Any],
     threads: int,
 ) -> list[Replays]:
     """Replays of one trace at all points that it serves, in their order."""
@@ -108,11 +108,15 @@ def _replay_trace(
         unpack(trace, Path(scratch))
         begun: dict[tuple, Future[Replay]] = {}
 
-        def replayed(point: Point, factors: tuple[float, ...], free: bool = False) -> Future[Replay]:
+        def replayed(point: Point, end: str, free: bool = False) -> Future[Replay]:
             """A replay that is under way; equal ones, as many without messages are, are made once."""
             model = models[point.interconnect] if point.interconnect else anybody
-            text = platform_xml(ideal(model) if free else model, point.nodes, host_speed)
             per_node = point.processes_per_node or model.cores_per_node
+            factors, percent = trace.factors(end), corun_percent(trace, simulation, end)
+            slower = percent if min(per_node, point.processes) > 1 else 0.0
+            text = platform_xml(
+                ideal(model) if free else model, point.nodes, simulation["host_speed"], slower
+            )
             what = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
             if key not in begun:
@@ -123,14 +127,30 @@ def _replay_trace(
 
         asked = [
             (
-                replayed(point, trace.low_factor),
-                replayed(point, trace.high_factor),
-                replayed(point, trace.corrected_factor),
-                replayed(point, trace.corrected_factor, free=True),
+                replayed(point, "low"),
+                replayed(point, "high"),
+                replayed(point, "corrected"),
+                replayed(point, "corrected", free=True),
             )
             for point in points
         ]
         return [Replays(*(one.result() for one in four)) for four in asked]
+
+
+def corun_percent(trace: Trace, simulation: Mapping[str, Any], end: str = "corrected") -> float:
+    """How much longer a rank computes for each other of its node that does: stated, else as traced.
+
+    Parameters
+    ----------
+    trace : Trace
+    simulation : mapping
+        Of the study.
+    end : str
+        End of the trace's band, ``low`` or ``high``, or ``corrected``.
+    """
+    stated = simulation.get("corun_percent")
+    key = "corun_percent" if end == "corrected" else f"corun_percent_{end}"
+    return stated if stated is not None else trace.about[key] or 0.0
 
 
 def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
@@ -146,6 +166,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
+            "corun_percent": corun_percent(trace, plan.asked.study.simulation),
             **split_times(replays, scale),
             "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
         },

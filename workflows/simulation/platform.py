@@ -28,7 +28,7 @@ _FIXED = {
 """Switches off what SimGrid adds by itself: TCP's window, reverse traffic, its own costs of messages."""
 
 
-def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str:
+def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_percent: float = 0.0) -> str:
     """Describe so many nodes, joined as the model says.
 
     Parameters
@@ -37,6 +37,8 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str
     nodes : int
     host_speed : float
         Speed of a core relative to a core of the traced machine.
+    corun_percent : float
+        How much longer a rank computes for each other rank of its node that computes at the same time.
 
     Returns
     -------
@@ -61,6 +63,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float) -> str
         "inside_node": _as_text(model.inside),
         "hop_us": repr(float(model.hop_us)),
         "eager_limit_bytes": str(model.eager_limit_bytes),
+        **({"corun_percent": repr(corun_percent)} if corun_percent else {}),
     }
     return _xml(settings, inner, properties)
 

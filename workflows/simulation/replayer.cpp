@@ -24,8 +24,8 @@ constexpr double PRECISION = 1e-9; // SimGrid's, see platform.py: it rounds shor
 using Words     = simgrid::xbt::ReplayAction;
 using Operation = std::function<void(Words&)>;
 
-// Each has a core of its own, so that computing takes a time that is known. It is due until the rank does what others
-// notice: a time that passes costs the simulator nearly as much as a message.
+// Each has a core of its own. Where those of a node do not slow each other down, computing takes a time that is known.
+// It is due until the rank does what others notice: a time that passes costs the simulator nearly as much as a message.
 struct Rank {
   std::string name;
   s4u::Host* host;
@@ -38,6 +38,7 @@ struct Rank {
 std::vector<Rank> ranks;
 std::string folder;
 double eager_limit;
+double corun; // how much longer a rank computes for each other of its node that computes at the same time
 
 Rank& this_rank()
 {
@@ -49,11 +50,23 @@ double take_due(Rank& rank)
   return rank.due < PRECISION ? 0.0 : std::exchange(rank.due, 0.0);
 }
 
-// A receive that is posted is not, unless its sender waits for it. What is due before an isend passes with its cost.
+void let_due_pass(Rank& rank)
+{
+  double due = take_due(rank), begun = s4u::Engine::get_clock();
+  if (corun > 0.0 && due > 0.0) {
+    s4u::this_actor::execute(due * rank.host->get_speed());
+    rank.computed += s4u::Engine::get_clock() - begun - due;
+  } else {
+    s4u::this_actor::sleep_for(due);
+  }
+}
+
+// A receive that is posted is not, unless its sender waits for it. What is due before an isend passes with its cost,
+// unless it may take longer.
 bool others_notice(const Words& words)
 {
   const std::string& name = words[1];
-  return name != "compute" && name != "isend" &&
+  return name != "compute" && (name != "isend" || corun > 0.0) &&
          !(name == "irecv" && words.size() == 5 && std::stod(words[4]) <= eager_limit);
 }
 
@@ -127,11 +140,11 @@ void replay_lines(Rank& rank)
       throw std::invalid_argument("not an operation of this rank: " + line);
     const Operation& carry_out = operation(words[1]);
     if (others_notice(words))
-      s4u::this_actor::sleep_for(take_due(rank));
+      let_due_pass(rank);
     carry_out(words);
   }
   words = {rank.name, "waitall"}; // for what the trace did not wait for
-  s4u::this_actor::sleep_for(take_due(rank));
+  let_due_pass(rank);
   operation("waitall")(words);
 }
 
@@ -165,6 +178,8 @@ int main(int argc, char** argv)
   int processes = std::stoi(argv[3]);
   int per_node  = std::stoi(argv[4]);
   engine.load_platform(argv[1]);
+  if (const char* told = engine.get_netzone_root()->get_property("corun_percent"))
+    corun = std::stod(told) / 100;
   std::istringstream numbers(argv[5]);
   for (std::string number; std::getline(numbers, number, ',');) {
     auto* host = engine.host_by_name("node-" + std::to_string(ranks.size() / per_node));
@@ -178,6 +193,12 @@ int main(int argc, char** argv)
     std::fprintf(stderr, "replayer: %d processes on a node of %d cores\n", per_node, ranks[0].host->get_core_count());
     return 2;
   }
+
+  if (corun > 0.0)
+    for (s4u::Host* host : engine.get_all_hosts())
+      host->set_sharing_policy(s4u::Host::SharingPolicy::NONLINEAR, [cores = host->get_core_count()](double all, int n) {
+        return n ? all / cores * n / (1 + corun * (n - 1)) : all;
+      });
 
   Messages messages(engine.get_netzone_root());
   eager_limit = messages.eager_limit;

@@ -28,7 +28,9 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
     )
-    parser.add_argument("--repeats", type=int, default=REPEATS, help="how often each rank runs alone, at most")
+    parser.add_argument(
+        "--repeats", type=int, default=REPEATS, help="how often each rank runs alone, at most"
+    )
     parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
     given = parser.parse_args()
     for name in ("steps", "repeats"):

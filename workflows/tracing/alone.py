@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -24,8 +24,8 @@ from workflows.tracing.raw import Raw, step_of
 REPEATS = 9
 """How often each rank runs by itself at most, unless a study says otherwise.
 
-Other work on a machine only adds to times: of the fastest third of a rank's repeats the median of each burst is
-taken. On a shared machine, where whole seconds were up to 1.5 times as slow as others, the sum over eight ranks was
+Other work on a machine only adds to times: of the fastest third of a rank's repeats the median of each burst
+is taken. On a machine where whole seconds were up to 1.5 times as slow as others the sum of eight ranks was
 the same within 1.5 % in four trials so, and within 25 % by the median of all repeats.
 """
 
@@ -40,6 +40,9 @@ DISTURBED_SHARE = 0.05
 
 At most a quarter of them are: on a machine that is busy all the time that would not help.
 """
+
+CORUN_RANKS = 8
+"""So many ranks, or as many as there are cores, also run at once, to see how they disturb each other."""
 
 _ABOUT = 6
 """Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
@@ -70,6 +73,10 @@ class Alone:
         Repeats that waited for their core longer than `DISTURBED_SHARE`.
     differing_sends : int
         Sends before the window that differed: at its start a program may tell of its process.
+    width : int
+        Ranks that ran at the same time, each on a core.
+    corun_seconds : dict of int to ndarray, shape (repeats, some ranks)
+        By how many ran at the same time, computing of the same ranks in the window; 1 among them.
     """
 
     raws: list[Raw]
@@ -77,6 +84,8 @@ class Alone:
     serial_seconds: NDArray[np.float64]
     disturbed: int
     differing_sends: int
+    width: int = 1
+    corun_seconds: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,8 @@ def run_alone(
     """Run each rank by itself, several times, and take the times of its computing.
 
     Half of the cores work at a time, so that a rank shares no cache or memory with many others. Serial runs
-    are made among them, so that what the machine's speed does meanwhile shows in both.
+    are made among them, so that what the machine's speed does meanwhile shows in both; and some ranks run on
+    more and more cores at once.
 
     Parameters
     ----------
@@ -137,30 +147,46 @@ def run_alone(
         A rank does not do the same by itself, or does not end.
     """
     cores = usable_cores()
-    used = cores[-max(1, len(cores) // 2) :]
-    serial_seconds, repeats = [], []
+    width = min(len(raws), max(1, len(cores) // 2))
+    some = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(cores)))]
+    widths = corun_widths(min(len(cores), len(some)), width)
+    serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
     again, begun = max(1, len(raws) * FEWEST_REPEATS // 4), time.monotonic()
     while _goes_on(len(repeats), most, time.monotonic() - begun):
-        folder, beside, repeat = written / f"repeat-{len(repeats)}", [], []
+        folder, beside, repeat = written / f"repeat-{len(repeats)}", [], {}
         for first in range(0, len(raws), RANKS_A_SERIAL_RUN):
             if serial:
-                beside.append(serial(used[0]))
-            some = raws[first : first + RANKS_A_SERIAL_RUN]
-            made, again = _run_all(raws, some, window, written, folder, start, used, again)
-            repeat += made
+                beside.append(serial(cores[-1]))
+            next_ranks = raws[first : first + RANKS_A_SERIAL_RUN]
+            made, again = _run_all(raws, next_ranks, window, written, folder, start, cores[-width:], again)
+            repeat |= made
         serial_seconds += [fmean(beside)] if serial else []
         repeats.append(repeat)
-    made = [
-        _computing(raw, span, _points(written, raw), [one[raw.rank] for one in repeats])
-        for raw, span in zip(raws, window, strict=True)
-    ]
+        for number in widths:
+            at_once = folder / f"at-once-{number}"
+            coruns[number] += [_run_all(raws, some, window, written, at_once, start, cores[-number:], 0)[0]]
+
+    def timed(raw: Raw, runs: Sequence[Mapping[int, _Repeat]]) -> tuple[Raw, NDArray[np.float64]]:
+        return _computing(raw, window[raw.rank], _points(written, raw), [one[raw.rank] for one in runs])
+
+    made = [timed(raw, repeats) for raw in raws]
+    seconds = np.array([taken for _, taken in made]).T
+    corun_seconds = {number: np.array([timed(raw, coruns[number])[1] for raw in some]).T for number in widths}
     return Alone(
-        [timed for timed, _ in made],
-        np.array([seconds for _, seconds in made]).T,
+        [one for one, _ in made],
+        seconds,
         np.array(serial_seconds),
-        sum(rank.disturbed for one in repeats for rank in one),
+        sum(rank.disturbed for one in repeats for rank in one.values()),
         sum(len(_lines(path)) for path in (written / "repeat-0").glob("differing-*")),
+        width,
+        {width: seconds[:, [raw.rank for raw in some]], **corun_seconds} if widths else {},
     )
+
+
+def corun_widths(most: int, width: int) -> list[int]:
+    """How many ranks run at once to see how they disturb each other; `width` at once are timed anyhow."""
+    doubled = {2**power for power in range(most.bit_length())}
+    return sorted((doubled | {most}) - {width}) if most > 1 else []
 
 
 def _goes_on(done: int, most: int, seconds: float) -> bool:
@@ -179,11 +205,11 @@ def _run_all(
     start: Start,
     cores: Sequence[int],
     again: int,
-) -> tuple[list[_Repeat], int]:
-    """One repeat of the chosen ranks; up to `again` runs are made again, and what is left of that is given back."""
+) -> tuple[dict[int, _Repeat], int]:
+    """One repeat of the chosen ranks; up to `again` runs are made again, and what is left of that is told."""
 
     def ran(some: Sequence[Raw], own: Path) -> dict[int, _Repeat]:
-        own.mkdir(exist_ok=True)
+        own.mkdir(parents=True, exist_ok=True)
         problem = start([(raw.rank, core) for raw, core in zip(some, cores, strict=False)], own)
         _check(raws, [raw.rank for raw in some], window, written, own)
         return {raw.rank: _read(own, raw, problem) for raw in some}
@@ -195,7 +221,7 @@ def _run_all(
         if disturbed := [raw for raw in some if found[raw.rank].disturbed][:again]:
             found |= ran(disturbed, folder / "again")
             again -= len(disturbed)
-    return list(found.values()), again
+    return found, again
 
 
 def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:

@@ -40,6 +40,10 @@ BAND_GROUPS = 3
 """Into so many groups repeats of ranks alone are dealt in turn, to see how well they repeat."""
 
 
+CORUN = ("corun_percent", "corun_percent_low", "corun_percent_high")
+"""Keys of trace.json: how ranks that compute at once on a node slow each other down, and ends of the band."""
+
+
 def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> Trace:
     """Trace a case at a process count.
 
@@ -160,6 +164,7 @@ def correction(
         "low_factor": factors,
         "high_factor": [1.0] * ranks,
         "correction": "serial_sum" if needed else "none",
+        **dict.fromkeys(CORUN),
         "indicative": not 1 <= inflation <= INDICATIVE_INFLATION or (pressure or 0) > INDICATIVE_PRESSURE,
     }
 
@@ -168,8 +173,9 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
     """Find the same of ranks that were timed alone.
 
     Where the serial run was repeated beside them, all are multiplied by how much faster it was in its own
-    trace. The band says how well all this repeats: every third repeat makes a group, in which the fastest run
-    of each rank is held against the fastest serial run. The groups that took least and most are its ends.
+    trace; they are divided by how much ranks that ran at once slowed each other down. The band says how well
+    all this repeats: every third repeat makes a group, in which the fastest run of each rank is held against
+    the fastest serial run. The groups that took least and most are its ends.
 
     Parameters
     ----------
@@ -186,11 +192,13 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
     """
     repeats, ranks = alone.seconds.shape
     beside = alone.serial_seconds
-    speed = serial_cpu_seconds / np.median(beside[fastest(beside)]) if len(beside) else 1.0
-    groups = [slice(first, None, BAND_GROUPS) for first in range(min(BAND_GROUPS, repeats))]
+    shared = corun(alone)
+    slower = 1 + (shared["corun_percent"] or 0.0) / 100 * (alone.width - 1)
+    speed = (serial_cpu_seconds / np.median(beside[fastest(beside)]) if len(beside) else 1.0) / slower
+    groups = _groups(repeats)
     of_groups = [serial_cpu_seconds / beside[group].min() if len(beside) else 1.0 for group in groups]
     fewest = [alone.seconds[group].min(axis=0) for group in groups]
-    taken = np.array(fewest) * np.array(of_groups)[:, None]
+    taken = np.array(fewest) * np.array(of_groups)[:, None] / slower
     middle = np.array(compute_seconds)
     ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
     totals = taken.sum(axis=1)
@@ -213,7 +221,41 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         "high_factor": high,
         "correction": "serial_beside" if len(beside) else "none",
         "indicative": bool(totals.max() > INDICATIVE_SPREAD * totals.min()),
+        **shared,
     }
+
+
+def corun(alone: Alone) -> dict[str, float | None]:
+    """Find by how much ranks that compute at once on a node slow each other down.
+
+    A line through 1 for a rank by itself is fitted to the times of the same ranks, some of them at once, by
+    least squares. Of each rank its fastest run counts; its ends are those of the groups of `timed_alone`.
+
+    Parameters
+    ----------
+    alone : Alone
+
+    Returns
+    -------
+    dict
+        Keys of trace.json, percent for each other rank: None where there were no two ranks or cores.
+    """
+
+    def percent(runs: slice) -> float:
+        by_itself = alone.corun_seconds[1][runs].min(axis=0).sum()
+        times = {number: taken[runs].min(axis=0).sum() for number, taken in alone.corun_seconds.items()}
+        slope = sum((number - 1) * (time / by_itself - 1) for number, time in times.items())
+        return float(100 * max(0.0, slope / sum((number - 1) ** 2 for number in times)))
+
+    if not alone.corun_seconds:
+        return dict.fromkeys(CORUN)
+    ends = [percent(group) for group in _groups(len(alone.seconds))]
+    return dict(zip(CORUN, (percent(slice(None)), min(ends), max(ends)), strict=True))
+
+
+def _groups(repeats: int) -> list[slice]:
+    """The groups of repeats, dealt in turn."""
+    return [slice(first, None, BAND_GROUPS) for first in range(min(BAND_GROUPS, repeats))]
 
 
 def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:

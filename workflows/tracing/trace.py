@@ -52,10 +52,6 @@ class Trace:
         Steps of the application that it holds.
     timed_steps : int
         Steps that the `seconds` of a run of the case cover.
-    corrected_factor : tuple of float
-        By rank: what its compute amounts are multiplied by to take off what the tracing machine added.
-    low_factor, high_factor : tuple of float
-        By rank: the same for the ends of the band.
     about : dict
         All of ``trace.json``.
     """
@@ -64,10 +60,11 @@ class Trace:
     processes: int
     steps: int
     timed_steps: int
-    corrected_factor: tuple[float, ...]
-    low_factor: tuple[float, ...]
-    high_factor: tuple[float, ...]
     about: dict[str, Any]
+
+    def factors(self, end: str) -> tuple[float, ...]:
+        """By rank, what its compute amounts are multiplied by: ``corrected``, or ``low`` or ``high``."""
+        return tuple(map(float, self.about[f"{end}_factor"]))
 
     def summary(self) -> str:
         """One line on what it holds."""
@@ -135,8 +132,7 @@ def read_trace(folder: Path) -> Trace:
         raise InputError(f"{folder / odd[0]}: does not belong to a trace of {processes} processes")
     for rank in range(processes):
         _check_rank(folder, rank, processes)
-    factors = {name: tuple(map(float, about[name])) for name in _FACTORS}
-    return Trace(folder, processes, about["steps"], about["timed_steps"], **factors, about=about)
+    return Trace(folder, processes, about["steps"], about["timed_steps"], about)
 
 
 def rank_file(rank: int) -> str:
