@@ -11,7 +11,7 @@ from workflows.replay.points import PROGRAMS
 pytestmark = pytest.mark.slow
 
 STUDY = ROOT / "config/studies/simulated_elbow.yaml"
-FEWER = ("--config", "processes=[1, 2, 8]")
+FEWER = ("--config", "processes=[1, 2, 8]", "simulation={repeats: 3}")
 
 
 def test_a_small_elbow_is_traced_replayed_and_reported(study_folder):

@@ -42,7 +42,7 @@ rule capture_serial:
         cases=cases_folder,
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         steps=plan.asked.study.simulation["steps"],
-        repeats=plan.asked.study.simulation["repeats"],
+        repeats=plan.asked.study.simulation.get("repeats"),
         source=source_digest("capture"),
     script:
         "../scripts/capture.py"

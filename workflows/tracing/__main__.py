@@ -12,7 +12,6 @@ from workflows.measure.running import scratch_folder
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
-from workflows.tracing.alone import REPEATS
 from workflows.tracing.capture import capture
 from workflows.tracing.request import CARRIER, TraceRequest
 
@@ -28,13 +27,11 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
     )
-    parser.add_argument(
-        "--repeats", type=int, default=REPEATS, help="how often each rank runs alone, at most"
-    )
+    parser.add_argument("--repeats", type=int, help="how often each rank runs alone; without it for 20 s")
     parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
     given = parser.parse_args()
     for name in ("steps", "repeats"):
-        if (number := getattr(given, name)) < 1:
+        if (number := getattr(given, name)) is not None and number < 1:
             raise InputError(f"--{name}: {number}: must be at least 1")
     case = load_case(given.case, CASES, "CASE")
     interconnect = load_interconnect(given.interconnect, INTERCONNECTS, "--interconnect")

@@ -21,16 +21,13 @@ from workflows.launch.emulation import usable_cores
 from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import Raw, step_of
 
-REPEATS = 9
-"""How often each rank runs by itself at most, unless a study says otherwise.
+FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
+"""How often each rank runs by itself, if nobody says; more than the fewest while all take no longer.
 
 Other work on a machine only adds to times: of the fastest third of a rank's repeats the median of each burst
-is taken. On a machine where whole seconds were up to 1.5 times as slow as others the sum of eight ranks was
-the same within 1.5 % in four trials so, and within 25 % by the median of all repeats.
+is taken. On a machine where many stretches of 50 ms were 1.5 times as slow, the sum of eight ranks was the same
+within 1.5 % in four trials of nine repeats so, and within 25 % by the median of all repeats.
 """
-
-FEWEST_REPEATS, REPEATS_SECONDS = 3, 20.0
-"""More repeats than that are made while all of them take no longer than these seconds."""
 
 RANKS_A_SERIAL_RUN = 16
 """Within a repeat, the serial run is made again after so many ranks."""
@@ -41,7 +38,7 @@ DISTURBED_SHARE = 0.05
 At most a quarter of them are: on a machine that is busy all the time that would not help.
 """
 
-CORUN_RANKS = 8
+CORUN_RANKS = 4
 """So many ranks, or as many as there are cores, also run at once, to see how they disturb each other."""
 
 _ABOUT = 6
@@ -64,7 +61,7 @@ class Alone:
     Attributes
     ----------
     raws : list of Raw
-        As recorded, with the amounts of computing alone, in nanoseconds: see `REPEATS`.
+        As recorded, with the amounts of computing alone, in nanoseconds: see `FEWEST_REPEATS`.
     seconds : ndarray, shape (repeats, ranks)
         Computing in the window.
     serial_seconds : ndarray, shape (repeats,)
@@ -119,7 +116,7 @@ def run_alone(
     written: Path,
     start: Start,
     serial: Callable[[int], float] | None,
-    most: int = REPEATS,
+    wanted: int | None = None,
 ) -> Alone:
     """Run each rank by itself, several times, and take the times of its computing.
 
@@ -138,8 +135,8 @@ def run_alone(
     start : Start
     serial : callable or None
         Runs the case on one process on a core, and gives the seconds that its window computed.
-    most : int
-        Repeats at most.
+    wanted : int, optional
+        Repeats; without it as many as `REPEATS_SECONDS` allow.
 
     Raises
     ------
@@ -152,7 +149,7 @@ def run_alone(
     widths = corun_widths(min(len(cores), len(some)), width)
     serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
     again, begun = max(1, len(raws) * FEWEST_REPEATS // 4), time.monotonic()
-    while _goes_on(len(repeats), most, time.monotonic() - begun):
+    while _goes_on(len(repeats), wanted, time.monotonic() - begun):
         folder, beside, repeat = written / f"repeat-{len(repeats)}", [], {}
         for first in range(0, len(raws), RANKS_A_SERIAL_RUN):
             if serial:
@@ -189,11 +186,11 @@ def corun_widths(most: int, width: int) -> list[int]:
     return sorted((doubled | {most}) - {width}) if most > 1 else []
 
 
-def _goes_on(done: int, most: int, seconds: float) -> bool:
+def _goes_on(done: int, wanted: int | None, seconds: float) -> bool:
     """Whether another repeat is made: those that are done took so long."""
-    if done < min(FEWEST_REPEATS, most):
-        return True
-    return done < most and seconds * (done + 1) / done <= REPEATS_SECONDS
+    if wanted or done < FEWEST_REPEATS:
+        return done < (wanted or FEWEST_REPEATS)
+    return done < MOST_REPEATS and seconds * (done + 1) / done <= REPEATS_SECONDS
 
 
 def _run_all(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workflows.domain import Case, Interconnect
 from workflows.paths import RESULTS, ROOT
-from workflows.tracing.alone import REPEATS, Window
+from workflows.tracing.alone import Window
 from workflows.tracing.raw import Raw, steps_window, whole
 
 CARRIER = "shared_memory"
@@ -64,8 +64,8 @@ class TraceRequest:
         The case prepared for one process: it is run again between the repeats of ranks alone.
     alone : bool
         Whether each rank is timed by itself, if it can be.
-    repeats : int
-        How often each rank runs by itself at most.
+    repeats : int or None
+        How often each rank runs by itself; None: as often as there is time.
     tracers : Path
         Where built tracers are kept.
     """
@@ -78,7 +78,7 @@ class TraceRequest:
     traced_steps: int
     beside: Path | None = None
     alone: bool = True
-    repeats: int = REPEATS
+    repeats: int | None = None
     tracers: Path = TRACERS
 
     @property
