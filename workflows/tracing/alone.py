@@ -25,8 +25,8 @@ FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
 """How often each rank runs by itself, if nobody says; more than the fewest while all take no longer.
 
 Other work on a machine only adds to times: of the fastest third of a rank's repeats the median of each burst
-is taken. On a machine where many stretches of 50 ms were 1.5 times as slow, the sum of eight ranks was the same
-within 1.5 % in four trials of nine repeats so, and within 25 % by the median of all repeats.
+is taken. On a machine where many stretches of 50 ms were 1.5 times as slow, the sum of eight ranks was the
+same within 1.5 % in four trials of nine repeats so, and within 25 % by the median of all repeats.
 """
 
 RANKS_A_SERIAL_RUN = 16

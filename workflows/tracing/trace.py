@@ -76,6 +76,9 @@ class Trace:
             if about["timing"] == "alone"
             else f"ranks timed together, since {about['timing_reason']}"
         )
+        slower = about["corun_percent"]
+        if slower is not None:
+            timed += f"; {slower:.0f} % slower for each other rank that computes on its node"
         return (
             f"{self.folder}: {self.steps} steps, {calls} calls, {computing:.3g} s of CPU time, "
             f"{about['inflation']:.2f} times the serial run's; {timed}; correction: {about['correction']}"
