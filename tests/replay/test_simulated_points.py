@@ -16,6 +16,7 @@ from workflows.replay import points as study
 from workflows.replay.points import replay_study
 from workflows.results.collect import simulated_table
 from workflows.results.details import make_details
+from workflows.tracing.capture import CORUN
 from workflows.tracing.trace import Trace, write_rank
 
 ELBOW = ROOT / "config/studies/simulated_elbow.yaml"
@@ -24,7 +25,13 @@ TWO = {"interconnects": ["gigabit_ethernet", "infiniband"], "processes": [1, 4]}
 
 
 @pytest.fixture
-def traced(monkeypatch, tmp_path):
+def slower():
+    """What traces say of ranks that compute at once: a test changes it."""
+    return dict.fromkeys(CORUN)
+
+
+@pytest.fixture
+def traced(monkeypatch, tmp_path, slower):
     """The elbow on 1 and 4 processes over two interconnects, with traces by hand: 4 ms of work, one message."""
     monkeypatch.chdir(tmp_path)
     plan = make_plan(ELBOW, TWO)
@@ -38,10 +45,9 @@ def traced(monkeypatch, tmp_path):
 
     def read(folder):
         processes = int(folder.name.rpartition("-")[2])
-        factor = 0.5 if processes > 1 else 1.0
-        factors = (factor,) * processes
-        about = {"timing": "together"}
-        return Trace(folder, processes, 2, 20, factors, factors, (1.0,) * processes, about)
+        factors = [0.5 if processes > 1 else 1.0] * processes
+        ends = {"corrected_factor": factors, "low_factor": factors, "high_factor": [1.0] * processes}
+        return Trace(folder, processes, 2, 20, {"timing": "together", **ends, **slower})
 
     monkeypatch.setattr(study, "read_trace", read)
     return plan
@@ -85,6 +91,20 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
         (traced.paths.simulated / "elbow_segregated-smoke/gigabit_ethernet/processes-4.json").read_text()
     )
     assert record["details"]["transfer_seconds"][2] == pytest.approx(10 * (31e-6 + 10000 / 112.5e6))
+
+
+def test_ranks_of_a_node_slow_each_other_down_as_traced_unless_the_study_says_by_how_much(traced, slower):
+    """Two a node compute for 0.5 ms at once; 1 ms at the upper end of the band."""
+    slower.update(zip(CORUN, (20.0, 10.0, 40.0), strict=True))
+    message = 31e-6 + 10000 / 112.5e6
+    replay_study(traced, 2)
+    row = simulated_table(traced)[0].set_index(["interconnect", "processes"]).loc[("gigabit_ethernet", 4)]
+    ends = [row[name] / 10 - message for name in ("seconds_low", "seconds", "seconds_high")]
+    assert ends == pytest.approx([0.55e-3, 0.6e-3, 1.4e-3])
+    traced.asked.study.simulation["corun_percent"] = 0
+    replay_study(traced, 2)
+    row = simulated_table(traced)[0].set_index(["interconnect", "processes"]).loc[("gigabit_ethernet", 4)]
+    assert row["seconds"] / 10 - message == pytest.approx(0.5e-3)
 
 
 def test_a_replay_that_fails_leaves_nothing(traced):
