@@ -56,7 +56,7 @@ def simulated(content: Content) -> Section | None:
     ways = ((HOW, replays), (HOW_SERVERS, has_array), (HOW_TRAFFIC, bool(patterns)))
     blocks += [paragraph(text) for text, holds in ways if holds]
     if replays or has_array:
-        blocks.append(paragraph(_host(next(iter(models.values())).host)))
+        blocks.append(paragraph(_host(next(iter(models.values())).host, content.tables.get("traces"))))
     blocks.append(_models_table(models, content.labels))
     blocks.append(bullets(_sources(models, content.labels), "Where their figures are from"))
     blocks += [paragraph(text) for text in _warnings(models, content.labels)]
@@ -65,12 +65,16 @@ def simulated(content: Content) -> Section | None:
     return section("simulated", "Simulated interconnects", blocks)
 
 
-def _host(host: Host) -> str:
+def _host(host: Host, made: pd.DataFrame | None) -> str:
+    """How fast the cores are, beside which, and whether the number was meant for these."""
+    cpus = [] if made is None else made["cpu"].dropna().unique().tolist()
+    where = f"those on which the traces were made{f' ({listed(cpus)})' if cpus else ''}"
     if host.host_speed == 1:
-        return "Cores are as fast as those on which the traces were made."
-    source = f" {host.source}" if host.source else " No source is given for that."
-    speed = formats.exact(float(host.host_speed))
-    return f"Cores have {speed} of the speed of those on which the traces were made.{source}"
+        return f"Cores are as fast as {where}."
+    told = [f"Cores have {formats.exact(float(host.host_speed))} of the speed of {where}."]
+    if others := [cpu for cpu in cpus if host.relative_to and host.relative_to not in cpu]:
+        told.append(f"It is meant relative to {host.relative_to}, not {listed(others)}: here it is a guess.")
+    return " ".join([*told, host.source or "No source is given for that."])
 
 
 def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:

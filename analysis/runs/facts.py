@@ -87,10 +87,11 @@ class AboutFit(JsonPart):
 
 @dataclass(frozen=True)
 class Host(JsonPart):
-    """``host`` of a model: how fast its cores are, and who says so."""
+    """``host`` of a model: how fast its cores are, relative to which processor, and who says so."""
 
     host_speed: float
     source: str | None = None
+    relative_to: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

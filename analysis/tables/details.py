@@ -97,6 +97,7 @@ DETAILS = {
         correction=TEXT,
         indicative=FLAG,
         noise=SHARE,
+        cpu=NOTE,
     ),
     "trace_profile": table_schema(
         "trace_profile",

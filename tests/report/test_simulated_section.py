@@ -1,6 +1,7 @@
 """What the report says of simulated interconnects."""
 
 import pandas as pd
+import pytest
 
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
@@ -16,7 +17,7 @@ FIT = {
 }
 
 
-def made(kind="simulated", host=None, **fit):
+def made(kind="simulated", host=None, tables=None, **fit):
     model = {
         "source": "A paper, table 3.",
         "two_points": False,
@@ -25,7 +26,7 @@ def made(kind="simulated", host=None, **fit):
     }
     facts = Facts.of({"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}})
     runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind], "application": ["openfoam"]})
-    return simulated(Content(runs, {}, facts, [], {}))
+    return simulated(Content(runs, tables or {}, facts, [], {}))
 
 
 def texts(section):
@@ -46,6 +47,14 @@ def test_a_bad_fit_and_an_unsourced_host_are_told():
     told = texts(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
     assert "Warning: the mean error at its points is above 3\u202f% for Swift (simulated)." in told
     assert "Cores have 0.2 of the speed" in told and "No source is given" in told
+
+
+@pytest.mark.parametrize(("cpu", "guess"), [("AMD EPYC 7742", False), ("Intel(R) Xeon(R) Processor", True)])
+def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, guess):
+    host = {"host_speed": 0.15, "source": "A table.", "relative_to": "EPYC"}
+    told = texts(made(host=host, tables={"traces": pd.DataFrame({"cpu": [cpu, cpu]})}))
+    assert f"Cores have 0.15 of the speed of those on which the traces were made ({cpu})." in told
+    assert (f"It is meant relative to EPYC, not {cpu}: here it is a guess." in told) == guess
 
 
 def test_without_simulated_runs_there_is_no_section():

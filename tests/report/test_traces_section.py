@@ -25,6 +25,7 @@ ABOUT = {
     "steps": 5,
     "clock": "thread_cpu",
     "load": {"cores": 2, "pressure_share": 0.25},
+    "machine": {"cpu": "Swift 7"},
     "serial_cpu_seconds": 2.0,
     "compute_seconds": [1.0] * 4,
     "timing": "together",

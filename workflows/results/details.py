@@ -137,6 +137,7 @@ def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:
         "serial_seconds": about["serial_cpu_seconds"],
         "compute_seconds": sum(taken),
         "noise": about["load"]["pressure_share"],
+        "cpu": about["machine"].get("cpu"),
     }
     return {
         "traces": pd.DataFrame([summary]),

@@ -144,7 +144,7 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
         predicts=model.get("predicts"),
         two_points="two_points" in model,
         fit=fit_summary(pd.read_csv(file)) if file.exists() else None,
-        host=Host(host.get("host_speed"), host.get("source")),
+        host=Host(host["host_speed"], host.get("source"), host.get("relative_to")),
     )
 
 
