@@ -23,8 +23,7 @@ MEAN_ALLOWED_PERCENT = 3.0
 HOW = (
     "Simulated times were not measured. The messages of a real run were recorded at each process count and "
     "replayed on a model of each interconnect, on cores of the stated speed. Their brackets are no "
-    "intervals: they span from the computing times as the tracing machine took them to those from which the "
-    "time was taken off that many processes on few cores add."
+    "intervals: section Traces says what the bands of computing times stand for."
 )
 
 HOW_TRAFFIC = (
@@ -69,12 +68,20 @@ def _host(host: Host, made: pd.DataFrame | None) -> str:
     """How fast the cores are, beside which, and whether the number was meant for these."""
     cpus = [] if made is None else made["cpu"].dropna().unique().tolist()
     where = f"those on which the traces were made{f' ({listed(cpus)})' if cpus else ''}"
-    if host.host_speed == 1:
-        return f"Cores are as fast as {where}."
-    told = [f"Cores have {formats.exact(float(host.host_speed))} of the speed of {where}."]
+    speed = (
+        "are as fast as" if host.host_speed == 1 else f"have {formats.exact(host.host_speed)} of the speed of"
+    )
+    told = [f"Cores {speed} {where}."]
     if others := [cpu for cpu in cpus if host.relative_to and host.relative_to not in cpu]:
         told.append(f"It is meant relative to {host.relative_to}, not {listed(others)}: here it is a guess.")
-    return " ".join([*told, host.source or "No source is given for that."])
+    if host.host_speed != 1:
+        told.append(host.source or "No source is given for that.")
+    if host.corun_percent is not None:
+        percent = f"{formats.exact(host.corun_percent)}{THIN}%"
+        told.append(
+            f"Each other rank that computes on a node slows a rank down by {percent}, as the study says."
+        )
+    return " ".join(told)
 
 
 def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:

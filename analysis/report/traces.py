@@ -17,12 +17,12 @@ HOW = (
     "A trace holds what every rank computes and communicates in a few steps. Over serial: the CPU time of "
     "all ranks over that of the same steps in the serial run, or in serial runs beside them. Another rank: "
     "how much longer a rank computes for each other rank that computes on the same node at the same time; "
-    "ranks were timed alone and at once."
+    "ranks were timed alone and at once, and these are the ends of its band."
 )
 TIMED = {
     "alone": (
-        "Timed alone: each rank ran once more by itself on a core, its MPI calls answered from what was "
-        "recorded, and sent the same as then. Of the fastest third of its runs the median of each stretch of "
+        "Timed alone: each rank ran again, several times, by itself on a core, its MPI calls answered "
+        "from what was recorded, and sent the same as then. Of the fastest third of its runs the median of each stretch of "
         "computing counts; the band says how well this repeats."
     ),
     "together": (

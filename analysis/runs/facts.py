@@ -92,6 +92,7 @@ class Host(JsonPart):
     host_speed: float
     source: str | None = None
     relative_to: str | None = None
+    corun_percent: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,7 +95,7 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
 
 def test_ranks_of_a_node_slow_each_other_down_as_traced_unless_the_study_says_by_how_much(traced, slower):
     """Two a node compute for 0.5 ms at once; 1 ms at the upper end of the band."""
-    slower.update(zip(CORUN, (20.0, 10.0, 40.0), strict=True))
+    slower.update(zip(CORUN, (20.0, 10.0, 40.0), strict=True), timing="alone")
     message = 31e-6 + 10000 / 112.5e6
     replay_study(traced, 2)
     row = simulated_table(traced)[0].set_index(["interconnect", "processes"]).loc[("gigabit_ethernet", 4)]

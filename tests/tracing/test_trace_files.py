@@ -10,7 +10,7 @@ from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
-from workflows.tracing.alone import Alone
+from workflows.tracing.alone import Alone, mean_at_once
 from workflows.tracing.capture import INDICATIVE_INFLATION, capture, correction, corun, timed_alone
 from workflows.tracing.lines import pack
 from workflows.tracing.raw import Raw, whole
@@ -202,7 +202,7 @@ def test_ranks_together_never_pass_as_exact_where_they_were_disturbed_or_took_le
 
 def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
     """The machine was slower by half in the second repeat, and the third took a tenth longer than the first."""
-    seconds, beside = np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), np.array([2.0, 3.0, 2.0])
+    seconds, beside = np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), np.array([[2.0], [3.0], [2.0]])
     made = timed_alone([2.2, 1.1], 1.0, Alone([], seconds, beside, 1, 0))
     assert made["corrected_factor"] == [0.5, 0.5] and made["inflation"] == pytest.approx(1.65)
     assert made["low_factor"] == pytest.approx([0.5 / 1.1] * 2)
@@ -215,7 +215,7 @@ def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
 def test_the_fastest_run_of_a_rank_counts_in_each_group_of_repeats():
     """Six repeats in three groups: 1 and 4, 2 and 5, 3 and 6."""
     seconds = np.array([[2.0], [2.0], [2.0], [9.0], [2.2], [3.0]])
-    made = timed_alone([2.0], 2.0, Alone([], seconds, np.full(6, 2.0), 0, 0))
+    made = timed_alone([2.0], 2.0, Alone([], seconds, np.full((6, 1), 2.0), 0, 0))
     assert (made["repeats"], made["indicative"]) == (6, False)
     assert made["low_factor"] == made["high_factor"] == [1.0]
 
@@ -229,6 +229,8 @@ def test_ranks_at_once_are_held_against_themselves_alone():
     assert made["corun_percent_low"] == pytest.approx(13)
     assert made["corun_percent_high"] == pytest.approx((1 * 10 + 3 * 180) / 10)
     assert set(corun(Alone([], alone, np.array([]), 0, 0)).values()) == {None}
+    nothing = {1: 0 * alone, 2: 0.1 * alone}
+    assert corun(Alone([], alone, np.array([]), 0, 0, 1, nothing))["corun_percent"] == 0
     faster = {1: alone, 2: 0.9 * alone}
     assert corun(Alone([], alone, np.array([]), 0, 0, 1, faster))["corun_percent"] == 0
 
@@ -242,13 +244,20 @@ def test_times_of_ranks_that_ran_at_once_are_those_of_each_by_itself():
     assert made["inflation"] == pytest.approx(1) and made["corrected_factor"] == pytest.approx([0.8, 0.8])
 
 
+def test_a_smaller_last_batch_counts_for_what_it_is():
+    """Of three ranks on two cores two have one beside them."""
+    assert mean_at_once(3, 2) == pytest.approx(5 / 3)
+    assert (mean_at_once(4, 2), mean_at_once(3, 8), mean_at_once(5, 1)) == (2, 3, 1)
+
+
 def test_repeats_of_ranks_alone_that_differ_are_indicative():
     told = [
-        timed_alone([1.0], 1.0, Alone([], np.array([[1.0], [high]]), np.array([]), 0, 0))
+        timed_alone([1.0], 1.0, Alone([], np.array([[1.0], [high], [high]]), np.array([]), 0, 0))
         for high in (1.05, 1.2)
     ]
     assert [one["indicative"] for one in told] == [False, True]
     assert told[1]["corrected_factor"] == [1.0] and told[1]["high_factor"] == [1.2]
+    assert timed_alone([1.0], 1.0, Alone([], np.array([[1.0]] * 2), np.array([]), 0, 0))["indicative"]
 
 
 def test_instructions_of_ranks_together_are_timed_by_the_serial_run_though_that_ran_alone(

@@ -137,20 +137,15 @@ def _replay_trace(
         return [Replays(*(one.result() for one in four)) for four in asked]
 
 
-def corun_percent(trace: Trace, simulation: Mapping[str, Any], end: str = "corrected") -> float:
+def corun_percent(trace: Trace, simulation: Mapping[str, Any], end: str) -> float:
     """How much longer a rank computes for each other of its node that does: stated, else as traced.
 
-    Parameters
-    ----------
-    trace : Trace
-    simulation : mapping
-        Of the study.
-    end : str
-        End of the trace's band, ``low`` or ``high``, or ``corrected``.
+    Ranks that were timed together hold their disturbance already.
     """
+    if trace.about["timing"] == "together":
+        return 0.0
     stated = simulation.get("corun_percent")
-    key = "corun_percent" if end == "corrected" else f"corun_percent_{end}"
-    return stated if stated is not None else trace.about[key] or 0.0
+    return trace.corun_percent(end) if stated is None else stated
 
 
 def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
@@ -166,7 +161,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
-            "corun_percent": corun_percent(trace, plan.asked.study.simulation),
+            "corun_percent": corun_percent(trace, plan.asked.study.simulation, "corrected"),
             **split_times(replays, scale),
             "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
         },
@@ -242,15 +237,15 @@ def split_times(replays: Replays, scale: float) -> dict[str, Any]:
         ``load_balance`` (mean / largest compute time), ``serialisation_efficiency`` (largest compute time /
         time on the ideal interconnect), ``transfer_efficiency`` (that / time).
     """
-    compute = replays.corrected.compute_seconds
-    ended = zip(replays.ideal.rank_seconds, compute, strict=True)
-    added = zip(replays.corrected.rank_seconds, replays.ideal.rank_seconds, strict=True)
-    longest = max(compute)
+    compute, free = replays.corrected.compute_seconds, replays.ideal.compute_seconds
+    waiting = [end - own for end, own in zip(replays.ideal.rank_seconds, free, strict=True)]
+    ended = zip(replays.corrected.rank_seconds, compute, waiting, strict=True)
+    longest = max(free)
     return {
         "compute_seconds": [scale * seconds for seconds in compute],
-        "waiting_seconds": [scale * (end - own) for end, own in ended],
-        "transfer_seconds": [scale * (end - free) for end, free in added],
-        "load_balance": sum(compute) / len(compute) / longest,
+        "waiting_seconds": [scale * seconds for seconds in waiting],
+        "transfer_seconds": [scale * (end - own - waited) for end, own, waited in ended],
+        "load_balance": sum(free) / len(free) / longest,
         "serialisation_efficiency": longest / replays.ideal.seconds,
         "transfer_efficiency": replays.ideal.seconds / replays.corrected.seconds,
     }

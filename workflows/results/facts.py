@@ -144,7 +144,7 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
         predicts=model.get("predicts"),
         two_points="two_points" in model,
         fit=fit_summary(pd.read_csv(file)) if file.exists() else None,
-        host=Host(host["host_speed"], host.get("source"), host.get("relative_to")),
+        host=Host(*map(host.get, ("host_speed", "source", "relative_to", "corun_percent"))),
     )
 
 
@@ -228,10 +228,13 @@ def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
     order = {name: index for index, name in enumerate(study.interconnects)}
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
     ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")  # others last
-    named = [name for name in ran["interconnect"] if name in study.baselines]
-    settings = Settings(baselines=tuple(dict.fromkeys(named)))
+    settings = Settings(
+        baselines=tuple(sorted(study.baselines, key=lambda name: order.get(name, len(order))))
+    )
     of_kinds = ran.groupby("kind", sort=False)["interconnect"]
-    return [name for _, names in of_kinds for name in settings.baselines_among(names.tolist())]
+    return list(
+        dict.fromkeys(one for _, names in of_kinds for one in settings.baselines_among(names.tolist()))
+    )
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:

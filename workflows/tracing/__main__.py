@@ -27,7 +27,9 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
     )
-    parser.add_argument("--repeats", type=int, help="how often each rank runs alone; without it for 20 s")
+    parser.add_argument(
+        "--repeats", type=int, help="how often each rank runs alone; without it at least 3 times"
+    )
     parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
     given = parser.parse_args()
     for name in ("steps", "repeats"):

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ At most a quarter of them are: on a machine that is busy all the time that would
 """
 
 CORUN_RANKS = 4
-"""So many ranks, or as many as there are cores, also run at once, to see how they disturb each other."""
+"""Of so many ranks it is seen how much those disturb them that run at the same time."""
 
 _ABOUT = 6
 """Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
@@ -64,16 +63,16 @@ class Alone:
         As recorded, with the amounts of computing alone, in nanoseconds: see `FEWEST_REPEATS`.
     seconds : ndarray, shape (repeats, ranks)
         Computing in the window.
-    serial_seconds : ndarray, shape (repeats,)
-        Mean computing of the serial runs within each repeat; empty where there were none.
+    serial_seconds : ndarray, shape (repeats, serial runs in each)
+        Computing of the serial runs; empty where there were none.
     disturbed : int
         Repeats that waited for their core longer than `DISTURBED_SHARE`.
     differing_sends : int
         Sends before the window that differed: at its start a program may tell of its process.
-    width : int
-        Ranks that ran at the same time, each on a core.
-    corun_seconds : dict of int to ndarray, shape (repeats, some ranks)
-        By how many ran at the same time, computing of the same ranks in the window; 1 among them.
+    width : float
+        Mean number of ranks that ran at the same time, each on a core.
+    corun_seconds : dict of float to ndarray, shape (repeats, some ranks)
+        By the mean number that ran at the same time, computing of the same ranks in the window; 1 among them.
     """
 
     raws: list[Raw]
@@ -81,8 +80,8 @@ class Alone:
     serial_seconds: NDArray[np.float64]
     disturbed: int
     differing_sends: int
-    width: int = 1
-    corun_seconds: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    width: float = 1.0
+    corun_seconds: dict[float, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,38 +144,47 @@ def run_alone(
     """
     cores = usable_cores()
     width = min(len(raws), max(1, len(cores) // 2))
-    some = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(cores)))]
-    widths = corun_widths(min(len(cores), len(some)), width)
+    chunk = max(width, RANKS_A_SERIAL_RUN // width * width)
+    spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(cores)))]
+    some, widths = spread[:CORUN_RANKS], corun_widths(min(len(cores), len(spread)), width)
     serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
-    again, begun = max(1, len(raws) * FEWEST_REPEATS // 4), time.monotonic()
+    again, begun = max(1, len(raws) * (wanted or FEWEST_REPEATS) // 4), time.monotonic()
+
+    def seconds_of(raw: Raw, run: _Repeat) -> float:
+        """Computing of a run in the window."""
+        return float(_amounts_of(raw, window[raw.rank], _points(written, raw), run.bursts).sum() * 1e-9)
+
     while _goes_on(len(repeats), wanted, time.monotonic() - begun):
         folder, beside, repeat = written / f"repeat-{len(repeats)}", [], {}
-        for first in range(0, len(raws), RANKS_A_SERIAL_RUN):
-            if serial:
-                beside.append(serial(cores[-1]))
-            next_ranks = raws[first : first + RANKS_A_SERIAL_RUN]
-            made, again = _run_all(raws, next_ranks, window, written, folder, start, cores[-width:], again)
+        for first in range(0, len(raws), chunk):
+            beside += [serial(cores[-1])] if serial else []
+            chosen = raws[first : first + chunk]
+            made, again = _run_all(raws, chosen, window, written, folder, start, cores[-width:], again)
             repeat |= made
-        serial_seconds += [fmean(beside)] if serial else []
+        serial_seconds.append(beside)
         repeats.append(repeat)
         for number in widths:
-            at_once = folder / f"at-once-{number}"
-            coruns[number] += [_run_all(raws, some, window, written, at_once, start, cores[-number:], 0)[0]]
-
-    def timed(raw: Raw, runs: Sequence[Mapping[int, _Repeat]]) -> tuple[Raw, NDArray[np.float64]]:
-        return _computing(raw, window[raw.rank], _points(written, raw), [one[raw.rank] for one in runs])
-
-    made = [timed(raw, repeats) for raw in raws]
-    seconds = np.array([taken for _, taken in made]).T
-    corun_seconds = {number: np.array([timed(raw, coruns[number])[1] for raw in some]).T for number in widths}
+            at_once, own = spread[: max(number, len(some))], folder / f"at-once-{number}"
+            made, _ = _run_all(raws, at_once, window, written, own, start, cores[-number:], 0)
+            coruns[number].append([seconds_of(raw, made[raw.rank]) for raw in some])
+    seconds = np.array([[seconds_of(raw, repeat[raw.rank]) for raw in raws] for repeat in repeats])
+    corun_seconds = {
+        mean_at_once(max(number, len(some)), number): np.array(times) for number, times in coruns.items()
+    }
+    own = mean_at_once(len(raws), width)
     return Alone(
-        [one for one, _ in made],
+        [
+            _fastest_runs(
+                raw, _points(written, raw), [repeat[raw.rank] for repeat in repeats], seconds[:, rank]
+            )
+            for rank, raw in enumerate(raws)
+        ],
         seconds,
-        np.array(serial_seconds),
-        sum(rank.disturbed for one in repeats for rank in one.values()),
+        np.array(serial_seconds) if serial else np.empty((0, 0)),
+        sum(rank.disturbed for repeat in repeats for rank in repeat.values()),
         sum(len(_lines(path)) for path in (written / "repeat-0").glob("differing-*")),
-        width,
-        {width: seconds[:, [raw.rank for raw in some]], **corun_seconds} if widths else {},
+        own,
+        corun_seconds | {own: seconds[:, [raw.rank for raw in some]]} if widths else {},
     )
 
 
@@ -278,15 +286,24 @@ def fastest(seconds: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.argsort(seconds, kind="stable")[: -(-len(seconds) // 3)]
 
 
-def _computing(
-    raw: Raw, span: tuple[int, int], points: NDArray[np.int64], repeats: Sequence[_Repeat]
-) -> tuple[Raw, NDArray[np.float64]]:
-    """The rank with the times that are taken; seconds in the window, by repeat."""
-    bursts = np.stack([one.bursts for one in repeats])
-    seconds = np.array([_sums(one, points)[slice(*_amounts_in(raw, span))].sum() * 1e-9 for one in bursts])
-    median = _sums(np.median(bursts[fastest(seconds)], axis=0), points)
-    amounts = np.maximum(np.rint(median), 0).astype(np.int64)
-    return replace(raw, lines=replace(raw.lines, amounts=amounts)), seconds
+def mean_at_once(ranks: int, cores: int) -> float:
+    """How many run at once beside a rank, itself among them, on average: a last batch may be smaller."""
+    full, rest = divmod(ranks, cores)
+    return (full * cores**2 + rest**2) / ranks
+
+
+def _fastest_runs(
+    raw: Raw, points: NDArray[np.int64], runs: Sequence[_Repeat], seconds: NDArray[np.float64]
+) -> Raw:
+    """The rank with the median of each burst, of its fastest runs."""
+    bursts = np.stack([runs[number].bursts for number in fastest(seconds)])
+    amounts = np.maximum(np.rint(_sums(np.median(bursts, axis=0), points)), 0).astype(np.int64)
+    return replace(raw, lines=replace(raw.lines, amounts=amounts))
+
+
+def _amounts_of(raw: Raw, span: tuple[int, int], points: NDArray[np.int64], bursts: NDArray) -> NDArray:
+    """Amounts of computing within lines of a rank."""
+    return _sums(bursts, points)[slice(*_amounts_in(raw, span))]
 
 
 def _sums(bursts: NDArray, points: NDArray[np.int64]) -> NDArray:

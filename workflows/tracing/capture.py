@@ -39,7 +39,6 @@ INDICATIVE_SPREAD = 1.1
 BAND_GROUPS = 3
 """Into so many groups repeats of ranks alone are dealt in turn, to see how well they repeat."""
 
-
 CORUN = ("corun_percent", "corun_percent_low", "corun_percent_high")
 """Keys of trace.json: how ranks that compute at once on a node slow each other down, and ends of the band."""
 
@@ -191,14 +190,15 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         Keys of trace.json, as its schema describes them.
     """
     repeats, ranks = alone.seconds.shape
-    beside = alone.serial_seconds
-    shared = corun(alone)
-    slower = 1 + (shared["corun_percent"] or 0.0) / 100 * (alone.width - 1)
-    speed = (serial_cpu_seconds / np.median(beside[fastest(beside)]) if len(beside) else 1.0) / slower
-    groups = _groups(repeats)
-    of_groups = [serial_cpu_seconds / beside[group].min() if len(beside) else 1.0 for group in groups]
-    fewest = [alone.seconds[group].min(axis=0) for group in groups]
-    taken = np.array(fewest) * np.array(of_groups)[:, None] / slower
+    beside, groups = alone.serial_seconds, _groups(repeats)
+    by_run = [np.median(run[fastest(run)]) for run in beside.T]
+    speed = (serial_cpu_seconds / np.mean(by_run) if len(by_run) else 1.0) / _slower(alone, slice(None))
+    of_groups = [
+        (serial_cpu_seconds / beside[group].min(axis=0).mean() if len(by_run) else 1.0)
+        / _slower(alone, group)
+        for group in groups
+    ]
+    taken = np.array([alone.seconds[group].min(axis=0) for group in groups]) * np.array(of_groups)[:, None]
     middle = np.array(compute_seconds)
     ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
     totals = taken.sum(axis=1)
@@ -212,16 +212,16 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         "repeats": repeats,
         "disturbed_repeats": alone.disturbed,
         "differing_sends": alone.differing_sends,
-        "serial_beside_seconds": beside.tolist(),
+        "serial_beside_seconds": beside.mean(axis=1).tolist() if len(beside) else [],
         "compute_seconds": list(compute_seconds),
         "serial_cpu_seconds": serial_cpu_seconds,
         "inflation": float(whole / serial_cpu_seconds),
         "corrected_factor": corrected,
         "low_factor": low,
         "high_factor": high,
-        "correction": "serial_beside" if len(beside) else "none",
-        "indicative": bool(totals.max() > INDICATIVE_SPREAD * totals.min()),
-        **shared,
+        "correction": "serial_beside" if len(by_run) else "none",
+        "indicative": bool(repeats < BAND_GROUPS or totals.max() > INDICATIVE_SPREAD * totals.min()),
+        **corun(alone),
     }
 
 
@@ -240,17 +240,25 @@ def corun(alone: Alone) -> dict[str, float | None]:
     dict
         Keys of trace.json, percent for each other rank: None where there were no two ranks or cores.
     """
-
-    def percent(runs: slice) -> float:
-        by_itself = alone.corun_seconds[1][runs].min(axis=0).sum()
-        times = {number: taken[runs].min(axis=0).sum() for number, taken in alone.corun_seconds.items()}
-        slope = sum((number - 1) * (time / by_itself - 1) for number, time in times.items())
-        return float(100 * max(0.0, slope / sum((number - 1) ** 2 for number in times)))
-
     if not alone.corun_seconds:
         return dict.fromkeys(CORUN)
-    ends = [percent(group) for group in _groups(len(alone.seconds))]
-    return dict(zip(CORUN, (percent(slice(None)), min(ends), max(ends)), strict=True))
+    ends = [_percent(alone, group) for group in _groups(len(alone.seconds))]
+    return dict(zip(CORUN, (_percent(alone, slice(None)), min(ends), max(ends)), strict=True))
+
+
+def _percent(alone: Alone, runs: slice) -> float:
+    """Fit the line to some of the repeats."""
+    times = {number: taken[runs].min(axis=0).sum() for number, taken in alone.corun_seconds.items()}
+    weights = sum((number - 1) ** 2 for number in times)
+    if not weights or not times[1] > 0:
+        return 0.0
+    slope = sum((number - 1) * (time / times[1] - 1) for number, time in times.items()) / weights
+    return float(100 * max(0.0, slope))
+
+
+def _slower(alone: Alone, runs: slice) -> float:
+    """How much longer ranks took since others ran at the same time."""
+    return 1 + _percent(alone, runs) / 100 * (alone.width - 1) if alone.corun_seconds else 1.0
 
 
 def _groups(repeats: int) -> list[slice]:

@@ -61,7 +61,7 @@ class TraceRequest:
     traced_steps : int
         At most, of an application in `STEPS`.
     beside : Path or None
-        The case prepared for one process: it is run again between the repeats of ranks alone.
+        The case prepared for one process: it is run again among the repeats of ranks alone.
     alone : bool
         Whether each rank is timed by itself, if it can be.
     repeats : int or None

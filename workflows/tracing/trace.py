@@ -66,6 +66,11 @@ class Trace:
         """By rank, what its compute amounts are multiplied by: ``corrected``, or ``low`` or ``high``."""
         return tuple(map(float, self.about[f"{end}_factor"]))
 
+    def corun_percent(self, end: str) -> float:
+        """How much longer a rank computes for each other of its node that does; ends as in `factors`."""
+        key = "corun_percent" if end == "corrected" else f"corun_percent_{end}"
+        return self.about[key] or 0.0
+
     def summary(self) -> str:
         """One line on what it holds."""
         about = self.about
