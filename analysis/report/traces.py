@@ -22,8 +22,8 @@ HOW = (
 TIMED = {
     "alone": (
         "Timed alone: each rank ran again, several times, by itself on a core, its MPI calls answered "
-        "from what was recorded, and sent the same as then. Of the fastest third of its runs the median of each stretch of "
-        "computing counts; the band says how well this repeats."
+        "from what was recorded, and sent the same as then. Of the fastest third of its runs the median of "
+        "each stretch of computing counts; the band says how well this repeats."
     ),
     "together": (
         "Timed together: computing was timed in the traced run. Where ranks shared a core, it took more CPU "

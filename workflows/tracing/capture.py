@@ -242,8 +242,8 @@ def corun(alone: Alone) -> dict[str, float | None]:
     """
     if not alone.corun_seconds:
         return dict.fromkeys(CORUN)
-    ends = [_percent(alone, group) for group in _groups(len(alone.seconds))]
-    return dict(zip(CORUN, (_percent(alone, slice(None)), min(ends), max(ends)), strict=True))
+    found = [_percent(alone, runs) for runs in (slice(None), *_groups(len(alone.seconds)))]
+    return dict(zip(CORUN, (found[0], min(found), max(found)), strict=True))
 
 
 def _percent(alone: Alone, runs: slice) -> float:
