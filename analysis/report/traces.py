@@ -95,7 +95,8 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
 def _named(rows: pd.DataFrame, labels: Labels) -> str:
     """Cases and process counts of traces."""
     return "; ".join(
-        f"{labels.case(case)} on {listed(map(str, sorted(own['processes'])))} processes"
+        f"{labels.case(case)} on {listed(map(str, sorted(own['processes'])))} "
+        f"{'process' if own['processes'].eq(1).all() else 'processes'}"
         for case, own in rows.groupby("case", sort=False)
     )
 
