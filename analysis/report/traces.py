@@ -82,7 +82,7 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["indicative"]]
     alone = rows["timing"] == "alone"
     reasons = {
-        "groups of repeats of ranks alone differ by more than 10 %": rows[alone],
+        "groups of repeats of ranks alone are fewer than three or differ by more than 10 %": rows[alone],
         "ranks together took far more or less CPU time than the serial run, or waited": rows[~alone],
     }
     return [

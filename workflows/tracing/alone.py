@@ -164,14 +164,14 @@ def run_alone(
         serial_seconds.append(beside)
         repeats.append(repeat)
         for number in widths:
-            at_once, own = spread[: max(number, len(some))], folder / f"at-once-{number}"
-            made, _ = _run_all(raws, at_once, window, written, own, start, cores[-number:], 0)
+            chosen, at_once = spread[: max(number, len(some))], folder / f"at-once-{number}"
+            made, _ = _run_all(raws, chosen, window, written, at_once, start, cores[-number:], 0)
             coruns[number].append([seconds_of(raw, made[raw.rank]) for raw in some])
     seconds = np.array([[seconds_of(raw, repeat[raw.rank]) for raw in raws] for repeat in repeats])
     corun_seconds = {
         mean_at_once(max(number, len(some)), number): np.array(times) for number, times in coruns.items()
     }
-    own = mean_at_once(len(raws), width)
+    mean_width = mean_at_once(len(raws), width)
     return Alone(
         [
             _fastest_runs(
@@ -183,8 +183,8 @@ def run_alone(
         np.array(serial_seconds) if serial else np.empty((0, 0)),
         sum(rank.disturbed for repeat in repeats for rank in repeat.values()),
         sum(len(_lines(path)) for path in (written / "repeat-0").glob("differing-*")),
-        own,
-        corun_seconds | {own: seconds[:, [raw.rank for raw in some]]} if widths else {},
+        mean_width,
+        corun_seconds | {mean_width: seconds[:, [raw.rank for raw in some]]} if widths else {},
     )
 
 
