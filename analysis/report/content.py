@@ -13,6 +13,7 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report.blocks import Block, figure
+from analysis.runs.checked import checked
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.tables.contract import TEXT
@@ -54,7 +55,7 @@ def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
         if column not in read:
             raise TableError("is missing", str(file), column=column)
     try:
-        return schema.validate(read[list(schema.columns)])
+        return checked(schema, read[list(schema.columns)])
     except (SchemaError, SchemaErrors):
         raise TableError(f"holds values that no {schema.name} table has", str(file)) from None
 

@@ -17,6 +17,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 from pandera.errors import SchemaError
 
+from analysis.runs.checked import checked
 from analysis.runs.errors import TableError
 from analysis.runs.groups import Groups, coded
 
@@ -404,7 +405,7 @@ def _fitting(runs: pd.DataFrame) -> None:
 
 def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
     try:
-        schema.validate(runs)
+        checked(schema, runs)
     except SchemaError as error:
         row, column = int(error.failure_cases["index"].iloc[0]), error.schema.name
         value, rule = runs.at[row, column], getattr(error.check, "error", None)

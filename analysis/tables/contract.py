@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.runs.checked import checked
+
 TEXT = pa.Column(str)
 NOTE = pa.Column(str, nullable=True)
 FLAG = pa.Column(bool)
@@ -38,7 +40,7 @@ def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """Validate a table after giving it the schema's columns, empty where it has none, in its order."""
-    return schema.validate(table.reindex(columns=list(schema.columns)))
+    return checked(schema, table.reindex(columns=list(schema.columns)))
 
 
 TABLES = {

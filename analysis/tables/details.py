@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.runs.checked import checked
 from analysis.runs.errors import TableError
 from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema
 
@@ -168,7 +169,7 @@ def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
         return pd.DataFrame(columns=list(types)).astype(types)
     try:
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
-        return schema.validate(table)
+        return checked(schema, table)
     except (OSError, ValueError, pa.errors.SchemaError) as error:
         first, *_ = str(error).splitlines()
         raise TableError(f"cannot be read: {first}", str(file)) from None
