@@ -200,7 +200,7 @@ def tell_apart(first: Sample, second: Sample, paired: bool, seed: int) -> tuple[
         return blocks, np.nan
     if paired:
         return blocks, sign_flip_p(np.log(first.seconds[mine] / second.seconds[theirs]), seed)
-    return blocks, permutation_p(np.log(first.seconds), np.log(second.seconds), seed)
+    return blocks, permutation_p(np.log(first.seconds), np.log(second.seconds))
 
 
 def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations, count
-from math import comb
+from itertools import count
+from math import comb, erfc, sqrt
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,8 @@ DISTINGUISHABLE = 0.05
 EXACT = 2**16
 """Patterns up to which a test enumerates all; beyond, it draws `SAMPLED` of them."""
 SAMPLED = 9_999
+RANKED = 100
+"""Values of two samples up to which every way to divide them counts."""
 _CLOSE = 1e-9  # sums that differ by rounding alone are equal
 
 
@@ -46,14 +48,13 @@ def sign_flip_p(differences: Floats, seed: int = 0) -> Floats:
     return (_as_far(differences @ signs.T, observed).sum(axis=-1) + 1) / (SAMPLED + 1)
 
 
-def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:
+def permutation_p(first: Floats, second: Floats) -> float:
     """Two-sided p-value of two independent samples being exchangeable.
 
     The share of the ways to divide all values into two samples of these sizes whose rank sum is at
     least as far from its mean as the observed one (Wilcoxon 1945; Mann and Whitney 1947), ties having
     their mean rank. Ranks, because unpaired samples come from different moments: one disturbed
-    repetition would drown a difference of means. Above `EXACT` ways, over random ones, as in
-    `sign_flip_p`.
+    repetition would drown a difference of means. Above `RANKED` values, by the normal distribution.
 
     Parameters
     ----------
@@ -61,14 +62,24 @@ def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:
         Times, or any increasing function of them.
     """
     _, position, ties = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
-    mean_ranks = (np.cumsum(ties) - (ties - 1) / 2)[position]
-    mean_ranks -= mean_ranks.mean()
-    observed = mean_ranks[: len(first)].sum()
-    if comb(len(mean_ranks), len(first)) <= EXACT:
-        return float(_as_far(_choices(len(mean_ranks), len(first)) @ mean_ranks, observed).mean())
-    rng = np.random.default_rng(seed)
-    sums = np.array([rng.permutation(mean_ranks)[: len(first)].sum() for _ in range(SAMPLED)])
-    return (int(_as_far(sums, observed).sum()) + 1) / (SAMPLED + 1)
+    doubled_ranks = (2 * np.cumsum(ties) - ties + 1)[position]  # whole numbers, ties or not
+    every, chosen = len(doubled_ranks), len(first)
+    observed = abs(int(doubled_ranks[:chosen].sum()) - chosen * (every + 1))
+    if every > RANKED:
+        variance = chosen * (every - chosen) / (every - 1) * doubled_ranks.var()
+        return erfc(observed / sqrt(2 * variance)) if observed else 1.0
+    ways = _ways(doubled_ranks, chosen)
+    far = np.abs(np.arange(len(ways)) - chosen * (every + 1)) >= observed
+    return float(ways[far].sum() / ways.sum())
+
+
+def _ways(numbers: NDArray[np.int64], chosen: int) -> Floats:
+    """In how many ways so many of the numbers have each sum, from 0 on."""
+    ways = np.zeros((chosen + 1, numbers.sum() + 1))
+    ways[0, 0] = 1
+    for number in numbers:
+        ways[1:, number:] += ways[:-1, :-number]
+    return ways[chosen]
 
 
 def _as_far(sums: Floats, observed: Floats | float) -> NDArray[np.bool_]:
@@ -79,14 +90,6 @@ def _as_far(sums: Floats, observed: Floats | float) -> NDArray[np.bool_]:
 def _signs(blocks: int) -> Floats:
     patterns = np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks) & 1
     return 1.0 - 2.0 * patterns
-
-
-@cache
-def _choices(blocks: int, chosen: int) -> Floats:
-    members = np.array(list(combinations(range(blocks), chosen)))
-    choices = np.zeros((len(members), blocks))
-    np.put_along_axis(choices, members, 1.0, axis=1)
-    return choices
 
 
 def holm(p_values: Floats) -> Floats:
