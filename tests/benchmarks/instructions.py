@@ -32,7 +32,7 @@ from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import capture
 from workflows.tracing.recording import preload
-from workflows.tracing.request import CARRIER, STEPS, TRACERS, TraceRequest
+from workflows.tracing.request import CARRIER, STEPS, TraceRequest
 from workflows.tracing.trace import Trace
 
 FEW_STEPS, MORE_STEPS = 3, 6
@@ -80,7 +80,7 @@ def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
     point = Point(case.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects") if processes > 1 else None
     command = app.command(short, processes)
-    tracer, marks = build(compiler_for(command[0]), TRACERS), STEPS[case.application].mark
+    tracer, marks = build(compiler_for(command[0])), STEPS[case.application].mark
     logged = {"NODEWORTH_TRACE_LOG": str(logs)}
     done = run(short, point, folder, carrier, (), LIMIT_SECONDS, preload(tracer, written, marks, logged))
     if done.execution.exit_status:

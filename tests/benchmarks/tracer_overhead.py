@@ -22,7 +22,7 @@ from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.recording import preload
-from workflows.tracing.request import CARRIER, STEPS, TRACERS
+from workflows.tracing.request import CARRIER, STEPS
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
     app = application(case.application)
     cores = min(processes, len(usable_cores()))
     point = Point(case.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
-    tracer = build(compiler_for(app.command(case, processes)[0]), TRACERS)
+    tracer = build(compiler_for(app.command(case, processes)[0]))
     mark = STEPS[case.application].mark if case.application in STEPS else ()
     ratios = []
     with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:

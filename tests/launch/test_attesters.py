@@ -111,7 +111,7 @@ def test_what_was_built_for_another_library_does_nothing(program, library, other
 
 
 def test_the_tracer_records_nothing_of_it(program, tmp_path):
-    tracer, traces = build_tracer("mpicc.openmpi", tmp_path / "built"), tmp_path / "traces"
+    tracer, traces = build_tracer("mpicc.openmpi"), tmp_path / "traces"
     traces.mkdir()
     run = f'LD_PRELOAD="$LD_PRELOAD:{tracer}" NODEWORTH_TRACE={traces} exec {program("openmpi")} Init'
     done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", run], tmp_path / "run")

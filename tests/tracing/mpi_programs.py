@@ -35,7 +35,7 @@ def builder(source: str, new_folder: Callable[[str], Path]) -> Build:
             path = Path(__file__).with_name(source)
             options = ["-w", "-o", str(program), str(path), f"-l{LIBRARIES[library][1]}"]
             subprocess.run([compiler, *options], check=True, timeout=120)
-            made[library] = program, build(compiler_for(str(program)), folder)
+            made[library] = program, build(compiler_for(str(program)))
         return made[library]
 
     return make

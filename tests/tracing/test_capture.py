@@ -28,11 +28,6 @@ SHARED_MEMORY = load_interconnect("shared_memory", ROOT / "config/interconnects"
 
 
 @pytest.fixture(scope="module")
-def tracers(tmp_path_factory):
-    return tmp_path_factory.mktemp("tracers")
-
-
-@pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     """A case prepared for a process count."""
     folders = {}
@@ -51,7 +46,6 @@ def traced(
     case,
     processes,
     prepared,
-    tracers,
     folder,
     serial=None,
     limit=120.0,
@@ -61,15 +55,15 @@ def traced(
 ):
     case = load_case(case, ROOT / "cases") if isinstance(case, str) else case
     own, base = prepared(case, processes), prepared(case, 1) if beside else None
-    request = TraceRequest(case, processes, own, interconnect, limit, TRACED_STEPS, base, alone, 3, tracers)
+    request = TraceRequest(case, processes, own, interconnect, limit, TRACED_STEPS, base, alone, 3)
     return capture(request, folder, serial)
 
 
-def test_a_flow_case_is_traced_step_by_step(prepared, tracers, tmp_path):
+def test_a_flow_case_is_traced_step_by_step(prepared, tmp_path):
     name = "elbow_segregated-smoke"
-    serial = traced(name, 1, prepared, tracers, tmp_path / "processes-1")
+    serial = traced(name, 1, prepared, tmp_path / "processes-1")
     again = [
-        traced(name, 4, prepared, tracers, tmp_path / f"{number}" / "processes-4", serial.folder)
+        traced(name, 4, prepared, tmp_path / f"{number}" / "processes-4", serial.folder)
         for number in range(2)
     ]
     assert (serial.steps, serial.timed_steps) == (TRACED_STEPS, 59)
@@ -100,27 +94,27 @@ def test_a_flow_case_is_traced_step_by_step(prepared, tracers, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["lj_melt-smoke", "gatherv-smoke"])
-def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tracers, tmp_path):
+def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tmp_path):
     """LAMMPS sends at its end how long it took; the mpi4py program ends its loops by the clock."""
-    serial = traced(name, 1, prepared, tracers, tmp_path / "processes-1")
-    trace = traced(name, 3, prepared, tracers, tmp_path / "processes-3", serial.folder, beside=True)
+    serial = traced(name, 1, prepared, tmp_path / "processes-1")
+    trace = traced(name, 3, prepared, tmp_path / "processes-3", serial.folder, beside=True)
     for one in (serial, trace):
         assert (one.about["timing"], one.about["timing_reason"]) == ("alone", "")
     assert (trace.about["correction"], len(trace.about["serial_beside_seconds"])) == ("serial_beside", 3)
     assert all(seconds > 0 for seconds in trace.about["compute_seconds"])
 
 
-def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tracers, tmp_path):
+def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tmp_path):
     need("mpicc.mpich", "mpiexec.mpich")
     mpich = load_interconnect("shared_memory_mpich", ROOT / "config/interconnects")
-    serial = traced("gatherv-smoke", 1, prepared, tracers, tmp_path / "processes-1")
+    serial = traced("gatherv-smoke", 1, prepared, tmp_path / "processes-1")
     trace = traced(
-        "gatherv-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True, interconnect=mpich
+        "gatherv-smoke", 2, prepared, tmp_path / "2", serial.folder, beside=True, interconnect=mpich
     )
     assert trace.about["mpi_library"].startswith("MPICH") and trace.about["timing"] == "alone"
 
 
-def test_a_rank_alone_has_the_environment_of_the_option(prepared, tracers, tmp_path, monkeypatch):
+def test_a_rank_alone_has_the_environment_of_the_option(prepared, tmp_path, monkeypatch):
     seen = []
 
     def execute(argv, env, *rest):
@@ -130,9 +124,9 @@ def test_a_rank_alone_has_the_environment_of_the_option(prepared, tracers, tmp_p
     case = replace(
         load_case("gatherv-smoke", ROOT / "cases"), option=Option("own", 0, {"OF_THE_OPTION": "1"})
     )
-    serial = traced(case, 1, prepared, tracers, tmp_path / "processes-1", alone=False)
+    serial = traced(case, 1, prepared, tmp_path / "processes-1", alone=False)
     monkeypatch.setattr("workflows.tracing.recording.execute", execute)
-    trace = traced(case, 2, prepared, tracers, tmp_path / "processes-2", serial.folder, beside=True)
+    trace = traced(case, 2, prepared, tmp_path / "processes-2", serial.folder, beside=True)
     assert trace.about["timing"] == "alone"
     assert seen.count(None) == 3 and set(seen) == {None, "1"}, (
         "three serial runs beside, which need no option"
@@ -141,9 +135,9 @@ def test_a_rank_alone_has_the_environment_of_the_option(prepared, tracers, tmp_p
 
 @pytest.mark.parametrize("made", [0, 2])
 def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_together(
-    made, prepared, tracers, tmp_path, monkeypatch
+    made, prepared, tmp_path, monkeypatch
 ):
-    serial = traced("elbow_segregated-smoke", 1, prepared, tracers, tmp_path / "processes-1")
+    serial = traced("elbow_segregated-smoke", 1, prepared, tmp_path / "processes-1")
 
     def steps(raws, skipped):
         if len(raws) > 1:
@@ -153,23 +147,23 @@ def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_togethe
         return steps_window(raws, skipped)[0], made
 
     monkeypatch.setattr("workflows.tracing.request.steps_window", steps)
-    trace = traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "2", serial.folder, beside=True)
+    trace = traced("elbow_segregated-smoke", 2, prepared, tmp_path / "2", serial.folder, beside=True)
     told = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
     assert trace.about["timing_reason"] == f"the serial run beside it: {told}"
 
 
-def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tracers, tmp_path):
-    trace = traced("cavity-4k", 1, prepared, tracers, tmp_path / "trace", alone=False)
+def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tmp_path):
+    trace = traced("cavity-4k", 1, prepared, tmp_path / "trace", alone=False)
     assert (trace.about["timing"], trace.about["timing_reason"]) == ("together", "it was not asked for")
     assert trace.about["log_bytes"] == 0
 
 
 @pytest.mark.parametrize("name", ["elbow_segregated-smoke", "water_scf-smoke"])
-def test_tracing_changes_no_result(name, prepared, tracers, tmp_path):
+def test_tracing_changes_no_result(name, prepared, tmp_path):
     case = load_case(name, ROOT / "cases")
     app, folder = application(case.application), prepared(case, 2)
     point = Point(case.name, SHARED_MEMORY.name, 2, 1, nodes=1, cores=2)
-    tracer = build(compiler_for(app.command(case, 2)[0]), tracers)
+    tracer = build(compiler_for(app.command(case, 2)[0]))
     mark = STEPS[case.application].mark if case.application in STEPS else ()
     plain = run(case, point, folder, SHARED_MEMORY, (), 120)
     made = run(case, point, folder, SHARED_MEMORY, (), 120, preload(tracer, tmp_path, mark))
@@ -185,9 +179,9 @@ def test_tracing_changes_no_result(name, prepared, tracers, tmp_path):
     assert made.reading.answer == pytest.approx(plain.reading.answer, rel=1e-12 if mark else 1e-9)
 
 
-def test_one_sided_communication_is_recorded(prepared, tracers, tmp_path):
-    serial = traced("water_scf-smoke", 1, prepared, tracers, tmp_path / "processes-1")
-    trace = traced("water_scf-smoke", 2, prepared, tracers, tmp_path / "processes-2", serial.folder)
+def test_one_sided_communication_is_recorded(prepared, tmp_path):
+    serial = traced("water_scf-smoke", 1, prepared, tmp_path / "processes-1")
+    trace = traced("water_scf-smoke", 2, prepared, tmp_path / "processes-2", serial.folder)
     names = {row["operation"] for row in trace.about["operations"]}
     assert {"accumulate", "fetch", "barrier", "allreduce"} <= names
     assert trace.steps == trace.timed_steps == 1
@@ -195,31 +189,31 @@ def test_one_sided_communication_is_recorded(prepared, tracers, tmp_path):
     assert "a window of one-sided communication changes without a call" in trace.about["timing_reason"]
 
 
-def test_a_run_that_does_not_end_leaves_nothing(prepared, tracers, tmp_path):
+def test_a_run_that_does_not_end_leaves_nothing(prepared, tmp_path):
     with pytest.raises(
         InputError, match="elbow_segregated-smoke, 1 processes: cannot be traced: stopped at its"
     ):
-        traced("elbow_segregated-smoke", 1, prepared, tracers, tmp_path / "trace", limit=0.05)
+        traced("elbow_segregated-smoke", 1, prepared, tmp_path / "trace", limit=0.05)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_trace_that_cannot_be_written_leaves_the_one_before(prepared, tracers, tmp_path, monkeypatch):
+def test_a_trace_that_cannot_be_written_leaves_the_one_before(prepared, tmp_path, monkeypatch):
     folder = tmp_path / "trace"
-    before = traced("elbow_segregated-smoke", 1, prepared, tracers, folder)
+    before = traced("elbow_segregated-smoke", 1, prepared, folder)
 
     def write_rank(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("workflows.tracing.capture.write_rank", write_rank)
     with pytest.raises(OSError, match="No space left"):
-        traced("elbow_segregated-smoke", 1, prepared, tracers, folder)
+        traced("elbow_segregated-smoke", 1, prepared, folder)
     assert list(tmp_path.iterdir()) == [folder]
     assert read_trace(folder) == before
 
 
-def test_a_serial_trace_of_something_else_is_refused(prepared, tracers, tmp_path):
-    serial = traced("cavity-4k", 1, prepared, tracers, tmp_path / "processes-1")
+def test_a_serial_trace_of_something_else_is_refused(prepared, tmp_path):
+    serial = traced("cavity-4k", 1, prepared, tmp_path / "processes-1")
     with pytest.raises(
         InputError, match=f"is of cavity-4k, 1 processes, {TRACED_STEPS} steps; the serial trace must be of"
     ):
-        traced("elbow_segregated-smoke", 2, prepared, tracers, tmp_path / "trace", serial.folder)
+        traced("elbow_segregated-smoke", 2, prepared, tmp_path / "trace", serial.folder)

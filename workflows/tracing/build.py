@@ -8,9 +8,12 @@ from pathlib import Path
 from workflows.domain import InputError, short_digest
 from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
 from workflows.launch.provenance import mpi_library
+from workflows.paths import RESULTS, ROOT
 from workflows.tracing.wrappers import CALLS, generate
 
 SOURCE = Path(__file__).parent / "tracer"
+TRACERS = ROOT / RESULTS / ".tracers"
+"""Built tracers, one an MPI library and version of the tracer."""
 _WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-deprecated-declarations")
 
 
@@ -40,15 +43,13 @@ def compiler_for(program: str, launched_by: str | None = None) -> str:
     return compiler
 
 
-def build(compiler: str, folder: Path) -> Path:
-    """Build the tracer, unless `folder` has it already.
+def build(compiler: str) -> Path:
+    """Build the tracer, unless it is there already.
 
     Parameters
     ----------
     compiler : str
         An MPI compiler wrapper.
-    folder : Path
-        Made where it is missing.
 
     Returns
     -------
@@ -64,10 +65,10 @@ def build(compiler: str, folder: Path) -> Path:
     generated = generate(CALLS.read_text(), header)
     sources = "".join(file.read_text() for file in sorted(SOURCE.glob("*.c")))
     digest = short_digest((shown(compiler) + sources + generated).encode())
-    library = folder.resolve() / f"tracer-{digest}.so"
+    library = TRACERS / f"tracer-{digest}.so"
     if library.exists():
         return library
-    folder.mkdir(parents=True, exist_ok=True)
+    TRACERS.mkdir(parents=True, exist_ok=True)
     made = library.with_suffix(f".{os.getpid()}")
     options = ["-O2", *_WARNINGS, "-Werror", "-fPIC", "-shared", "-I", str(SOURCE)]
     run_compiler([compiler, *options, "-x", "c", "-", "-o", str(made), "-ldl"], generated)

@@ -152,7 +152,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
     program = application(short.application).command(short, point.processes)[0]
     carrier = request.interconnect if point.processes > 1 else None
     library = carrier.launch["mpi"] if carrier else "openmpi"
-    tracer = build(compiler_for(program, library), request.tracers)
+    tracer = build(compiler_for(program, library))
     alone, reason = None, NOT_ASKED
     with scratch_folder() as scratch:
         prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / LOGS

@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workflows.domain import Case, Interconnect
-from workflows.paths import RESULTS, ROOT
 from workflows.tracing.alone import Window
 from workflows.tracing.raw import Raw, steps_window, whole
 
 CARRIER = "shared_memory"
 """Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
-
-TRACERS = ROOT / RESULTS / ".tracers"
-"""Built tracers, one an MPI library and version of the tracer."""
 
 SKIPPED_STEPS = 2
 
@@ -66,8 +62,6 @@ class TraceRequest:
         Whether each rank is timed by itself, if it can be.
     repeats : int or None
         How often each rank runs by itself; None: as often as there is time.
-    tracers : Path
-        Where built tracers are kept.
     """
 
     case: Case
@@ -79,7 +73,6 @@ class TraceRequest:
     beside: Path | None = None
     alone: bool = True
     repeats: int | None = None
-    tracers: Path = TRACERS
 
     @property
     def steps(self) -> Steps | None:
