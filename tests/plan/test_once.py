@@ -84,6 +84,7 @@ def snakemake(folder, *options):
     return done.returncode, [line for line in (done.stdout + done.stderr).splitlines() if "host:" not in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["there.py", "missing.py"])
 def test_snakemake_says_the_same(tmp_path, script):
     (tmp_path / "env.yaml").write_text("channels: [conda-forge]\ndependencies: [python]\n")

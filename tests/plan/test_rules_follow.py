@@ -89,6 +89,7 @@ def test_every_file_belongs_to_a_script_or_to_none_on_purpose():
     assert [name for name in left if not name.endswith(".py")] == []
 
 
+@pytest.mark.slow
 def test_each_changed_source_changes_the_digests_of_its_scripts(tmp_path, monkeypatch, forgotten):
     for name in ("analysis", "workflows"):
         shutil.copytree(

@@ -61,7 +61,11 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize(
     "group",
-    ["messages", "requests", "collectives", "later", "communicators", "fortran", "clock_branch", "forked"],
+    ["messages", "collectives", "clock_branch", "forked"]
+    + [
+        pytest.param(group, marks=pytest.mark.slow)
+        for group in ("requests", "later", "communicators", "fortran")
+    ],
 )
 def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
     together = recorded(built, library, group, tmp_path)
