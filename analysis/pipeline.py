@@ -22,7 +22,7 @@ from analysis.estimates.sites import by_site
 from analysis.estimates.time_parts import make_part_tables
 from analysis.registry import ALL_TABLES, REQUIRED, finished
 from analysis.tables.frames import Pieces, merge
-from analysis.text import turnaround as turnaround_words
+from analysis.text import ways
 
 
 def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
@@ -95,7 +95,7 @@ def _optional_pieces(of_cases: Sequence[Sequence[Curve]], request: Request) -> I
     """Rows about models, turnaround and a proposal from all curves of each of some cases."""
     settings, market = request.settings, request.market
     yield model_pieces(chain(*of_cases), settings)
-    yield packing_pieces(of_cases, request.queue, settings, turnaround_words)
+    yield packing_pieces(of_cases, request.queue, settings, ways)
     if request.rule is not None:
         cores_per_node = market.node.cores if market else None
         yield proposal_pieces(chain(*of_cases), request.rule, settings, cores_per_node)

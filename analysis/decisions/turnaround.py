@@ -26,7 +26,7 @@ from analysis.tables.frames import Piece, Pieces
 
 
 class Words(Protocol):
-    """What writes an advice: `analysis.text.turnaround`."""
+    """What writes an advice: `analysis.text.ways`."""
 
     def waves_in_words(self, packing: Mapping[str, NDArray], waves: NDArray[np.int64], jobs: int) -> str:
         """Write one way after the other."""

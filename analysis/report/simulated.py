@@ -68,13 +68,13 @@ def _host(host: Host, made: pd.DataFrame | None) -> str:
     """How fast the cores are, beside which, and whether the number was meant for these."""
     cpus = [] if made is None else made["cpu"].dropna().unique().tolist()
     where = f"those on which the traces were made{f' ({listed(cpus)})' if cpus else ''}"
-    speed = (
-        "are as fast as" if host.host_speed == 1 else f"have {formats.exact(host.host_speed)} of the speed of"
-    )
+    ends = " to ".join(map(formats.exact, host.host_speed_range or ()))
+    share = formats.exact(host.host_speed) + (f" ({ends})" if ends else "")
+    speed = "are as fast as" if host.host_speed == 1 and not ends else f"have {share} of the speed of"
     told = [f"Cores {speed} {where}."]
     if others := [cpu for cpu in cpus if host.relative_to and host.relative_to not in cpu]:
         told.append(f"It is meant relative to {host.relative_to}, not {listed(others)}: here it is a guess.")
-    if host.host_speed != 1:
+    if host.host_speed != 1 or ends:
         told.append(host.source or "No source is given for that.")
     if host.corun_percent is not None:
         percent = f"{formats.exact(host.corun_percent)}{THIN}%"

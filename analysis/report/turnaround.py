@@ -13,7 +13,7 @@ from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
-from analysis.text.turnaround import per_node, with_notes
+from analysis.text.ways import per_node, with_notes
 
 GOAL_TITLES = {
     "one user": "One user, who wants a job done soonest",

@@ -93,6 +93,7 @@ class Host(JsonPart):
     source: str | None = None
     relative_to: str | None = None
     corun_percent: float | None = None
+    host_speed_range: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@ import dataclasses
 import json
 import random
 import re
+import shutil
 from math import prod
 from pathlib import Path
 
@@ -379,6 +380,21 @@ class TestPrepare:
         )
         with pytest.raises(RuntimeError, match=r"^checkMesh: the mesh is not good: "):
             openfoam.prepare(broken, 1, tmp_path / "prepared", None)
+
+    def test_a_case_may_bring_its_mesh(self, case, prepared, tmp_path):
+        smoke = case("elbow_segregated-smoke")
+        shutil.copytree(smoke.folder, tmp_path / "case")
+        shutil.copytree(prepared / "1/constant/polyMesh", tmp_path / "case/constant/polyMesh")
+        (tmp_path / "case/system/blockMeshDict").unlink()
+        brought = dataclasses.replace(smoke, folder=tmp_path / "case", settings=smoke.settings | {"mesh": []})
+        openfoam.prepare(brought, 1, tmp_path / "1", None)
+        openfoam.prepare(brought, 2, tmp_path / "2", tmp_path / "1")
+        for processes in ("1", "2"):
+            made, own = (
+                json.loads((of / processes / "prepared.json").read_text()) for of in (prepared, tmp_path)
+            )
+            assert "blockMesh" not in own["program_seconds"]
+            assert {**made, "program_seconds": 0} == {**own, "program_seconds": 0}
 
     def test_more_processes_than_cells_is_refused(self, case, tmp_path):
         tiny = case("elbow_segregated-smoke")

@@ -107,6 +107,17 @@ def test_ranks_of_a_node_slow_each_other_down_as_traced_unless_the_study_says_by
     assert row["seconds"] / 10 - message == pytest.approx(0.5e-3)
 
 
+def test_the_band_reaches_from_the_fastest_cores_to_the_slowest(traced, slower):
+    """0.5 ms of computing on cores of speed 1, 0.4 ms at 1.25, and at 0.8 the trace's upper end, 1 ms, takes 1.25 ms."""
+    slower.update(zip(CORUN, (0.0, 0.0, 0.0), strict=True), timing="alone")
+    traced.asked.study.simulation["host_speed_range"] = [0.8, 1.25]
+    message = 31e-6 + 10000 / 112.5e6
+    replay_study(traced, 2)
+    row = simulated_table(traced)[0].set_index(["interconnect", "processes"]).loc[("gigabit_ethernet", 4)]
+    ends = [row[name] / 10 - message for name in ("seconds_low", "seconds", "seconds_high")]
+    assert ends == pytest.approx([0.4e-3, 0.5e-3, 1.25e-3])
+
+
 def test_a_replay_that_fails_leaves_nothing(traced):
     folder = traced.paths.trace("elbow_segregated-smoke", 4)
     write_rank(folder, 2, ["2 compute 1000"])

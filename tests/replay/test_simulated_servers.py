@@ -211,9 +211,10 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     times = simulated_table(plan)[0].set_index(["case", "processes", "oversubscription"])
     assert times["valid"].all() and (times["seconds_low"] <= times["seconds"]).all()
     assert (times["seconds"] <= times["seconds_high"]).all()
-    serial, host_speed = times.xs(1, level="processes"), plan.asked.study.simulation["host_speed"]
-    assert serial["seconds"].tolist() == pytest.approx([0.009 / host_speed] * 2)
-    assert serial["seconds_high"].tolist() == pytest.approx([0.011 / host_speed] * 2)
+    serial = times.xs(1, level="processes")  # on cores of 0.15 of the speed, or 0.13 to 0.17
+    assert serial["seconds"].tolist() == pytest.approx([0.009 / 0.15] * 2)
+    assert serial["seconds_low"].tolist() == pytest.approx([0.008 / 0.17] * 2)
+    assert serial["seconds_high"].tolist() == pytest.approx([0.011 / 0.13] * 2)
     seconds = times["seconds"]
     polling, yielding = cases
     assert seconds[polling, 2, 2] > 2 * seconds[yielding, 2, 2]

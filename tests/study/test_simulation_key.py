@@ -51,6 +51,10 @@ def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp
             ("cavity-4k]", "cavity]\nscale: 0.1"),
             "simulation.cases: does not belong here, since scale chooses",
         ),
+        (
+            ("simulation:\n", "simulation:\n  host_speed: 0.2\n  host_speed_range: [0.13, 0.17]\n"),
+            "simulation.host_speed_range: 0.13 to 0.17 does not hold host_speed, 0.2",
+        ),
         (("elbow_segregated-smoke", "elbow_segregatd"), "simulation.cases[0]: no case 'elbow_segregatd'"),
         ((", gigabit_ethernet", ""), "simulation.cases: no interconnect of the study is simulated"),
         (("shared_memory, ", ""), "simulation.cases: nothing is measured here; write it as cases"),

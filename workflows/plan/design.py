@@ -97,8 +97,8 @@ class Design:
     def replay_digest(self) -> str:
         """Digest of what is replayed, and on what."""
         points = [(point, self.inputs(point)) for point in self.simulated]
-        simulation = self.asked.study.simulation
-        return _digest([points, simulation["host_speed"], simulation.get("corun_percent")])
+        keys = ("host_speed", "host_speed_range", "corun_percent")
+        return _digest([points, *map(self.asked.study.simulation.get, keys)])
 
     @cached_property
     def description(self) -> str:

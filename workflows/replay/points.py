@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +24,7 @@ from workflows.simulation import fit, programs, traffic
 from workflows.simulation.model import InterconnectModel, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.replayer import Replay, build, replay
+from workflows.study.study import Study
 from workflows.tracing.trace import Trace, read_trace
 from workflows.traffic.cases import is_pattern
 
@@ -62,11 +64,11 @@ def replay_study(plan: Plan, threads: int) -> None:
     models = {name: make_model(plan.asked.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
-    traced, simulation = files.traced(plan), plan.asked.study.simulation
+    traced, study = files.traced(plan), plan.asked.study
     for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
         points = list(group)
         trace = read_trace(plan.paths.trace(case, processes))
-        done = _replay_trace(program, trace, points, models, simulation, threads)
+        done = _replay_trace(program, trace, points, models, study, threads)
         for point, replays in zip(points, done, strict=True):
             made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
     for point in (point for point in plan.design.simulated if point not in traced):
@@ -99,7 +101,7 @@ def _replay_trace(
     trace: Trace,
     points: Sequence[Point],
     models: Mapping[str, InterconnectModel],
-    simulation: Mapping[str, Any],
+    study: Study,
     threads: int,
 ) -> list[Replays]:
     """Replays of one trace at all points that it serves, in their order."""
@@ -112,11 +114,9 @@ def _replay_trace(
             """A replay that is under way; equal ones, as many without messages are, are made once."""
             model = models[point.interconnect] if point.interconnect else anybody
             per_node = point.processes_per_node or model.cores_per_node
-            factors, percent = trace.factors(end), corun_percent(trace, simulation, end)
+            factors, percent = trace.factors(end), corun_percent(trace, study.simulation, end)
             slower = percent if min(per_node, point.processes) > 1 else 0.0
-            text = platform_xml(
-                ideal(model) if free else model, point.nodes, simulation["host_speed"], slower
-            )
+            text = platform_xml(ideal(model) if free else model, point.nodes, study.host_speed(end), slower)
             what = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
             if key not in begun:
@@ -157,7 +157,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
         "seconds_low": min(band),
         "seconds_high": max(band),
         "details": {
-            "host_speed": plan.asked.study.simulation["host_speed"],
+            "host_speed": plan.asked.study.host_speed(),
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
@@ -191,13 +191,17 @@ def _served(
     plan: Plan, point: Point, models: Mapping[str, InterconnectModel], threads: int
 ) -> dict[str, Any]:
     """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
-    serial_seconds = servers.read_times(plan.paths.times(point.case))
-    host_speed = plan.asked.study.simulation["host_speed"]
+    taken, study = servers.read_times(plan.paths.times(point.case)), plan.asked.study
+    ends = {"low": taken[0], "corrected": statistics.median(taken), "high": taken[-1]}
+    serial_seconds = [seconds / study.host_speed(end) for end, seconds in ends.items()]
+    details = {"host_speed": study.host_speed()}
     if point.interconnect is None:
-        return servers.serial_time(serial_seconds, host_speed)
+        shortest, median, longest = serial_seconds
+        return {"seconds": median, "seconds_low": shortest, "seconds_high": longest, "details": details}
     program = programs.build(servers.SOURCE, PROGRAMS)
     model, case = models[point.interconnect], plan.asked.cases[point.case]
-    return servers.simulate_tasks(program, model, case, point, serial_seconds, host_speed, threads)
+    told = servers.simulate_tasks(program, model, case, point, serial_seconds, threads)
+    return told | {"details": details | told["details"]}
 
 
 def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> SimulatedRecord:

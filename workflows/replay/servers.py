@@ -204,24 +204,12 @@ def carry_out(
     }
 
 
-def serial_time(serial_seconds: Sequence[float], host_speed: float) -> dict[str, Any]:
-    """What a record of one process says: the median of what `time_tasks` found, and its range as the band."""
-    times = [seconds / host_speed for seconds in serial_seconds]
-    return {
-        "seconds": statistics.median(times),
-        "seconds_low": times[0],
-        "seconds_high": times[-1],
-        "details": {"host_speed": host_speed},
-    }
-
-
 def simulate_tasks(
     program: Path,
     model: InterconnectModel,
     case: Case,
     point: Point,
     serial_seconds: Sequence[float],
-    host_speed: float,
     threads: int,
 ) -> dict[str, Any]:
     """Carry out the tasks of a case: each draw with the median of its serial times, one with the extremes.
@@ -230,10 +218,8 @@ def simulate_tasks(
     ----------
     program, model, case, point
         See `carry_out`.
-    serial_seconds : sequence of float
-        From `time_tasks`, ascending.
-    host_speed : float
-        Speed of a core relative to the one that they were taken on.
+    serial_seconds : sequence of float (3,)
+        What all tasks take on one core: at least, by the median, at most.
     threads : int
         Simulations that run at the same time.
 
@@ -241,25 +227,23 @@ def simulate_tasks(
     -------
     dict
         ``seconds``: median of the draws; ``seconds_low``, ``seconds_high``: lowest and highest of all;
-        ``details``: all else of `carry_out` of the median, and ``host_speed`` and ``task_seconds``.
+        ``details``: all else of `carry_out` of the median, and ``task_seconds``.
     """
-    tasks = case.parameters["tasks"] * host_speed
-    median = statistics.median(serial_seconds)
-    wanted = [*((median, draw) for draw in range(DRAWS)), (serial_seconds[0], 0), (serial_seconds[-1], 0)]
+    shortest, median, longest = (seconds / case.parameters["tasks"] for seconds in serial_seconds)
+    wanted = [*((median, draw) for draw in range(DRAWS)), (shortest, 0), (longest, 0)]
 
     def carried(one: tuple[float, int]) -> dict[str, Any]:
-        return carry_out(program, model, case, point, one[0] / tasks, draw=one[1])
+        return carry_out(program, model, case, point, one[0], draw=one[1])
 
     with ThreadPoolExecutor(threads) as pool:
         all_told = list(pool.map(carried, wanted))
     told = sorted(all_told[:DRAWS], key=itemgetter("seconds"))[DRAWS // 2]
     all_seconds = [one["seconds"] for one in all_told]
-    own = {"host_speed": host_speed, "task_seconds": median / tasks}
     return {
         "seconds": told.pop("seconds"),
         "seconds_low": min(all_seconds),
         "seconds_high": max(all_seconds),
-        "details": own | told,
+        "details": {"task_seconds": median} | told,
     }
 
 

@@ -144,7 +144,9 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
         predicts=model.get("predicts"),
         two_points="two_points" in model,
         fit=fit_summary(pd.read_csv(file)) if file.exists() else None,
-        host=Host(*map(host.get, ("host_speed", "source", "relative_to", "corun_percent"))),
+        host=Host(
+            *map(host.get, ("host_speed", "source", "relative_to", "corun_percent", "host_speed_range"))
+        ),
     )
 
 

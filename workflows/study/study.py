@@ -82,6 +82,12 @@ class Study:
         own = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
         return replace(self, **own, oversubscription=(1,)) if own else self
 
+    def host_speed(self, end: str = "corrected") -> float:
+        """Speed of a simulated core: as stated, or at the ``low`` or ``high`` end of a band of times."""
+        stated = self.simulation["host_speed"]
+        slowest, fastest = self.simulation.get("host_speed_range", (stated, stated))
+        return {"low": fastest, "high": slowest}.get(end, stated)
+
     def case_of(self, sized: str) -> str:
         """Name of the case in results: in a study with sizes, without the size. The reverse of `case_at`."""
         return sized.partition("-")[0] if self.sizes else sized
@@ -175,6 +181,10 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
 def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """What simulated interconnects are joined to, and what is replayed, if not what is measured."""
     given = inputs.defaults("study", "simulation") | data["simulation"]
+    ends, stated = given.get("host_speed_range"), given["host_speed"]
+    if ends and not ends[0] <= stated <= ends[1]:
+        where = f"{file}: simulation.host_speed_range"
+        raise InputError(f"{where}: {ends[0]:g} to {ends[1]:g} does not hold host_speed, {stated:g}")
     for key in (key for key in _SIMULATED if key in given):
         if "scale" in data or data["scaling"] == "weak":
             chooses = "scale" if "scale" in data else "sizes"
