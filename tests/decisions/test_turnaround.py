@@ -13,7 +13,7 @@ from analysis.decisions.turnaround import fastest_waves, packing_columns, packin
 from analysis.estimates.scaling import make_tables
 from analysis.registry import finished
 from analysis.runs.settings import Queue, Settings
-from analysis.text import turnaround as turnaround_words
+from analysis.text import ways
 
 SETTINGS = Settings(draws=300)
 
@@ -33,7 +33,7 @@ def plain(text):
 
 
 def made(runs, queue, chosen=SETTINGS):
-    pieces = packing_pieces([curves(runs, chosen)], queue, chosen, turnaround_words)
+    pieces = packing_pieces([curves(runs, chosen)], queue, chosen, ways)
     return {name: finished(name, found) for name, found in pieces.items()}
 
 
