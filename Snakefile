@@ -1,7 +1,6 @@
 # Nodeworth: how many nodes is your interconnect worth?
 #   snakemake [--configfile config/studies/smoke.yaml]
 
-import os
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -15,9 +14,6 @@ from workflows.plan.software import software_of_jobs
 from workflows.plan.sources import source_digest
 
 min_version("9.12")
-
-# NumPy would start a thread a core in each script, which costs more than it brings.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A study given with --configfile replaces the default one; nothing of the default leaks into it.
 if not workflow.config_settings.configfiles:

@@ -209,8 +209,8 @@ def test_never_more_cores_than_there_are(times, cores, jobs):
     queue, chosen = Queue(jobs=jobs, cores=cores), Settings(draws=100)
     found = list(ways_of(curves(runs, chosen), queue, chosen))
     assert len(found) == (min(times) <= cores)
-    for ways in found:
-        packing = {name: one[0] for name, one in packing_columns([ways], queue, chosen).items()}
+    for of_case in found:
+        packing = {name: one[0] for name, one in packing_columns([of_case], queue, chosen).items()}
         assert (packing["used_cores"] <= cores).all()
         assert (packing["used_cores"] + packing["cores"] > cores).all()  # no room for one more
         assert set(packing["processes"].tolist()) == {count for count in times if count <= cores}

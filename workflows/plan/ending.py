@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import logging
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -93,6 +94,7 @@ def start(plan: Plan) -> int:
     held = hold_study(plan.paths.results)
     (plan.paths.results / STAMP).unlink(missing_ok=True)
     end_scripts_at_sigterm()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start a thread a core in each script
     return held
 
 
