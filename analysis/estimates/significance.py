@@ -1,4 +1,4 @@
-"""Exact tests of whether two interconnects can be told apart, and their correction in a table."""
+"""Tests of whether two interconnects can be told apart, exact for small samples, corrected within a table."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DISTINGUISHABLE = 0.05
 EXACT = 2**16
 """Patterns up to which a test enumerates all; beyond, it draws `SAMPLED` of them."""
 SAMPLED = 9_999
-RANKED = 100
-"""Values of two samples up to which every way to divide them counts."""
+COUNTED = 6 * 10**7
+"""Additions up to which every way to divide two samples is counted: of 50 times and 50, or of 2 and 290."""
 _CLOSE = 1e-9  # sums that differ by rounding alone are equal
 
 
@@ -54,7 +54,8 @@ def permutation_p(first: Floats, second: Floats) -> float:
     The share of the ways to divide all values into two samples of these sizes whose rank sum is at
     least as far from its mean as the observed one (Wilcoxon 1945; Mann and Whitney 1947), ties having
     their mean rank. Ranks, because unpaired samples come from different moments: one disturbed
-    repetition would drown a difference of means. Above `RANKED` values, by the normal distribution.
+    repetition would drown a difference of means. By the normal distribution where counting takes above
+    `COUNTED` additions.
 
     Parameters
     ----------
@@ -63,9 +64,10 @@ def permutation_p(first: Floats, second: Floats) -> float:
     """
     _, position, ties = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
     doubled_ranks = (2 * np.cumsum(ties) - ties + 1)[position]  # whole numbers, ties or not
-    every, chosen = len(doubled_ranks), len(first)
-    observed = abs(int(doubled_ranks[:chosen].sum()) - chosen * (every + 1))
-    if every > RANKED:
+    every, chosen = len(doubled_ranks), min(len(first), len(second))
+    of_smaller = doubled_ranks[:chosen] if len(first) == chosen else doubled_ranks[-chosen:]
+    observed = abs(int(of_smaller.sum()) - chosen * (every + 1))
+    if chosen * every**3 > COUNTED:
         variance = chosen * (every - chosen) / (every - 1) * doubled_ranks.var()
         return erfc(observed / sqrt(2 * variance)) if observed else 1.0
     ways = _ways(doubled_ranks, chosen)

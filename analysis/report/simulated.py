@@ -34,8 +34,8 @@ HOW_TRAFFIC = (
 
 HOW_SERVERS = (
     "Tasks on a distributed array were carried out on a model of each interconnect, data servers included, "
-    "on cores that give each rank its turns. What a task computes was timed in serial runs; brackets span "
-    "from the shortest to the longest of these."
+    "on cores that give each rank its turns. What a task computes was timed in serial runs; brackets hold "
+    "the shortest and the longest of these, and how tasks happen to fall."
 )
 
 
@@ -76,6 +76,8 @@ def _host(host: Host, made: pd.DataFrame | None) -> str:
         told.append(f"It is meant relative to {host.relative_to}, not {listed(others)}: here it is a guess.")
     if host.host_speed != 1 or ends:
         told.append(host.source or "No source is given for that.")
+    if ends:
+        told.append("Brackets reach from the fastest of such cores to the slowest.")
     if host.corun_percent is not None:
         percent = f"{formats.exact(host.corun_percent)}{THIN}%"
         told.append(

@@ -10,7 +10,8 @@ def checked(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """What ``schema.validate`` gives.
 
     Pandera takes a millisecond for a column however few its rows are, so it is asked only for the fault of a
-    table that is not plainly sound. A schema of ours has neither an index nor checks of whole tables.
+    table that is not plainly sound. A schema of ours has neither an index nor checks of whole tables, nor
+    is it ordered without being strict.
 
     Raises
     ------
@@ -23,13 +24,13 @@ def checked(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     other = {name: dtypes[name] for name, dtype in table.dtypes.items() if dtypes.get(name, dtype) != dtype}
     try:
         cast = table.astype(other) if schema.coerce and other else table
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return schema.validate(table)
     return cast if _sound(schema, cast) else schema.validate(table)
 
 
 def _sound(schema: pa.DataFrameSchema, table: pd.DataFrame) -> bool:
-    if schema.strict and list(table) != list(schema.columns):
+    if (schema.strict or schema.ordered) and list(table) != list(schema.columns):
         return False
     found = dict(table.items())
     return all(

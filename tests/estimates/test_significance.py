@@ -1,6 +1,7 @@
 """Exact tests and Holm's correction."""
 
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -73,6 +74,11 @@ def test_one_disturbed_repetition_does_not_hide_a_difference():
     quiet = np.array([3.55, 3.41, 3.52, 3.60, 3.49, 3.57, 3.44, 27.8])
     slower = np.array([5.12, 4.90, 5.20, 5.05, 5.31, 5.00, 5.15, 12.7])
     assert permutation_p(np.log(quiet), np.log(slower)) < 0.05
+
+
+def test_few_times_beside_many_are_counted_exactly():
+    few, many = np.array([1.0, 2.0]), np.arange(10.0, 109.0)
+    assert permutation_p(few, many) == permutation_p(many, few) == pytest.approx(2 / comb(101, 2))
 
 
 def test_many_blocks_are_sampled_and_never_give_zero():

@@ -58,6 +58,7 @@ def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, gue
     assert "slows a rank down by 4\u202f%, as the study says." in stated and "slows" not in told
     between = texts(made(host=host | {"host_speed_range": [0.13, 0.17]}))
     assert "Cores have 0.15 (0.13 to 0.17) of the speed of" in between
+    assert "from the fastest of such cores to the slowest" in between and "slowest" not in told
     assert (f"It is meant relative to EPYC, not {cpu}: here it is a guess." in told) == guess
 
 

@@ -67,6 +67,13 @@ def test_one_line_for_what_does_not_fit(tmp_path, change, line):
     assert line in str(error.value) and "\n" not in str(error.value)
 
 
+def test_another_range_of_speeds_is_replayed_anew_and_runs_nothing_again(tmp_path):
+    plain = make_plan(write(tmp_path, STUDY)).design
+    given = "simulation:\n  host_speed_range: [0.9, 1.1]\n"
+    ranged = make_plan(write(tmp_path, STUDY.replace("simulation:\n", given))).design
+    assert ranged.replay_digest != plain.replay_digest and ranged.digest == plain.digest
+
+
 def test_without_them_the_study_itself_is_replayed(tmp_path):
     study = read_study(write(tmp_path, STUDY.partition("simulation")[0]))
     assert study.replayed is study
