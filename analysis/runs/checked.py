@@ -10,8 +10,7 @@ def checked(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """What ``schema.validate`` gives.
 
     Pandera takes a millisecond for a column however few its rows are, so it is asked only for the fault of a
-    table that is not plainly sound. A schema of ours has neither an index nor checks of whole tables, nor
-    is it ordered without being strict.
+    table that is not plainly sound. A schema of ours has neither an index nor checks of whole tables.
 
     Raises
     ------
