@@ -199,7 +199,7 @@ def test_interconnects_built_at_once_do_not_reach_each_other():
 
 def test_what_still_runs_in_a_node_ends_with_it():
     with pytest.raises(ZeroDivisionError), emulated_nodes(LINK) as nodes:
-        escaped = subprocess.Popen(nodes[1].enter(["sh", "-c", "setsid sleep 300 & wait"]))
+        escaped = subprocess.Popen(nodes[1].enter(["sh", "-c", "setsid sleep 300 & exec sleep 300"]))
         assert wait_until(lambda: len(inside(nodes[1])) == 2)
         1 / 0  # noqa: B018
     assert escaped.wait(timeout=10) == -signal.SIGKILL
