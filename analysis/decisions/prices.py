@@ -9,8 +9,8 @@ import pandas as pd
 import pandera.pandas as pa
 from numpy.typing import ArrayLike
 
-from analysis.runs.runs import TableError
-from analysis.tables.listing import NAME, RowRule, read_listing
+from analysis.runs.runs import NAME, TableError
+from analysis.tables.listing import RowRule, read_listing
 
 QUOTE = (
     "item",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaError
 
-from analysis.runs.runs import KINDS, RUNS, TableError
-from analysis.tables.listing import NAME
+from analysis.runs.runs import KINDS, NAME, RUNS, TableError
 
-_POSITIVE = pa.Check(lambda value: (value > 0) & (value < float("inf")), error="must be above 0")
+_POSITIVE = pa.Check.in_range(0, inf, include_min=False, include_max=False, error="must be above 0")
 _COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
 _SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
-from analysis.runs.runs import REQUIRED, TableError, read_runs
-from analysis.tables.listing import NAME, read_listing
+from analysis.runs.runs import NAME, REQUIRED, TableError, read_runs
+from analysis.tables.listing import read_listing
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
 _COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")

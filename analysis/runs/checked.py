@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+import re
+
 import pandas as pd
 import pandera.pandas as pa
 
@@ -52,13 +55,20 @@ def _sound_column(column: pa.Column, values: pd.Series) -> bool:
 
 
 def _holds(check: pa.Check, values: pd.Series) -> bool:
-    bounds = check.statistics or {}
+    asked = check.statistics or {}
     match check.name:
         case "greater_than":
-            return bool(values.to_numpy().min() > bounds["min_value"])
+            return bool(values.to_numpy().min() > asked["min_value"])
         case "greater_than_or_equal_to":
-            return bool(values.to_numpy().min() >= bounds["min_value"])
-        case "in_range" if bounds["include_min"] and bounds["include_max"]:
+            return bool(values.to_numpy().min() >= asked["min_value"])
+        case "in_range":
+            above, below = (operator.ge if asked[f"include_{end}"] else operator.gt for end in ("min", "max"))
             numbers = values.to_numpy()
-            return bool(numbers.min() >= bounds["min_value"] and numbers.max() <= bounds["max_value"])
+            return bool(above(numbers.min(), asked["min_value"]) and below(asked["max_value"], numbers.max()))
+        case "equal_to":
+            return bool((values.to_numpy() == asked["value"]).all())
+        case "isin":
+            return set(values.unique()).issubset(asked["allowed_values"])
+        case "str_matches":
+            return all(isinstance(text, str) and re.match(asked["pattern"], text) for text in values.unique())
     return bool(check(values).check_passed)

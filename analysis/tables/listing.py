@@ -13,8 +13,6 @@ from pandera.errors import SchemaErrors
 
 from analysis.runs.errors import TableError, one_line
 
-NAME = pa.Check.str_matches(r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", error="must be letters, digits and _ . + -")
-
 RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
 """A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
 

@@ -102,7 +102,7 @@ def test_variables_and_units_of_a_mapping(foreign):
     ("mapping", "message"),
     [
         ({"case": "nonsense"}, r"mapping: key 'case': 'nonsense' is no variable of .*report_4\.10\.json"),
-        ({"case": "descr"}, r"test case 1 \(jacobi_0\), column 'case': 'Jacobi sweeps on a square': it may"),
+        ({"case": "descr"}, r"test case 1 \(jacobi_0\), column 'case': 'Jacobi sweeps on a square': it must"),
         ({"case": "filename"}, r"test case 1 \(jacobi_0\), column 'case': '/tmp/imp/rfm/test_jacobi.py': it"),
         ({"seconds": "rate"}, r"'seconds' \(rate\) has the unit 'Mcells/s', which is no time"),
         ({"seconds": "jobid"}, r"'seconds' \(jobid\) has no unit: give it in a mapping"),
@@ -143,7 +143,7 @@ def test_a_damaged_test_case_is_skipped_and_told(foreign, written):
 @pytest.mark.parametrize("bad", ["../report", 'ja"cobi', "ja\ncobi", "ja cobi"])
 def test_names_that_could_leave_a_folder_or_a_cell_are_refused(foreign, written, bad):
     text = changed(foreign / "reframe/report_4.10.json", lambda _, cases: cases[4].update(interconnect=bad))
-    with pytest.raises(TableError, match=r"test case 5 \(jacobi_4\), column 'interconnect': .* it may hold"):
+    with pytest.raises(TableError, match=r"test case 5 \(jacobi_4\), column 'interconnect': .* it must be"):
         read_foreign(written(text))
 
 

@@ -15,8 +15,13 @@ COLUMNS = {
     "inner": pa.Column(float, pa.Check.in_range(0, 1, include_min=False), nullable=True),
     "kind": pa.Column(str, pa.Check.isin(["measured", "published"])),
     "sure": pa.Column(bool),
+    "short": pa.Column(float, pa.Check.in_range(0, 1, include_max=False)),
+    "serial": pa.Column("Int64", pa.Check.equal_to(1)),
+    "name": pa.Column(str, pa.Check.str_matches(r"[a-z]+\Z")),
+    "even": pa.Column("Int64", pa.Check(lambda values: values % 2 == 0)),
 }
 SOUND = {"count": 1, "share": 1.0, "seconds": 0.5, "inner": 1.0, "kind": "measured", "sure": True}
+SOUND |= {"short": 0.0, "serial": 1, "name": "elbow", "even": 2}
 
 
 def verdict(check, schema, table):
@@ -43,7 +48,9 @@ def table_with(**odd):
     + [{"seconds": value} for value in (0, -1, None, np.inf, "long")]
     + [{"inner": value} for value in (0, None)]
     + [{"kind": value} for value in ("guessed", None, 3)]
-    + [{"sure": value} for value in (None, "yes", 0)],
+    + [{"sure": value} for value in (None, "yes", 0)]
+    + [{"short": 1.0}, {"serial": 2}, {"even": 3}]
+    + [{"name": value} for value in ("elbow\n", "Elbow", 3)],
     ids=str,
 )
 def test_a_row_is_taken_or_refused_as_pandera_does(odd, coerce):

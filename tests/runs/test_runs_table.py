@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_complete, read_runs
 
 HEADER = "case,interconnect,processes,seconds"
-NAME_RULE = "it may hold letters, digits and _ . + - only, and starts with a letter or a digit"
+NAME_RULE = "it must be letters, digits and _ . + -, the first a letter or a digit"
 
 
 def written(tmp_path, text, name="runs.csv"):

@@ -241,7 +241,7 @@ class TestDigest:
 
 
 def test_applications_are_the_modules_with_a_schema():
-    assert names() == ["command", "lammps", "mpi4py", "nwchem", "openfoam"]
+    assert names() == ("command", "lammps", "mpi4py", "nwchem", "openfoam")
     with pytest.raises(InputError, match="no application 'openfaom', did you mean 'openfoam'"):
         application("openfaom")
     with pytest.raises(InputError):

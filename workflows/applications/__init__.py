@@ -6,6 +6,7 @@ A module provides the functions of `workflows.domain.Application`.
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -13,10 +14,11 @@ from workflows import inputs
 from workflows.domain import Application
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """Names of the applications: the modules that have a schema ``case_<name>.yaml``."""
     modules = sorted(module.stem for module in Path(__file__).parent.glob("*.py"))
-    return [name for name in modules if (inputs.SCHEMAS / f"case_{name}.yaml").is_file()]
+    return tuple(name for name in modules if (inputs.SCHEMAS / f"case_{name}.yaml").is_file())
 
 
 def application(name: str, where: str = "application") -> Application:

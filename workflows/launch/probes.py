@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -31,4 +31,4 @@ class Probe:
 
     def as_json(self) -> dict[str, Any]:
         """Give what a record holds of it."""
-        return {key: value for key, value in asdict(self).items() if value is not None or key == "problem"}
+        return {key: value for key, value in vars(self).items() if value is not None or key == "problem"}

@@ -7,7 +7,7 @@ a record of an earlier version lacks has the default that it has here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, ClassVar, Self
 
 from workflows import inputs
@@ -168,7 +168,8 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Give what its file holds, in the order of the schema."""
-        held = asdict(self) | {"probe": self.probe and self.probe.as_json()}
+        held = {name: vars(value) if is_dataclass(value) else value for name, value in vars(self).items()}
+        held["probe"] = self.probe and self.probe.as_json()
         absent = _OF_A_RUN if self.interrupted else {"interrupted"}
         absent = absent if self.cluster else absent | {"cluster"}
         held |= {"times": {}, "noise": {}} if self.interrupted else {}
