@@ -48,6 +48,11 @@ def test_the_line_that_names_the_error_counts(log, line):
             "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).\n",
             "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
         ),
+        (
+            "Program received signal SIGSEGV: Segmentation fault - invalid memory reference.\n\n"
+            "Backtrace for this error:\n#0  0x7f11e25b6050 in ???\n#15  0xffffffffffffffff in ???\n",
+            "Program received signal SIGSEGV: Segmentation fault - invalid memory reference.",
+        ),
         ("Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort\n", "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort"),
         ("--------\nMPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 7.\n\nNOTE: x\n",
          "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD with errorcode 7."),

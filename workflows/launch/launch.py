@@ -144,8 +144,8 @@ def outside_jobs() -> dict[str, str]:
 
 
 def openmpi_alone(_scratch: Path) -> dict[str, str]:
-    """Give what lets a program of Open MPI run by itself, without mpirun."""
-    mca = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1"}
+    """Give what lets a program of Open MPI run by itself, without mpirun; only ``pt2pt`` makes windows so."""
+    mca = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1", "osc": "pt2pt"}
     return {f"{_MCA}{name}": str(value) for name, value in mca.items()} | mpi4py_of("openmpi")
 
 

@@ -14,7 +14,7 @@ from workflows.tracing.wrappers import CALLS, generate
 SOURCE = Path(__file__).parent / "tracer"
 TRACERS = ROOT / RESULTS / ".tracers"
 """Built tracers, one an MPI library and version of the tracer."""
-_WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-deprecated-declarations")
+_WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-deprecated-declarations")
 
 
 def compiler_for(program: str, launched_by: str | None = None) -> str:
