@@ -7,7 +7,6 @@ interconnect. So the tasks are carried out in simulated time, with the messages 
 
 from __future__ import annotations
 
-import json
 import statistics
 import tempfile
 from collections import defaultdict
@@ -107,11 +106,6 @@ def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[st
     return {"cpu_seconds": seconds}
 
 
-def read_times(file: Path) -> list[float]:
-    """Read what `time_tasks` found: CPU seconds of all tasks, ascending."""
-    return sorted(json.loads(file.read_text())["cpu_seconds"])
-
-
 def way_to_wait(case: Case, point: Point) -> str:
     """How the ranks of a run wait: ``polling``, ``yielding`` or ``sleeping``; see docs/traffic.md."""
     option = case.option.environment if case.option and point.running > 1 else {}
@@ -147,13 +141,10 @@ def carry_out(
     ----------
     program : Path
         `SOURCE`, built: see `workflows.simulation.programs.build`.
-    model : InterconnectModel
     case : Case
         See `workflows.traffic.cases.has_array`.
-    point : Point
     task_seconds : float
         What a task computes, on average.
-    scheduler : CoreSharing, optional
     draw : int, optional
         Which one of what each task computes (see `spread_out`), and of how long whoever has a core first
         keeps it: up to two turns, so that the turns of two cores have nothing to do with each other.
@@ -252,13 +243,8 @@ def spread_out(task_seconds: float, tasks: int, spread: float, draw: int = 0) ->
 
     Parameters
     ----------
-    task_seconds : float
-        Mean.
-    tasks : int
     spread : float
         Standard deviation over mean.
-    draw : int, optional
-        Which one.
 
     Returns
     -------
