@@ -56,15 +56,11 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
         subtrees = source // tree.below(height), destination // tree.below(height)
         if subtrees[0] == subtrees[1]:
             break
-        first, last = (_link(tree, height, subtree, destination, spread) for subtree in subtrees)
+        paths = tree.paths(height + 1)
+        first, last = (each if spread else each * paths + destination % paths for each in subtrees)
         up.append(f"up-{height}-{first}")
         down.append(f"down-{height}-{last}")
     return up + down[::-1]
-
-
-def _link(tree: Tree, height: int, subtree: int, destination: int, spread: bool) -> int:
-    paths = tree.paths(height + 1)
-    return subtree if spread else subtree * paths + destination % paths
 
 
 def tree_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str]) -> list[str]:
