@@ -193,11 +193,11 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
         share = seconds / len(sizes) / 5
         alone = yield from exchange(side, partner, size, share, {"part": "exchange"})
         loops = math.ceil(2 * alone["seconds_p50"] * _LOOPS_PER_SECOND)
-        yield _work(comm, size, loops, 2 * share, partner is not None)
+        yield _work(size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
 
 
-def _work(comm: MPI.Comm, size: int, loops: int, seconds: float, active: bool) -> Task:
+def _work(size: int, loops: int, seconds: float, active: bool) -> Task:
     def iterate(count: int) -> None:
         for _ in repeat(None, count):
             for _ in repeat(None, loops):

@@ -66,11 +66,6 @@ class CoreSharing:
     look: float = 14e-6
     spread: float = 0.04
 
-    @property
-    def times(self) -> tuple[float, ...]:
-        """What the program takes."""
-        return self.turn, self.change, self.nap, self.look
-
 
 def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, Any]:
     """Find the CPU time of all tasks of a case in serial runs.
@@ -172,10 +167,10 @@ def carry_out(
         placed = [(*rank, first[rank[:2]]) for rank in ranks]
         lists = [_write(Path(scratch) / name, rows) for name, rows in (("ranks", placed), ("tasks", tasks))]
         size = (blocks, block_bytes, 8 * REQUEST_WORDS)
-        failed = (
-            f"{point.case} on {point.processes} processes over {point.interconnect}: cannot be carried out"
-        )
-        done = programs.run(program, (platform, *lists, *size, way, *scheduler.times), failed)
+        times = (scheduler.turn, scheduler.change, scheduler.nap, scheduler.look)
+        what = f"{point.case} on {point.processes} processes over {point.interconnect}"
+        arguments = (platform, *lists, *size, way, *times)
+        done = programs.run(program, arguments, f"{what}: cannot be carried out")
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for operation, taken in done.of("operation"):
         seconds[operation].append(float(taken))

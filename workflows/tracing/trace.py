@@ -130,7 +130,7 @@ def read_trace(folder: Path) -> Trace:
     if odd := sorted(there.difference(wanted)):
         raise InputError(f"{folder / odd[0]}: does not belong to a trace of {processes} processes")
     for rank in range(processes):
-        _check_rank(folder, rank, processes)
+        _check_rank(folder, rank)
     return Trace(folder, processes, about["steps"], about["timed_steps"], about)
 
 
@@ -155,7 +155,7 @@ def _read_rank(folder: Path, rank: int) -> bytes:
         raise InputError(f"{path}: cut off or damaged ({error}); trace it again") from None
 
 
-def _check_rank(folder: Path, rank: int, processes: int) -> None:
+def _check_rank(folder: Path, rank: int) -> None:
     path = folder / rank_file(rank)
     content = _read_rank(folder, rank)
     own = b"%d" % rank
