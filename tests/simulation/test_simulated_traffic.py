@@ -11,6 +11,7 @@ from workflows.paths import ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import programs, traffic
 from workflows.simulation.model import make_model
+from workflows.simulation.platform import platform_xml
 from workflows.simulation.tree import make_tree, route
 from workflows.study.cases import load_case
 from workflows.traffic.cases import is_pattern
@@ -38,8 +39,8 @@ def program():
 def network(program, tmp_path):
     def network(processes, per_node=1, **changes):
         mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=SIMULATE | changes)
-        nodes = -(-processes // per_node)
-        return traffic.make_network(program, make_model(mine, tmp_path), processes, nodes, per_node, "mine")
+        platform = platform_xml(make_model(mine, tmp_path), -(-processes // per_node), 1.0)
+        return traffic.Network(program, platform, processes, per_node, "mine")
 
     return network
 
