@@ -101,8 +101,6 @@ def break_even_rows(
     ranked : dict
         As `analysis.estimates.curves.ranking` gives it.
     offered : mapping of interconnect to Tariff
-    node : NodePrice
-    settings : Settings
 
     Returns
     -------

@@ -37,7 +37,6 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
     Parameters
     ----------
     offers : mapping of interconnect to PricedItem
-    node : NodePrice
     nodes : array (sizes,)
         Whole numbers.
 
@@ -73,9 +72,8 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
             node.price + costs[f"interconnect_price_per_node{end}"]
         )
     share = costs["interconnect_price_per_node"] / (node.price + costs["interconnect_price_per_node"])
-    return conform(
-        "cost", costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
-    )
+    costs = costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
+    return conform("cost", costs)
 
 
 def joined(*notes: object) -> str | None:
@@ -156,8 +154,6 @@ def value_rows(
     curves : sequence of Curve
         Of one case.
     offered : mapping of interconnect to Tariff
-    node : NodePrice
-    settings : Settings
 
     Returns
     -------

@@ -157,7 +157,6 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     ----------
     book : DataFrame
         As `read_book` gives it.
-    item : str
     nodes : array (sizes,)
         Whole numbers, 1 or more.
 

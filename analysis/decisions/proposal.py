@@ -25,9 +25,6 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
 
     Parameters
     ----------
-    group : Alike
-    rule : Rule
-    settings : Settings
     cores_per_node : int or None
         By which nodes are counted where the runs do not say.
 
@@ -36,14 +33,13 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
     Piece
         Columns of table ``proposal``, one row a count. Node hours are nodes × seconds / 3600.
     """
-    references = [curve.reference for curve in group.curves]
     table = {name: group.stacked(name) for name in _COPIED}
     seconds, processes = table["seconds"], group.stacked("processes")
     nodes = np.stack([nodes_of(curve, cores_per_node) for curve in group.curves], axis=1)
     quantities = _quantities(group, settings)
     value, low, high = quantities[rule.quantity]
     minimum = _minimum(rule, group.stacked("cores"))
-    reference = {name: np.array([getattr(run, name) for run in references]) for name in _OF_REFERENCE}
+    reference = {name: group.of_reference(name) for name in ("seconds", "processes")}
     own = np.array([curve.interconnect == curve.reference.interconnect for curve in group.curves])
     own = own & (processes == reference["processes"]) & (seconds == reference["seconds"])
     referred = ~group.stacked("own") | own
@@ -70,9 +66,7 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
         "note": _joined(notes),
     }
     return {
-        **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
-        **{f"reference_{name}": np.repeat(reference[name], len(processes)) for name in _OF_REFERENCE},
-        "reference_interconnect": group.repeated([run.interconnect or None for run in references]),
+        **group.named(*reference),
         "rule": rule.name,
         "quantity": rule.quantity,
         **flat(arrays),
@@ -80,7 +74,6 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
 
 
 _COPIED = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
-_OF_REFERENCE = ("seconds", "processes")
 
 
 def _minimum(rule: Rule, cores: np.ndarray) -> Floats:
@@ -110,10 +103,9 @@ def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Flo
     step = steps, *percentile_interval(drawn, settings.level)
     growth = np.full((len(processes), 1), np.nan)
     growth[1:, 0] = processes[1:] / processes[:-1]
-    reference_cores = np.array([curve.reference.cores for curve in group.curves])
     return {
         "speedup": speedup,
-        "efficiency": tuple(efficiency(values, cores, reference_cores) for values in speedup),
+        "efficiency": tuple(efficiency(values, cores, group.of_reference("cores")) for values in speedup),
         "incremental_efficiency": step,
         "speedup_per_doubling": tuple((values * growth) ** (1 / np.log2(growth)) for values in step),
     }

@@ -48,9 +48,6 @@ def purchase_rows(
     case_curves : iterable of sequences of Curve
         All curves of each case.
     offered : mapping of interconnect to Tariff
-    node : NodePrice
-    mix : Mix
-    settings : Settings
 
     Returns
     -------

@@ -86,7 +86,6 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
     ----------
     parts : DataFrame
         As `analysis.decisions.parts.read_parts` gives it.
-    item : str
     nodes : array (sizes,)
 
     Returns
@@ -137,7 +136,6 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
     ----------
     parts : DataFrame
         As `analysis.decisions.parts.read_parts` gives it.
-    item : str
     nodes : array (sizes,)
 
     Returns

@@ -50,7 +50,6 @@ class Ways:
 
     Attributes
     ----------
-    case, interconnect, kind : str
     available : int
         Cores, N.
     table : dict of arrays (ways,)
@@ -88,8 +87,6 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
     ----------
     curves : sequence of Curve
         Of one case.
-    queue : Queue
-    settings : Settings
     """
     if settings.scaling == "weak":
         return
@@ -173,8 +170,6 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     ----------
     ways : sequence of Ways
         As `alike` puts them together.
-    queue : Queue
-    settings : Settings
 
     Returns
     -------
@@ -251,7 +246,6 @@ def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDA
     seconds : array (..., ways)
         Time of one job; leading axes are problems of their own.
     jobs_at_once : array (ways,)
-    jobs : int
 
     Returns
     -------
@@ -300,12 +294,8 @@ def advice_columns(
 
     Parameters
     ----------
-    ways : sequence of Ways
     packing : mapping of str to array (sequence, ways)
         As `packing_columns` gives it for these ways.
-    queue : Queue
-    settings : Settings
-    words : Words
 
     Returns
     -------

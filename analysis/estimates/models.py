@@ -18,7 +18,6 @@ class ScalingModel:
 
     Attributes
     ----------
-    name, formula : str
     scaling : str
         ``strong`` or ``weak``: what it describes.
     terms : function
@@ -85,7 +84,6 @@ def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, 
 
     Parameters
     ----------
-    model : ScalingModel
     processes : array (counts,)
     seconds : array (counts, curves)
     fitted : array (coefficients, counts × curves)

@@ -33,7 +33,6 @@ def read_imb(text: str, source: str) -> tuple[list[dict], list[str]]:
 
     Parameters
     ----------
-    text : str
     source : str
         The file's name.
 

@@ -22,7 +22,6 @@ def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:
 
     Parameters
     ----------
-    text : str
     source : str
         The file's name.
 

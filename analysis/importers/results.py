@@ -84,7 +84,6 @@ def make_curves(
         Columns of `CURVES` as far as the output holds them, and ``line``, the number of its line.
     constants : mapping
         What the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
-    unread : list of str
     source : str
         The file.
 

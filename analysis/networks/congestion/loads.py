@@ -35,7 +35,6 @@ def link_loads(topology: Topology, flows: pd.DataFrame, routing: str) -> pd.Data
 
     Parameters
     ----------
-    topology : Tree or Torus
     flows : DataFrame
         `FLOWS`, whole numbers of nodes; several rows of a pair add up.
     routing : str
@@ -159,7 +158,6 @@ def congestion_matrix(tree: Tree, links: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    tree : Tree
     links : DataFrame
         As `link_loads` gives it for this tree.
 
