@@ -12,7 +12,7 @@ from analysis.estimates.curves import Alike, Curve, alike, flat
 from analysis.estimates.metrics import efficiency, incremental_efficiency
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
-from analysis.tables.frames import Piece, Pieces
+from analysis.tables.frames import Piece, Pieces, with_ends
 
 
 def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
@@ -33,7 +33,8 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
     Piece
         Columns of table ``proposal``, one row a count. Node hours are nodes × seconds / 3600.
     """
-    table = {name: group.stacked(name) for name in _COPIED}
+    copied = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
+    table = {name: group.stacked(name) for name in copied}
     seconds, processes = table["seconds"], group.stacked("processes")
     nodes = np.stack([nodes_of(curve, cores_per_node) for curve in group.curves], axis=1)
     quantities = _quantities(group, settings)
@@ -54,13 +55,11 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
         "ranks": processes,
         "ranks_per_node": processes / nodes,
         **table,
-        **_columns("speedup", quantities),
-        **_columns("efficiency", quantities),
-        **_columns("incremental_efficiency", quantities),
+        **with_ends("speedup", *quantities["speedup"]),
+        **with_ends("efficiency", *quantities["efficiency"]),
+        **with_ends("incremental_efficiency", *quantities["incremental_efficiency"]),
         "node_hours": nodes * seconds / 3600,
-        "value": value,
-        "value_low": low,
-        "value_high": high,
+        **with_ends("value", value, low, high),
         "at_least": minimum,
         "verdict": np.where(judged, judge(value, low, high, minimum), None),
         "note": _joined(notes),
@@ -71,9 +70,6 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
         "quantity": rule.quantity,
         **flat(arrays),
     }
-
-
-_COPIED = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
 
 
 def _minimum(rule: Rule, cores: np.ndarray) -> Floats:
@@ -113,10 +109,6 @@ def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Flo
 
 def _step(times: Floats, processes: np.ndarray, scaling: str) -> Floats:
     return incremental_efficiency(times, processes.reshape(-1, *[1] * (times.ndim - 1)), scaling)
-
-
-def _columns(name: str, quantities: Mapping[str, tuple[Floats, Floats, Floats]]) -> dict[str, Floats]:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), quantities[name], strict=True))
 
 
 def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> np.ndarray:
