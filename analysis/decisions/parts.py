@@ -11,10 +11,9 @@ import pandera.pandas as pa
 from numpy.typing import NDArray
 
 from analysis.decisions.prices import MONEY, ONE_MONEY, listing_schema
-from analysis.runs.runs import TableError
+from analysis.runs.runs import COUNT, TableError
 from analysis.tables.listing import RowRule, read_listing
 
-_COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
 _RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
 
 PART_LIST = listing_schema(
@@ -30,8 +29,8 @@ PART_LIST = listing_schema(
             "Int64", pa.Check.in_range(2, 10**6, error="must be 2 ports or more"), nullable=True
         ),
         "blocking": pa.Column(float, _RATIO, nullable=True),
-        "nodes_from": pa.Column("Int64", _COUNT),
-        "nodes_to": pa.Column("Int64", _COUNT, nullable=True),
+        "nodes_from": pa.Column("Int64", COUNT),
+        "nodes_to": pa.Column("Int64", COUNT, nullable=True),
         "price": pa.Column(float, MONEY),
         "basis": pa.Column(
             str, pa.Check.isin(["published", "inferred"], error="must be published or inferred")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.runs.checked import checked
+from analysis.runs.checked import checked, empty
 from analysis.runs.errors import TableError
 from analysis.tables.contract import (
     COUNT,
@@ -154,9 +154,9 @@ def write_details(tables: Details, folder: str | Path) -> None:
 
 
 def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    types = {name: str(column.dtype) for name, column in schema.columns.items()}
     if not file.is_file():
-        return pd.DataFrame(columns=list(types)).astype(types)
+        return empty(schema)
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
     try:
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
         return checked(schema, table)
