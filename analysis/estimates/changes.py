@@ -210,16 +210,11 @@ def _matched(points: CasePoints, before: str, after: str) -> tuple[dict[_Key, in
     """Points of two sites by their key; nodes count where one of the two sites varies placement."""
     table = points.table
     rows = [np.flatnonzero(table["site"] == site) for site in (before, after)]
-    names = ("kind", "interconnect", "oversubscription", "processes")
-    plain = [[_Key(*(table[name][row] for name in names), 0) for row in of_site] for of_site in rows]
-    if any(len(set(keys)) < len(keys) for keys in plain):
-        plain = [
-            [key._replace(nodes=int(table["nodes"][row])) for key, row in zip(keys, of_site, strict=True)]
-            for keys, of_site in zip(plain, rows, strict=True)
-        ]
-    earlier, later = (
-        dict(zip(keys, of_site, strict=True)) for keys, of_site in zip(plain, rows, strict=True)
-    )
+    for nodes in (np.zeros_like(table["nodes"]), table["nodes"]):
+        columns = [*(table[name] for name in _Key._fields[:-1]), nodes]
+        earlier, later = ({_Key(*(values[row] for values in columns)): row for row in own} for own in rows)
+        if len(earlier) + len(later) == len(rows[0]) + len(rows[1]):  # no two points have one key
+            break
     return earlier, later
 
 

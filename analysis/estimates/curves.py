@@ -94,19 +94,12 @@ def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def all_curves(runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings) -> Iterator[list[Curve]]:
-    """All curves of each case in turn, for cases that have any.
+    """All curves of each case in turn, for cases that have any: see `make_curves`.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it.
-    ranked : dict
-        As `ranking` gives it.
-
-    Raises
-    ------
-    TableError
-        See `make_curves`.
     """
     for points in cases(runs, settings) if ranked else ():
         if curves := make_curves(points, ranked, settings):

@@ -187,10 +187,8 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     starts = np.minimum.reduceat(valid["order"].to_numpy()[groups.order], groups.first) if len(valid) else []
     of_times = point[groups.rows]
     first, n = runs_of(of_times)
-    seconds, order = (
-        groups.median(valid["seconds"].to_numpy()),
-        Groups.of(of_times, np.array(starts, int)).order,
-    )
+    seconds = groups.median(valid["seconds"].to_numpy())
+    order = Groups.of(of_times, np.array(starts, int)).order
     return _Times(
         valid[POINT].take(groups.rows[first]).reset_index(drop=True),
         first,
