@@ -3,8 +3,7 @@
 import pytest
 
 from analysis.networks.congestion.tables import (
-    CONGESTION,
-    MATRIX,
+    CONGESTION_TABLES,
     is_permutation,
     make_congestion_tables,
     topology_of,
@@ -45,8 +44,9 @@ def test_permutations_are_told_apart_and_only_trees_have_a_matrix(tables):
 
 
 def test_columns_are_those_of_the_schemas(tables):
-    assert list(tables["congestion"]) == list(CONGESTION.columns)
-    assert list(tables["congestion_matrix"]) == list(MATRIX.columns)
+    assert {name: list(table) for name, table in tables.items()} == {
+        name: list(schema.columns) for name, schema in CONGESTION_TABLES.items()
+    }
 
 
 def test_two_flows_to_one_node_are_no_permutation():
