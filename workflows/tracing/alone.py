@@ -40,8 +40,8 @@ At most a quarter of them are: on a machine that is busy all the time that would
 DIFFERING_SHARE = 0.01
 """Of the calls of a program without steps, whose start is in the window: sends that may differ.
 
-Such a start tells others what depends on a process: NWChem its free memory, 64 bytes more or less. A rank that computed
-something else would send that again and again.
+Such a start tells others what depends on a process: NWChem its free memory, 64 bytes more or less. A rank
+that computed something else would send that again and again.
 """
 
 CORUN_RANKS = 4
