@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from workflows.domain import Answer, Case, Interconnect, Option, Point
 from workflows.paths import ROOT
+from workflows.plan import design
 from workflows.plan.design import expected_cost, points, repetitions
 from workflows.study.study import read_study
 
@@ -228,17 +229,20 @@ def test_the_order_is_random():
     assert len(orders) == 20
 
 
-def test_expected_cost_by_hand():
+def test_expected_cost_by_hand(monkeypatch):
+    monkeypatch.setattr(design, "OVERHEAD_SECONDS", 0.5)
     # 3 blocks of 4 s on one core and twice 2 s on two, half a second of start-up each.
     two = [Point("duct", None, 1, 1, 1, 1), Point("duct", "shared_memory", 2, 1, 1, 2)]
-    cost = expected_cost(two, 3, {"duct": case()}, overhead_seconds=0.5, parallel_loss=2)
+    cost = expected_cost(two, 3, {"duct": case()})
     assert (cost.runs, cost.seconds) == (6, 3 * (4.5 + 4.5))
     assert cost.core_hours == 3 * (4.5 + 2 * 4.5) / 3600
 
 
-def test_processes_that_share_a_core_start_one_after_another():
+def test_processes_that_share_a_core_start_one_after_another(monkeypatch):
+    monkeypatch.setattr(design, "OVERHEAD_SECONDS", 0.5)
+    monkeypatch.setattr(design, "TURN_SECONDS", 0.25)
     apart, together = (Point("duct", "shared_memory", 8, 8 // cores, 1, cores) for cores in (8, 2))
-    costs = [expected_cost([point], 1, {"duct": case()}, 0.5, 0.25, 2).seconds for point in (apart, together)]
+    costs = [expected_cost([point], 1, {"duct": case()}).seconds for point in (apart, together)]
     assert costs == [2 * 4 / 8 + 0.5, 2 * 4 / 2 + 0.5 + 6 * 0.25]
 
 
