@@ -37,13 +37,6 @@ DISTURBED_SHARE = 0.05
 At most a quarter of them are: on a machine that is busy all the time that would not help.
 """
 
-DIFFERING_SHARE = 0.01
-"""Of the calls of a program without steps, whose start is in the window: sends that may differ.
-
-Such a start tells others what depends on a process: NWChem its free memory, 64 bytes more or less. A rank
-that computed something else would send that again and again.
-"""
-
 CORUN_RANKS = 4
 """Of so many ranks it is seen how much those disturb them that run at the same time."""
 
@@ -243,11 +236,10 @@ def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: P
     for rank in ranks:
         told = map(_TOLD.fullmatch, _lines(folder / f"differing-{rank}"))
         differing = [match for match in told if match and match[3].endswith(_ANOTHER)]
-        lines = _lines_of(raws[rank], written, [int(match[2]) for match in differing])
-        first, calls = window[rank][0], _points(written, raws[rank])[-1]
-        within = [match for match, line in zip(differing, lines, strict=True) if line >= first]
-        if len(within) > (0 if first else DIFFERING_SHARE * calls):
-            raise UnrepeatableError(_diverged(raws, written, within[0]))
+        calls = [int(match[2]) for match in differing]
+        for match, line in zip(differing, _lines_of(raws[rank], written, calls), strict=True):
+            if line >= window[rank][0]:
+                raise UnrepeatableError(_diverged(raws, written, match))
     for told in _lines(folder / "failed.txt"):  # maybe of a later call of such a rank
         match = _TOLD.fullmatch(told)
         raise UnrepeatableError(_diverged(raws, written, match) if match else told)
