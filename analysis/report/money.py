@@ -16,7 +16,7 @@ from analysis.text import formats
 from analysis.text import money as money_sentences
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
-from analysis.text.money import amount, at_highest_target, money
+from analysis.text.money import amount, at_highest_target, money, node_price
 
 MOST_SIZES = 6
 MOST_ROWS = 120
@@ -46,7 +46,7 @@ def pays(content: Content) -> Section | None:
         unknown = "no interconnect with a price has valid runs of all of it"
         blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
     if len(content.cases) > 1 and len(highest):
-        title = f"At {_node_price(cost)} a node, over all cases, at the baseline's highest speedup"
+        title = f"At {node_price(cost.iloc[0])} a node, over all cases, at the baseline's highest speedup"
         blocks.append(bullets(money_sentences.verdict_sentences(highest, labels), title))
     for case in content.cases:
         of_case = highest[highest["case"] == case]
@@ -66,11 +66,6 @@ def pays(content: Content) -> Section | None:
         )
     )
     return section("money", "Does it pay?", blocks, len(content.cases) > 1)
-
-
-def _node_price(priced: pd.DataFrame) -> str:
-    first = priced.iloc[0]
-    return f"{money(first['node_price'])}{formats.SPACE}{first['currency']}"
 
 
 def _node_source(content: Content) -> list[str]:
@@ -100,7 +95,7 @@ def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
         rows.append(row([labels.interconnect(name), *cells], "", name))
     columns = [*left("Nodes"), *right(*map(formats.whole, shown))]
     caption = (
-        f"Price of a cluster in {cost['currency'].iloc[0]} at {_node_price(cost)} a node, and the "
+        f"Price of a cluster in {cost['currency'].iloc[0]} at {node_price(cost.iloc[0])} a node, and the "
         "interconnect's share of it; ≈ where its price is interpolated between published sizes."
     )
     return table(caption, columns, {"": rows})
@@ -191,7 +186,7 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
     caption = (
         "Whole nodes with which each interconnect reaches the baseline's highest speedup, the price of a "
         "node from or up to which it pays, and what it saves at "
-        f"{_node_price(highest)} a node."
+        f"{node_price(highest.iloc[0])} a node."
     )
     return [table(caption, columns, groups)]
 

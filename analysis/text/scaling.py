@@ -249,11 +249,10 @@ def _equivalent(row: Line, labels: Labels) -> tuple[str, str]:
     if is_missing(row["equivalent_processes"]):
         return "is exceeded at the smallest count run by", other
     value = formats.bracketed(row["equivalent_processes"], row["equivalent_low"], row["equivalent_high"])
-    saved = row["processes_saved"]
-    difference = (
-        "" if is_missing(saved) else f", {formats.fixed(abs(saved), 1)} {'more' if saved < 0 else 'fewer'}"
-    )
-    return "takes", f"{value} processes over {other}{difference}"
+    text, saved = f"{value} processes over {other}", row["processes_saved"]
+    if not is_missing(saved):
+        text += f", {formats.fixed(abs(saved), 1)} {'more' if saved < 0 else 'fewer'}"
+    return "takes", text
 
 
 def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
@@ -283,22 +282,14 @@ def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
     for word, found in values.items():
         if found:
             low, high = (formats.percent(value, signed=True) for value in (min(found), max(found)))
-            span = "" if word == SHARED else f" ({low if low == high else f'{low} to {high}'})"
+            span = "" if word == SHARED else f" ({formats.spanned(low, high)})"
             span += few if word == "not distinguishable" else ""
             outcomes.append(f"{word} in {counted(len(found), 'case')}{span}")
     return listed(outcomes)
 
 
 def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
-    """Say how many blocks the tests of a whole table need at least, where it has fewer.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With ``p_adjusted, blocks, blocks_needed``.
-    what : str
-        What is tested, in the plural.
-    """
+    """Say how many blocks the tests of a whole table, of `what` in the plural, need where it has fewer."""
     tested = table[table["p_adjusted"].notna()]
     short = tested[tested["blocks"] < tested["blocks_needed"]]
     if short.empty:
