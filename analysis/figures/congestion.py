@@ -57,7 +57,7 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
         inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
         figure = canvas(inches)
         caption = _caption(tree, about)
-        drawing = Drawing(file_stem("congestion", about, taken=set()), "congestion", figure, caption, caption)
+        drawing = Drawing(file_stem("congestion", about), "congestion", figure, caption, caption)
         grid = figure.subplots(len(matrices), 1, squeeze=False)[:, 0]
         for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
             for row in rows:
@@ -87,7 +87,7 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
     """
     if "congestion_matrix" not in tables:
         return []
-    drawings: list[Drawing] = []
+    drawings = []
     for title, rows in tables["congestion_matrix"].groupby("topology", sort=False):
         tree = topology_of(requested["topologies"][title])
         of_patterns = list(rows.groupby("pattern", sort=False))
@@ -95,7 +95,7 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         for first in range(0, len(of_patterns), most):
             shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
             drawing = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
-            drawing.name = file_stem("congestion", title, taken={earlier.name for earlier in drawings})
+            drawing.name = file_stem("congestion", title)
             drawings.append(drawing)
     return drawings
 
