@@ -40,15 +40,10 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
 
     Parameters
     ----------
-    tree : Tree
     matrices : mapping of str to DataFrame
         By the title of the panel, as `analysis.networks.congestion.loads.congestion_matrix` gives them.
     about : str
         The tree and the routing in a few words, for the caption and the file's name.
-
-    Returns
-    -------
-    Drawing
     """
     rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
     rows = [row for row in rows if row != (tree.levels, "above")]
@@ -79,11 +74,6 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         Of the study; read is ``congestion_matrix``.
     requested : mapping
         Key ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
-
-    Returns
-    -------
-    list of Drawing
-        Their topic is ``congestion``.
     """
     if "congestion_matrix" not in tables:
         return []

@@ -66,8 +66,6 @@ def add_legend(
 
     Parameters
     ----------
-    rows : DataFrame
-        Rows of the curves that are drawn.
     serial : bool
         Whether there is a point of the serial run to explain.
     curves : bool

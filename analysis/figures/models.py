@@ -52,7 +52,7 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
 def _figure(
     case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
 ) -> Drawing:
-    lines = labels.in_order(best, "oversubscription", "interconnect").to_dict("records")
+    lines = labels.lines(best, "oversubscription", "interconnect")
     shown = lines[:MOST_PANELS]
     several = best["oversubscription"].nunique() > 1
     rows = -(-len(shown) // COLUMNS)

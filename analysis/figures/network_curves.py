@@ -80,10 +80,7 @@ def _ascending(panel: PanelCounts) -> tuple[int, int]:
 def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw latency and bandwidth against size, a figure a benchmark that is no collective.
 
-    Parameters
-    ----------
-    network : DataFrame
-        As `analysis.networks.curves.NETWORK`.
+    Takes the table `analysis.networks.curves.NETWORK`, as the other figures do.
     """
     rows = sized(network)
     names = [name for name in ordered(set(rows["benchmark"])) if name not in COLLECTIVES]
@@ -120,10 +117,7 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
 def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the time of collectives against size, a row of panels a collective, a column a process count.
 
-    Returns
-    -------
-    list of Drawing
-        One, or none where there is no collective with sizes.
+    One figure, or none where there is no collective with sizes.
     """
     rows = sized(network)
     rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
@@ -158,10 +152,7 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
 def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw how the times of a ping-pong and an exchange vary, within a run and from run to run.
 
-    Returns
-    -------
-    list of Drawing
-        One, or none where nothing was run twice.
+    One figure, or none where nothing was run twice.
     """
     rows = spreads(network)
     if rows.empty:

@@ -39,12 +39,8 @@ def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
     """Draw every pair as a square of pairs, a figure a message size, a panel an interconnect.
 
     The smallest size shows the latency, larger ones the bandwidth. Colours show the time of a message
-    relative to the median over the pairs, so that a slow link shows whatever the interconnect.
-
-    Parameters
-    ----------
-    network : DataFrame
-        As `analysis.networks.curves.NETWORK`.
+    relative to the median over the pairs, so that a slow link shows whatever the interconnect. Takes the
+    table `analysis.networks.curves.NETWORK`.
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
     return [
@@ -107,15 +103,8 @@ def _write_numbers(axes: Axes, values: np.ndarray, relative: np.ndarray) -> None
 def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
 
-    Parameters
-    ----------
-    pairs : DataFrame
-        Table ``network_pairs``. Shown are the smallest and the largest message of the points with most pairs.
-
-    Returns
-    -------
-    list of Drawing
-        One, or none where there never was more than one pair.
+    Takes the table ``network_pairs``. Shown are the smallest and the largest message of the points with most
+    pairs; nothing where there never was more than one.
     """
     if pairs.empty or pairs["pairs"].max() < 2:
         return []

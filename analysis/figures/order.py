@@ -57,10 +57,7 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
 def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw how far each repetition was from the median of its point, against the order of execution.
 
-    Returns
-    -------
-    list of Drawing
-        One, or none where no start times are known or no point has two repetitions.
+    One figure, or none where no start times are known or no point has two repetitions.
     """
     ordered = ordered_runs(runs)
     if not (ordered["deviation_percent"].abs() > 0).any():

@@ -27,15 +27,8 @@ MOST_PERCENT = 3.0
 def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the spread of the block times of every point, one panel per case.
 
-    Parameters
-    ----------
-    variability : DataFrame
-        As `analysis.estimates.quality.make_quality_tables` gives it.
-
-    Returns
-    -------
-    list of Drawing
-        One, or none where no point has two blocks or all are of one interconnect.
+    Takes the table ``variability``. One figure, or none where no point has two blocks or all are of one
+    interconnect.
     """
     known = variability[variability["spread_percent"].notna()]
     known = known.assign(name=[labels.interconnect(*pair) for pair in known[["interconnect", "kind"]].values])

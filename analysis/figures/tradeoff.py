@@ -67,15 +67,7 @@ class Tradeoff:
 def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the cost of a cluster against its speedup, a panel a case, with the Pareto set of each.
 
-    Parameters
-    ----------
-    value : DataFrame
-        Table ``value``.
-
-    Returns
-    -------
-    list of Drawing
-        None where nothing has a price.
+    Takes the table ``value``; nothing where that has no price.
     """
     priced = value[value["cluster_price"].notna()]
     panels = []
@@ -101,15 +93,7 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw jobs a day against time per job, a panel a case, with the Pareto set of each interconnect.
 
-    Parameters
-    ----------
-    packing : DataFrame
-        Table ``packing``.
-
-    Returns
-    -------
-    list of Drawing
-        None where there is nothing to run.
+    Takes the table ``packing``; nothing where there is nothing to run.
     """
     panels = []
     for case, of_case in labels.by_case(packing):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -20,13 +21,7 @@ DIRECT = "measured"
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of a study's tables as readers see them.
-
-    Attributes
-    ----------
-    facts : Facts
-        What is known of the study besides its tables. A name that is missing there is its own title.
-    """
+    """Names of a study's tables as readers see them; one that its facts have no title of is its own."""
 
     facts: Facts
 
@@ -162,6 +157,10 @@ class Labels:
             return column.map({name: place for place, name in enumerate(present)}).fillna(-1)
 
         return rows.sort_values(list(keys), key=places, kind="stable")
+
+    def lines(self, rows: pd.DataFrame, *keys: str) -> list[dict[Hashable, Any]]:
+        """Rows in that order as mappings."""
+        return self.in_order(rows, *keys).to_dict("records")
 
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:

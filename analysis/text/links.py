@@ -28,13 +28,7 @@ def link_name(row: Mapping) -> str:
 
 
 def link_sentences(links: pd.DataFrame) -> list[str]:
-    """Compare links that differ in one thing only: their rate, medium, path, or interface.
-
-    Parameters
-    ----------
-    links : DataFrame
-        Columns of `LINKS`.
-    """
+    """Compare links of the table `LINKS` that differ in one thing only: rate, medium, path, or interface."""
     return list(dict.fromkeys(_comparisons(links)))
 
 

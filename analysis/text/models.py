@@ -61,10 +61,7 @@ def counts_needed(scaling: str) -> int:
 def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
     """Say how many curves have too few counts for models to be compared; empty where all have enough.
 
-    Parameters
-    ----------
-    models, best : DataFrame
-        The table of models, and what `compared_models` makes of it.
+    Takes the table of models, and what `compared_models` makes of it.
     """
     curves = len(models.drop_duplicates(CURVE))
     short = curves - len(best)
@@ -82,15 +79,10 @@ def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
 def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> list[str]:
     """Say where the best model of each curve of a case peaks, and what it predicts at most.
 
-    Parameters
-    ----------
-    best : DataFrame
-        Rows of one case as `compared_models` gives them.
-    curves : DataFrame
-        Rows of the table ``model_curves`` of that case.
+    Takes rows of one case as `compared_models` gives them, and those of the table ``model_curves``.
     """
     curves_by_peak: dict[tuple[str, float], list[str]] = {}
-    for row in labels.in_order(best, "interconnect").to_dict("records"):
+    for row in labels.lines(best, "interconnect"):
         at = and_level(best, row["oversubscription"]).replace(" and", " at")
         name = f"{labels.curve(row)}{at} ({_numbers(row, curves, labels)})"
         curves_by_peak.setdefault(_where_peak_lies(row), []).append(name)

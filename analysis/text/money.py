@@ -161,7 +161,7 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         start += f" that {labels.placed(baseline, side(kind, 0), placement)} has"
         start += "" if is_missing(first["baseline_nodes"]) else f" on {nodes(first['baseline_nodes'])}"
         alike: dict[str, list[str]] = {}
-        for row in labels.in_order(rows, "interconnect").to_dict("records"):
+        for row in labels.lines(rows, "interconnect"):
             alike.setdefault(_pays(row), []).append(labels.compared(row))
         verdicts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in alike.items()]
         level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
@@ -230,7 +230,7 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
         alike = rows[rows["may_be_best"].fillna(False) & ~rows["best"].fillna(False)]
         names = [
             f"{labels.interconnect(other['interconnect'], other['kind'])} on {nodes(other['nodes'])}"
-            for other in labels.in_order(alike, "interconnect").to_dict("records")
+            for other in labels.lines(alike, "interconnect")
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
         text += "" if is_missing(row["note"]) else f" (price: {row['note']})"

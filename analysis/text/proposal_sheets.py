@@ -33,10 +33,8 @@ class Sheet:
         Case and interconnect.
     reading : str
         What the times and brackets are, and what speedup refers to.
-    rule : str
-        The rule that judges.
-    outcome : str
-        Up to where it is passed.
+    rule, outcome : str
+        The rule that judges, and up to where it is passed.
     header, rows : tuple
         Texts; rows are as long as the header.
     """

@@ -62,7 +62,7 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
     counts = scaling.groupby(CURVE, dropna=False)["processes"].agg(["max", "nunique"]).reset_index()
     rows = peaks.merge(counts, on=CURVE, how="left")
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for row in labels.in_order(rows, "interconnect").to_dict("records"):
+    for row in labels.lines(rows, "interconnect"):
         level, peak = int(row["oversubscription"]), int(row["peak_processes"])
         at_end, alone = peak == row["max"], row["nunique"] == 1
         alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
@@ -196,7 +196,7 @@ def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -
     sentences = []
     for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
         by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
-        for row in labels.in_order(rows, "interconnect").to_dict("records"):
+        for row in labels.lines(rows, "interconnect"):
             by_outcome[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
         at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
         sentences += [
