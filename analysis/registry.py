@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.estimates.changes import CHANGES
 from analysis.estimates.model_tables import MODEL_TABLES
@@ -16,7 +19,9 @@ from analysis.networks.congestion.tables import CONGESTION_TABLES
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
-from analysis.tables.contract import TABLES, validated
+from analysis.runs.checked import checked
+from analysis.runs.errors import TableError
+from analysis.tables.contract import TABLES, TEXT, validated
 from analysis.tables.decision_schemas import DECISION_TABLES
 from analysis.tables.frames import Piece, stacked
 
@@ -43,3 +48,38 @@ ALL_TABLES = {
 def finished(name: str, pieces: Sequence[Piece]) -> pd.DataFrame:
     """Table of a name from its pieces: with the columns of its schema, in its order and of its types."""
     return validated(ALL_TABLES[name], stacked(pieces))
+
+
+def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Read the tables that `analysis.estimates.scaling.write_tables` wrote.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        With the types of `ALL_TABLES`. Tables that do not apply to the study are not there.
+
+    Raises
+    ------
+    TableError
+        If one that every study has is missing, or one is not what its schema says.
+    """
+    files = {name: folder / f"{name}.csv" for name in ALL_TABLES}
+    wanted = {name: file for name, file in files.items() if name in REQUIRED or file.exists()}
+    return {name: _read_table(file, ALL_TABLES[name]) for name, file in wanted.items()}
+
+
+def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    texts = [name for name, column in schema.columns.items() if column.dtype == TEXT.dtype]
+    if not file.exists():
+        raise TableError("there is no such file", str(file))
+    try:
+        read = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(texts, "str"))
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise TableError(f"is no table: {str(error).splitlines()[0]}", str(file)) from None
+    for column in schema.columns:
+        if column not in read:
+            raise TableError("is missing", str(file), column=column)
+    try:
+        return checked(schema, read[list(schema.columns)])
+    except (SchemaError, SchemaErrors):
+        raise TableError(f"holds values that no {schema.name} table has", str(file)) from None

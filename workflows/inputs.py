@@ -18,7 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.errors import TableError
 from analysis.runs.yaml_files import load_yaml
-from workflows.domain import InputError
+from workflows.errors import InputError
 from workflows.paths import SCHEMAS
 
 _QuickLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the second where there is no libyaml

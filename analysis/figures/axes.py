@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.text.formats import fixed
@@ -15,16 +16,18 @@ DIGIT_POINTS = 4.7
 """Width of a digit at the size of the tick labels."""
 
 
+def fixed_ticks(axis: Axis, places: Sequence[float], texts: Sequence[str]) -> None:
+    """Give an axis these ticks with these labels, and no others."""
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_major_formatter(FixedFormatter(texts))
+    axis.set_minor_locator(NullLocator())
+
+
 def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
     """Make the horizontal axis one of process or core counts: log2, ticks at the counts that occur.
 
-    Parameters
-    ----------
-    axes : Axes
-    counts : sequence of int
-    inches : float
-        Approximate width of the axes. Counts whose labels would touch others have a tick only; powers of
-        two are labelled first.
+    Of axes that are about so many `inches` wide: counts whose labels would touch others have a tick only;
+    powers of two are labelled first.
     """
     counts = sorted({int(count) for count in counts})
     axes.set_xscale("log", base=2)
@@ -40,9 +43,7 @@ def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
             for other in labelled
         ):
             labelled.append(count)
-    axes.xaxis.set_major_locator(FixedLocator(counts))
-    axes.xaxis.set_major_formatter(FixedFormatter([str(c) if c in labelled else "" for c in counts]))
-    axes.xaxis.set_minor_locator(NullLocator())
+    fixed_ticks(axes.xaxis, counts, [str(count) if count in labelled else "" for count in counts])
 
 
 def log_axis(
@@ -52,12 +53,10 @@ def log_axis(
 
     Parameters
     ----------
-    axes : Axes
     values : sequence of float
         Positive values to be shown; missing ones are passed over.
     base : int
         2 for speedups, 10 for times.
-    most : int
     horizontal : bool
         Which axis it is; by default the vertical one.
     """
@@ -69,9 +68,7 @@ def log_axis(
     (axes.set_xscale if horizontal else axes.set_yscale)("log", base=base)
     (axes.set_xlim if horizontal else axes.set_ylim)(low, high)
     ticks = log_ticks(low, high, base, most)
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FixedFormatter([_plain(tick) for tick in ticks]))
-    axis.set_minor_locator(NullLocator())
+    fixed_ticks(axis, ticks, [_plain(tick) for tick in ticks])
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:

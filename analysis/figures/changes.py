@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.drawing import Drawing, canvas, draw_percentage, file_stem, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
@@ -34,16 +34,15 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
     ----------
     changes : DataFrame or None
         As `analysis.estimates.changes.make_changes` gives it; None where nothing is compared.
-    labels : FigureLabels
 
     Returns
     -------
     list of Drawing
         One a pair of sites, three cases and 44 points.
     """
-    drawings: list[Drawing] = []
     if changes is None:
-        return drawings
+        return []
+    drawings = []
     known = changes[changes["change_percent"].notna()]
     for (before, after), rows in known.groupby(["site_before", "site_after"], sort=False):
         cases = labels.sorted_cases(rows["case"])
@@ -52,9 +51,8 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
             chunk = cases[start : start + across]
             points = _points(rows[rows["case"].isin(chunk)], labels)
             for first in range(0, len(points), MOST_ROWS):
-                stem = file_stem("changes", before, after, taken={drawing.name for drawing in drawings})
                 shown = points[first : first + MOST_ROWS]
-                drawings.append(_figure(stem, (before, after), rows, chunk, shown, labels))
+                drawings.append(_figure((before, after), rows, chunk, shown, labels))
     return drawings
 
 
@@ -71,7 +69,6 @@ def _point(row: Line) -> Point:
 
 
 def _figure(
-    stem: str,
     sites: tuple[str, str],
     rows: pd.DataFrame,
     cases: Sequence[str],
@@ -83,6 +80,7 @@ def _figure(
         width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * len(cases))
         figure = canvas(ROW_HEIGHT * len(points) + 0.1 + TITLE_HEIGHT, width)
         alt = f"Change of speed from {before} to {after} in percent, by case and point."
+        stem = file_stem("changes", *sites)
         drawing = Drawing(stem, "changes", figure, _caption(before, after, rows, labels), alt)
         grid = figure.subplots(1, len(cases), squeeze=False, sharey=True)[0]
         for axes, case in zip(grid, cases, strict=True):
@@ -111,38 +109,14 @@ def _draw_panel(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     for row in rows.to_dict("records"):
-        point = _point(row)
+        point, owner, ends = _point(row), row["interconnect"], percent_interval(row, "change")
         if point in points:
-            _dot(axes, row, points.index(point), drawing, labels)
+            change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
+            text = f"{_name(point, labels)}: {change}, {row['verdict']}"
+            height, star = points.index(point), row["distinguishable"]
+            draw_percentage(drawing, axes, height, ends, labels.look(owner), 3.6, owner, text, star)
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
-
-
-def _dot(axes: Axes, row: Line, height: int, drawing: Drawing, labels: FigureLabels) -> None:
-    name, look = row["interconnect"], labels.look(row["interconnect"])
-    value, low, high = percent_interval(row, "change")
-    hollow = is_missing(low)
-    if not hollow:
-        (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
-        drawing.mark(line, name)
-    change = formats.bracketed_percent(value, low, high)
-    title = _name(_point(row), labels)
-    (dot,) = axes.plot(
-        value,
-        height,
-        marker=look.marker,
-        linestyle="none",
-        color=look.colour,
-        markerfacecolor=style.PAPER if hollow else look.colour,
-        markersize=3.6,
-        zorder=3,
-    )
-    drawing.mark(dot, name, f"{title}: {change}{formats.THIN}%, {row['verdict']}")
-    if row["distinguishable"]:
-        star = axes.annotate(
-            "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
-        )
-        drawing.mark(star, name)
 
 
 def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str:

@@ -40,15 +40,10 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
 
     Parameters
     ----------
-    tree : Tree
     matrices : mapping of str to DataFrame
         By the title of the panel, as `analysis.networks.congestion.loads.congestion_matrix` gives them.
     about : str
         The tree and the routing in a few words, for the caption and the file's name.
-
-    Returns
-    -------
-    Drawing
     """
     rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
     rows = [row for row in rows if row != (tree.levels, "above")]
@@ -57,7 +52,7 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
         inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
         figure = canvas(inches)
         caption = _caption(tree, about)
-        drawing = Drawing(file_stem("congestion", about, taken=set()), "congestion", figure, caption, caption)
+        drawing = Drawing(file_stem("congestion", about), "congestion", figure, caption, caption)
         grid = figure.subplots(len(matrices), 1, squeeze=False)[:, 0]
         for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
             for row in rows:
@@ -79,15 +74,10 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         Of the study; read is ``congestion_matrix``.
     requested : mapping
         Key ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
-
-    Returns
-    -------
-    list of Drawing
-        Their topic is ``congestion``.
     """
     if "congestion_matrix" not in tables:
         return []
-    drawings: list[Drawing] = []
+    drawings = []
     for title, rows in tables["congestion_matrix"].groupby("topology", sort=False):
         tree = topology_of(requested["topologies"][title])
         of_patterns = list(rows.groupby("pattern", sort=False))
@@ -95,7 +85,7 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         for first in range(0, len(of_patterns), most):
             shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
             drawing = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
-            drawing.name = file_stem("congestion", title, taken={earlier.name for earlier in drawings})
+            drawing.name = file_stem("congestion", title)
             drawings.append(drawing)
     return drawings
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
-from analysis.figures.drawing import Drawing, point_text
+from analysis.figures.drawing import Drawing, dot, point_text
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval
@@ -146,27 +146,11 @@ def _draw_points(
     look, interconnect = labels.look(curve.interconnect, curve.placement), curve.interconnect
     values = [[end * quantity.factor for end in interval(row, quantity.column)] for row in rows]
     x = [row["processes"] * shift for row in rows]
-    bars = axes.vlines(
-        x,
-        [low for _, low, _ in values],
-        [high for _, _, high in values],
-        color=look.colour,
-        linewidth=0.8,
-        zorder=2.5,
-    )
-    drawing.mark(bars, interconnect)
+    lows, highs = ([ends[place] for ends in values] for place in (1, 2))
+    drawing.mark(axes.vlines(x, lows, highs, color=look.colour, linewidth=0.8, zorder=2.5), interconnect)
     for row, count, (value, low, high) in zip(rows, x, values, strict=True):
         hollow = math.isnan(low) or math.isnan(high)
-        (marker,) = axes.plot(
-            count,
-            value,
-            color=look.colour,
-            marker=look.marker,
-            markerfacecolor=style.PAPER if hollow else look.colour,
-            markeredgewidth=0.8,
-            linestyle="none",
-            zorder=3,
-        )
+        marker = dot(axes, count, value, look, hollow, markeredgewidth=0.8, zorder=3)
         text = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
         drawing.mark(marker, interconnect, point_text(labels, row, curve.title(labels), text))
 

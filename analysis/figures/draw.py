@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from analysis.estimates.sites import told_apart
+from analysis.figures import network_pairs
 from analysis.figures.changes import changes_figures
 from analysis.figures.congestion import matrix_figures
-from analysis.figures.drawing import Drawing, drawable
+from analysis.figures.drawing import Drawing, distinct, drawable
 from analysis.figures.improvement import improvement_figures
 from analysis.figures.models import model_figures
-from analysis.figures.network import network_figures
+from analysis.figures.network_curves import collective_figures, curve_figures, variability_figures
 from analysis.figures.network_links import link_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
@@ -48,21 +49,32 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
     labels = FigureLabels.of(drawable(facts), interconnects_of(runs, tables))
     of_first_site = {name.partition("@")[0]: look for name, look in reversed(labels.looks.items())}
-    return [
+
+    def of(table: str, draw: Callable[[pd.DataFrame, FigureLabels], list[Drawing]]) -> list[Drawing]:
+        """Figures of a table that not every study has."""
+        return draw(tables[table], labels) if table in tables else []
+
+    drawings = [
         *changes_figures(tables.get("changes"), replace(labels, looks=of_first_site)),
         *overview_figure(tables["scaling"], labels),
         *scaling_figures(tables["scaling"], labels),
         *improvement_figures(tables["improvement"], labels),
         *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels),
-        *(pareto_figures(tables["value"], labels) if "value" in tables else []),
-        *(turnaround_figures(tables["packing"], labels) if "packing" in tables else []),
+        *of("value", pareto_figures),
+        *of("packing", turnaround_figures),
         *(model_figures(tables, labels) if "models" in tables else []),
-        *(parts_figures(tables["parts"], labels) if "parts" in tables else []),
-        *(spread_figure(tables["variability"], labels) if "variability" in tables else []),
-        *network_figures(tables, labels),
+        *of("parts", parts_figures),
+        *of("variability", spread_figure),
+        *of("network", curve_figures),
+        *of("network", network_pairs.matrix_figures),
+        *of("network_pairs", network_pairs.pairs_figures),
+        *of("network_availability", network_pairs.availability_figures),
+        *of("network", collective_figures),
+        *of("network", variability_figures),
         *(link_figures(tables["network_links"]) if "network_links" in tables else []),
         *traffic_figures(tables, labels),
         *simulated_figures(tables, labels),
         *matrix_figures(tables, facts.congestion),
         *order_figure(runs, labels),
     ]
+    return distinct(drawings)

@@ -13,8 +13,10 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from analysis.figures import style
 from analysis.runs.errors import one_line
@@ -25,6 +27,7 @@ from analysis.text.labels import Labels
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
+DOTS_PER_INCH = 200
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """More than a hundredth of a point, which nobody can see, would double the size of the files."""
 
@@ -61,9 +64,8 @@ class Drawing:
     topic : str
         What the figure is for (``scaling``, ``overview``, ...): where the report puts it.
     figure : Figure
-    caption : str
-    alt : str
-        What it shows, for those who do not see it.
+    caption, alt : str
+        What a page says below it, and what it shows, for those who do not see it.
     case : str or None
         The case, where it shows one only.
     marks : dict of str to Mark
@@ -102,7 +104,6 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
 
     Parameters
     ----------
-    labels : Labels
     row : mapping
         With ``case``, ``kind``, ``processes`` and ``oversubscription``.
     name : str
@@ -125,24 +126,45 @@ def canvas(height: float, width: float = style.WIDTH) -> Figure:
     return figure
 
 
-def save(drawing: Drawing, folder: Path, dots_per_inch: int = 200) -> list[Path]:
-    """Write a drawing as SVG and PNG.
+def dot(axes: Axes, x: object, y: object, look: style.Look, hollow: bool = False, **more: object) -> Line2D:
+    """Draw the marker of a value, or of several; hollow where it has no interval."""
+    face = style.PAPER if hollow else look.colour
+    marker = {"color": look.colour, "marker": look.marker, "markerfacecolor": face, "linestyle": "none"}
+    (drawn,) = axes.plot(x, y, **marker, **more)
+    return drawn
+
+
+def draw_percentage(
+    drawing: Drawing,
+    axes: Axes,
+    height: float,
+    ends: tuple[float, float, float],
+    look: style.Look,
+    size: float,
+    owner: object,
+    text: str,
+    starred: bool,
+) -> None:
+    """Draw a percentage and the ends of its interval at a height: a dot with its whisker, and a star."""
+    value, low, high = ends
+    hollow = is_missing(low) or is_missing(high)
+    if not hollow:
+        (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
+        drawing.mark(line, owner)
+    drawing.mark(dot(axes, value, height, look, hollow, markersize=size, zorder=3), owner, text)
+    if starred:
+        star = axes.annotate(
+            "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
+        )
+        drawing.mark(star, owner)
+
+
+def save(drawing: Drawing, folder: Path) -> list[Path]:
+    """Write a drawing as SVG and PNG into a folder that exists.
 
     The same drawing gives the same bytes. In the SVG every mark is a group with its text as title, its
     interconnect as ``data-interconnect`` and its case as ``data-case``; identifiers begin with the drawing's
     name, so that several figures can stand in one page.
-
-    Parameters
-    ----------
-    drawing : Drawing
-    folder : Path
-        Must exist.
-    dots_per_inch : int
-        Of the PNG.
-
-    Returns
-    -------
-    list of Path
     """
     files = [folder / f"{drawing.name}.svg", folder / f"{drawing.name}.png"]
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
@@ -150,9 +172,9 @@ def save(drawing: Drawing, folder: Path, dots_per_inch: int = 200) -> list[Path]
         drawing.figure.draw_without_rendering()
         drawing.figure.set_layout_engine("none")
         raw = BytesIO()
-        drawing.figure.savefig(raw, format="svg", dpi=dots_per_inch, metadata={"Date": None})
+        drawing.figure.savefig(raw, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
         files[0].write_bytes(_annotated(raw.getvalue(), drawing))
-        drawing.figure.savefig(files[1], dpi=dots_per_inch)
+        drawing.figure.savefig(files[1], dpi=DOTS_PER_INCH)
     return files
 
 
@@ -192,21 +214,27 @@ def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:
             element.set(key, value.replace("url(#", f"url(#{prefix}-"))
 
 
-def file_stem(*words: str, taken: set[str]) -> str:
-    """Name of a file made of `words`, of letters, digits, ``_`` and ``-`` alone, and not in `taken`.
+def file_stem(*words: str) -> str:
+    """Name of a file made of `words`, of letters, digits, ``_`` and ``-`` alone.
 
     Examples
     --------
-    >>> file_stem("scaling", "../a b", taken={"scaling-a_b"})
-    'scaling-a_b-2'
+    >>> file_stem("scaling", "../a b")
+    'scaling-a_b'
     """
-    parts = [re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_") or "x" for word in words]
-    stem = "-".join(parts)[:80]
-    name, number = stem, 1
-    while name in taken:
-        number += 1
-        name = f"{stem}-{number}"
-    return name
+    return "-".join(re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_") or "x" for word in words)[:80]
+
+
+def distinct(drawings: list[Drawing]) -> list[Drawing]:
+    """Number drawings of the same name, from the second on: ``changes``, ``changes-2``."""
+    taken: set[str] = set()
+    for drawing in drawings:
+        stem, number = drawing.name, 1
+        while drawing.name in taken:
+            number += 1
+            drawing.name = f"{stem}-{number}"
+        taken.add(drawing.name)
+    return drawings
 
 
 def shortened(label: str, width: int = 52, lines: int = 2) -> str:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from analysis.estimates.outcomes import is_shared
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
+from analysis.figures.drawing import Drawing, canvas, draw_percentage, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing, percent_interval
@@ -25,22 +25,19 @@ PANEL_WIDTH = 1.9
 NAMES_WIDTH = 1.5
 AVERAGE_BELOW = 0.26
 """Distance of the average from the headline, in rows."""
+SIZE, AVERAGE_SIZE = 4.2, 5
+"""Of the markers, in points."""
 
 
 def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the improvement over each baseline, one panel per case and oversubscription level.
-
-    Parameters
-    ----------
-    improvement : DataFrame
-    labels : FigureLabels
 
     Returns
     -------
     list of Drawing
         One per baseline and kind of it and level; none where nothing could be compared.
     """
-    drawings: list[Drawing] = []
+    drawings = []
     known = improvement[improvement["improvement_percent"].notna()]
     known = known[~is_shared(known)]
     known = known.assign(
@@ -50,10 +47,9 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
     for baseline in labels.sorted_interconnects(known["baseline_interconnect"]):
         of_baseline = known[known["baseline_interconnect"] == baseline]
         for (kind, level), rows in of_baseline.groupby(["baseline_kind", "oversubscription"]):
-            stem = file_stem("improvement", baseline, taken={drawing.name for drawing in drawings})
             several = known["oversubscription"].nunique() > 1
             title = labels.interconnect(baseline, kind) + f" at oversubscription {level}" * several
-            drawings.append(_figure(stem, title, rows, labels))
+            drawings.append(_figure(file_stem("improvement", baseline), title, rows, labels))
     return drawings
 
 
@@ -73,15 +69,14 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> 
         drawing = Drawing(stem, "improvement", figure, caption, alt)
         grid = figure.subplots(len(chunks), columns, squeeze=False, sharey=True)
         for axis_row, chunk in zip(grid, chunks, strict=True):
-            for axes, case in zip(axis_row, [*chunk, *[None] * (columns - len(chunk))], strict=True):
-                if case is None:
-                    axes.set_axis_off()
-                    continue
+            for axes, case in zip(axis_row, chunk, strict=False):
                 panel = rows[rows["case"] == case]
                 drawing.mark(axes, case=case)
                 _draw_panel(axes, panel, entries, drawing, labels)
                 _fit(axes, panel)
                 axes.set_title(_title(labels.case(case), panel, columns))
+            for axes in axis_row[len(chunk) :]:
+                axes.set_axis_off()
             axis_row[0].set_yticks(range(len(entries)), names)
             for name, label in zip(entries, axis_row[0].get_yticklabels(), strict=True):
                 drawing.mark(label, owners[name])
@@ -89,16 +84,15 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> 
         for axes in grid[-1]:
             axes.set_xlabel("Improvement (%)")
         figure.legend(
-            [_whisker("o", 4.2), _whisker("|", 5)],
+            [
+                Line2D([], [], color=style.INK, marker="o", markersize=SIZE, linewidth=0.9),
+                Line2D([], [], color=style.INK, marker="|", markersize=AVERAGE_SIZE, linewidth=0.9),
+            ],
             ["At the baseline's peak", "Average of the counts up to the peak"],
             loc="outside lower center",
             ncols=min(columns, 2),
         )
     return drawing
-
-
-def _whisker(marker: str, size: float) -> Line2D:
-    return Line2D([], [], color=style.INK, marker=marker, markersize=size, linewidth=0.9)
 
 
 def _draw_panel(
@@ -108,46 +102,18 @@ def _draw_panel(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     for row in rows.to_dict("records"):
-        height = entries.index(_name(row, labels))
-        _dot(axes, row, "improvement", height - AVERAGE_BELOW / 2, drawing, labels)
+        name, owner = _name(row, labels), row["interconnect"]
+        height, look = entries.index(name), labels.look(owner, row["processes_per_node"])
+        point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
+        ends, star = percent_interval(row, "improvement"), row["distinguishable"]
+        text = point_text(labels, point, name, _improvement_text(row))
+        place = height - AVERAGE_BELOW / 2
+        draw_percentage(drawing, axes, place, ends, look, SIZE, owner, text, star)
         if not is_missing(row["average_percent"]):
-            _dot(axes, row, "average", height + AVERAGE_BELOW, drawing, labels)
-
-
-def _dot(
-    axes: Axes,
-    row: Line,
-    quantity: str,
-    height: float,
-    drawing: Drawing,
-    labels: FigureLabels,
-) -> None:
-    """Draw the `quantity` of a comparison: its improvement at the peak, or the average up to it."""
-    look = labels.look(row["interconnect"], row["processes_per_node"])
-    marker, size = ("|", 5) if quantity == "average" else (look.marker, 4.2)
-    value, low, high = percent_interval(row, quantity)
-    hollow = is_missing(low) or is_missing(high)
-    if not hollow:
-        (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
-        drawing.mark(line, row["interconnect"])
-    (dot,) = axes.plot(
-        value,
-        height,
-        marker=marker,
-        linestyle="none",
-        color=look.colour,
-        markerfacecolor=style.PAPER if hollow else look.colour,
-        markersize=size,
-        zorder=3,
-    )
-    point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
-    text = _improvement_text(row) if quantity == "improvement" else _average_text(row)
-    drawing.mark(dot, row["interconnect"], point_text(labels, point, _name(row, labels), text))
-    if quantity == "improvement" and row["distinguishable"]:
-        star = axes.annotate(
-            "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
-        )
-        drawing.mark(star, row["interconnect"])
+            ends, look = percent_interval(row, "average"), style.Look(look.colour, "|")
+            average = f"average improvement up to here {formats.bracketed_percent(*ends)}{formats.THIN}%"
+            text, place = point_text(labels, point, name, average), height + AVERAGE_BELOW
+            draw_percentage(drawing, axes, place, ends, look, AVERAGE_SIZE, owner, text, False)
 
 
 def _fit(axes: Axes, rows: pd.DataFrame) -> None:
@@ -168,11 +134,6 @@ def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
 
 def _name(row: Line, labels: Labels) -> str:
     return labels.curve({**row, "kind": row["own_kind"]})
-
-
-def _average_text(row: Line) -> str:
-    average = formats.bracketed_percent(*percent_interval(row, "average"))
-    return f"average improvement up to here {average}{formats.THIN}%"
 
 
 def _improvement_text(row: Line) -> str:

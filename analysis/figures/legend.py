@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
@@ -60,53 +61,55 @@ def add_legend(
     serial: bool = False,
     curves: bool = True,
     ideal: bool = True,
-) -> float:
-    """Put the legend below the panels, in as many columns as fit.
+) -> None:
+    """Put the legend below the panels, in as many columns as fit, and make the figure higher by its room.
 
     Parameters
     ----------
-    drawing : Drawing
-    rows : DataFrame
-        Rows of the curves that are drawn.
-    labels : FigureLabels
     serial : bool
         Whether there is a point of the serial run to explain.
     curves : bool
         Whether points are joined.
     ideal : bool
         Whether an ideal is drawn with the curves.
-
-    Returns
-    -------
-    float
-        Its approximate height in inches.
     """
     entries = legend_entries(rows, labels)
-    handles = []
-    for entry in entries:
-        look, line = labels.look(entry.interconnect, entry.placement), style.line_of(entry.kind)
-        handles.append(
-            Line2D([], [], color=look.colour, marker=look.marker, linestyle=line if curves else "none")
+    handles = [
+        _handle(
+            labels.look(entry.interconnect, entry.placement), style.line_of(entry.kind) if curves else "none"
         )
+        for entry in entries
+    ]
     texts = [shortened(entry.label, WIDEST) for entry in entries]
     if serial:
-        handles.append(
-            Line2D([], [], color=style.SERIAL_LOOK.colour, marker=style.SERIAL_LOOK.marker, linestyle="none")
-        )
+        handles.append(_handle(style.SERIAL_LOOK, "none"))
         texts.append(SERIAL)
     if curves and ideal:
         handles.append(Line2D([], [], color=style.IDEAL, linewidth=0.8))
         texts.append("Ideal")
     longest = max(len(line) for text in texts for line in text.split("\n"))
     entry_points = longest * LETTER_POINTS + HANDLE_POINTS
-    width_points = drawing.figure.get_size_inches()[0] * POINTS_PER_INCH
-    columns = max(1, min(len(texts), int(width_points / entry_points)))
+    width, height = drawing.figure.get_size_inches()
+    columns = max(1, min(len(texts), int(width * POINTS_PER_INCH / entry_points)))
     legend = drawing.figure.legend(handles, texts, loc="outside lower center", ncols=columns)
     for entry, handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
         drawing.mark(handle, entry.interconnect)
         drawing.mark(text, entry.interconnect)
     lines = -(-len(texts) // columns) * max(text.count("\n") + 1 for text in texts)
-    return 0.14 * lines + 0.12
+    drawing.figure.set_size_inches(width, height + (0.14 * lines + 0.12))
+
+
+def _handle(look: style.Look, line: str | tuple) -> Line2D:
+    return Line2D([], [], color=look.colour, marker=look.marker, linestyle=line)
+
+
+def line_notes(kinds: Iterable[str]) -> list[str]:
+    """Say in a sentence which kinds have lines that are not solid, if any."""
+    names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
+    lines = formats.listed(
+        f"{names[kind]} lines are {kind}" for kind in dict.fromkeys(kinds) if kind in names
+    )
+    return [f"{lines[0].upper()}{lines[1:]}."] if lines else []
 
 
 def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
@@ -120,9 +123,4 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
             notes.append("Hollow points have no interval.")
     else:
         notes.append("Hollow points: one sample each, so there are no intervals.")
-    others = [kind for kind in dict.fromkeys(rows["kind"]) if kind in style.LINES and kind != "measured"]
-    names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
-    if others:
-        lines = formats.listed([f"{names[kind]} lines are {kind}" for kind in others])
-        notes.append(f"{lines[0].upper()}{lines[1:]}.")
-    return notes
+    return notes + line_notes(rows["kind"])

@@ -39,7 +39,6 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
     ----------
     tables : mapping of str to DataFrame
         With ``models``, ``model_curves`` and ``scaling``.
-    labels : FigureLabels
 
     Returns
     -------
@@ -47,17 +46,13 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
         One per case that has a curve of which models could be compared, in the study's order.
     """
     best = compared_models(tables["models"])
-    drawings: list[Drawing] = []
-    for case, rows in labels.by_case(best):
-        stem = file_stem("models", case, taken={drawing.name for drawing in drawings})
-        drawings.append(_figure(stem, case, rows, tables, labels))
-    return drawings
+    return [_figure(case, rows, tables, labels) for case, rows in labels.by_case(best)]
 
 
 def _figure(
-    stem: str, case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
+    case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
 ) -> Drawing:
-    lines = labels.in_order(best, "oversubscription", "interconnect").to_dict("records")
+    lines = labels.lines(best, "oversubscription", "interconnect")
     shown = lines[:MOST_PANELS]
     several = best["oversubscription"].nunique() > 1
     rows = -(-len(shown) // COLUMNS)
@@ -65,14 +60,9 @@ def _figure(
     with mpl.rc_context(style.RC):
         figure = canvas(rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2)))
         names = formats.listed(labels.curve(line) for line in shown)
-        drawing = Drawing(
-            stem,
-            "models",
-            figure,
-            _caption(case, len(lines), shown, labels),
-            f"{labels.speedup.capitalize()} of {labels.case(case)} as fitted models have it, over {names}.",
-            case,
-        )
+        alt = f"{labels.speedup.capitalize()} of {labels.case(case)} as fitted models have it, over {names}."
+        caption = _caption(case, len(lines), shown, labels)
+        drawing = Drawing(file_stem("models", case), "models", figure, caption, alt, case)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         points, predictions = [], []
         for axes, line in zip(grid.flat, shown, strict=False):
@@ -113,22 +103,12 @@ def _draw_panel(
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     inside, beyond = predictions[~predictions["extrapolated"]], predictions[predictions["extrapolated"]]
     beyond = pd.concat([inside.tail(1), beyond])
+    band = {"color": look.colour, "alpha": BAND, "linewidth": 0, "zorder": 1.5}
     for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
+        x, last = curve["processes"].astype(float), curve.iloc[-1]
         if curve["speedup_low"].notna().any():
-            band = axes.fill_between(
-                curve["processes"].astype(float),
-                curve["speedup_low"],
-                curve["speedup_high"],
-                color=look.colour,
-                alpha=BAND,
-                linewidth=0,
-                zorder=1.5,
-            )
-            drawing.mark(band, owner)
-        (drawn,) = axes.plot(
-            curve["processes"].astype(float), curve["speedup"], color=look.colour, linestyle=dashes, zorder=2
-        )
-        last = curve.iloc[-1]
+            drawing.mark(axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), owner)
+        (drawn,) = axes.plot(x, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
         drawing.mark(drawn, owner, point_text(labels, last, name, _prediction_text(last, line, labels)))
     for point in points.to_dict("records"):
         value, low, high = interval(point, "speedup")

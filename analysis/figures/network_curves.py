@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, canvas, file_stem
-from analysis.figures.legend import add_legend, legend_entries
+from analysis.figures.legend import add_legend, legend_entries, line_notes
 from analysis.figures.sizes import draw_curve, positions, size_axis
 from analysis.figures.style import FigureLabels
 from analysis.networks.curves import network_parts, sized, spreads
@@ -80,11 +80,7 @@ def _ascending(panel: PanelCounts) -> tuple[int, int]:
 def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw latency and bandwidth against size, a figure a benchmark that is no collective.
 
-    Parameters
-    ----------
-    network : DataFrame
-        As `analysis.networks.curves.NETWORK`.
-    labels : FigureLabels
+    Takes the table `analysis.networks.curves.NETWORK`, as the other figures do.
     """
     rows = sized(network)
     names = [name for name in ordered(set(rows["benchmark"])) if name not in COLLECTIVES]
@@ -97,11 +93,10 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
     titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
     about = formats.listed([titles[quantity] for quantity in shown])
     with mpl.rc_context(style.RC):
-        height = PANEL_HEIGHT * len(found)
-        figure = canvas(height)
+        figure = canvas(PANEL_HEIGHT * len(found))
         caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
         alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
-        drawing = Drawing(file_stem("network", name, taken=set()), "network", figure, caption, alt)
+        drawing = Drawing(file_stem("network", name), "network", figure, caption, alt)
         grid = figure.subplots(len(found), len(shown), sharex=True, sharey="col", squeeze=False)
         for line, (panel, curves) in zip(grid, found.items(), strict=True):
             for axes, quantity in zip(line, shown, strict=True):
@@ -115,18 +110,14 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"])
-        legend = add_legend(drawing, rows, labels, ideal=False)
-        figure.set_size_inches(style.WIDTH, height + legend)
+        add_legend(drawing, rows, labels, ideal=False)
     return drawing
 
 
 def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the time of collectives against size, a row of panels a collective, a column a process count.
 
-    Returns
-    -------
-    list of Drawing
-        One, or none where there is no collective with sizes.
+    One figure, or none where there is no collective with sizes.
     """
     rows = sized(network)
     rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
@@ -136,9 +127,7 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
     found = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
     columns = sorted(set().union(*found.values()), key=_ascending)[:MOST_COLUMNS]
     with mpl.rc_context(style.RC):
-        height = SMALL_PANEL * len(names)
-        width = style.WIDTH if len(columns) > 1 else 0.6 * style.WIDTH
-        figure = canvas(height, width)
+        figure = canvas(SMALL_PANEL * len(names), style.WIDTH * (1 if len(columns) > 1 else 0.6))
         caption = f"Time of collective operations against the message size. {reading_notes(rows)}"
         alt = f"Time of {formats.listed(map(benchmark, names))} over {_names(rows, labels)} against size."
         drawing = Drawing("network-collectives", "network", figure, caption, alt)
@@ -156,18 +145,14 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"], narrow=len(columns) > 2)
-        legend = add_legend(drawing, rows, labels, ideal=False)
-        figure.set_size_inches(width, height + legend)
+        add_legend(drawing, rows, labels, ideal=False)
     return [drawing]
 
 
 def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw how the times of a ping-pong and an exchange vary, within a run and from run to run.
 
-    Returns
-    -------
-    list of Drawing
-        One, or none where nothing was run twice.
+    One figure, or none where nothing was run twice.
     """
     rows = spreads(network)
     if rows.empty:
@@ -175,8 +160,7 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
     names = ordered(set(rows["benchmark"]))
     columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
     with mpl.rc_context(style.RC):
-        height = 1.7 * len(names)
-        figure = canvas(height)
+        figure = canvas(1.7 * len(names))
         caption = (
             "Variability of the time of a message. Left: difference of the slowest and the fastest run's "
             "median, in percent of the median of all runs. Right: 95th percentile over the batches of a run "
@@ -196,8 +180,7 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"])
-        legend = add_legend(drawing, rows, labels, ideal=False)
-        figure.set_size_inches(style.WIDTH, height + legend)
+        add_legend(drawing, rows, labels, ideal=False)
     return [drawing]
 
 
@@ -222,11 +205,7 @@ def reading_notes(rows: pd.DataFrame) -> str:
     notes = []
     if (rows["runs"] > 1).any():
         notes.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")
-    names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
-    kinds = [kind for kind in dict.fromkeys(rows["kind"]) if kind in names]
-    if kinds:
-        lines = formats.listed([f"{names[kind]} lines are {kind}" for kind in kinds])
-        notes.append(f"{lines[0].upper()}{lines[1:]}.")
+    notes += line_notes(rows["kind"])
     if files := list(dict.fromkeys(rows["imported_from"].dropna())):
         notes.append(f"Imported: {formats.listed(files)}.")
     return " ".join(notes)

@@ -19,18 +19,7 @@ FIELDS = {
 
 
 def link_figures(links: pd.DataFrame) -> list[Drawing]:
-    """Draw bandwidth and latency of every link that was published.
-
-    Parameters
-    ----------
-    links : DataFrame
-        Table ``network_links``.
-
-    Returns
-    -------
-    list of Drawing
-        One, or none without rows.
-    """
+    """Draw bandwidth and latency of every link of the table ``network_links``; nothing without rows."""
     if links.empty:
         return []
     names = [link_name(row) for row in links.to_dict("records")]

@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.figures import style
-from analysis.figures.axes import count_axis, log_axis, rank_axes
-from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.axes import count_axis, fixed_ticks, log_axis, rank_axes
+from analysis.figures.drawing import Drawing, canvas, dot, file_stem, shortened
 from analysis.figures.legend import add_legend
-from analysis.figures.sizes import positions, size_axis
+from analysis.figures.sizes import hover_text, positions, size_axis
 from analysis.figures.style import FigureLabels
 from analysis.networks.curves import POINT, pair_matrix
 from analysis.text.formats import counted, number
@@ -40,20 +39,14 @@ def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
     """Draw every pair as a square of pairs, a figure a message size, a panel an interconnect.
 
     The smallest size shows the latency, larger ones the bandwidth. Colours show the time of a message
-    relative to the median over the pairs, so that a slow link shows whatever the interconnect.
-
-    Parameters
-    ----------
-    network : DataFrame
-        As `analysis.networks.curves.NETWORK`.
-    labels : FigureLabels
+    relative to the median over the pairs, so that a slow link shows whatever the interconnect. Takes the
+    table `analysis.networks.curves.NETWORK`.
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
-    drawings = []
-    for index, (size, own) in enumerate(rows.groupby("bytes")):
-        quantity = "latency_us" if index == 0 else "bandwidth_MBps"
-        drawings.append(_matrix_figure(int(size), own, quantity, labels))
-    return drawings
+    return [
+        _matrix_figure(int(size), own, "bandwidth_MBps" if index else "latency_us", labels)
+        for index, (size, own) in enumerate(rows.groupby("bytes"))
+    ]
 
 
 def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
@@ -70,9 +63,7 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
     )
     with mpl.rc_context(style.RC):
         figure = canvas(lines * (MATRIX_INCHES + 0.5) + 0.6)
-        drawing = Drawing(
-            file_stem("network", "pairs", str(size), taken=set()), "network", figure, caption, caption
-        )
+        drawing = Drawing(file_stem("network", "pairs", str(size)), "network", figure, caption, caption)
         grid = figure.subplots(lines, columns, squeeze=False)
         norm = LogNorm(1 / WIDEST, WIDEST)
         for axes, (first, pairs) in zip(grid.flat, squares, strict=False):
@@ -93,9 +84,7 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
         )
         bar.set_label("Time of a message / median over the pairs")
         ticks = (0.5, 0.7, 1, 1.4, 2)
-        bar.ax.xaxis.set_major_locator(FixedLocator(ticks))
-        bar.ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
-        bar.ax.xaxis.set_minor_locator(NullLocator())
+        fixed_ticks(bar.ax.xaxis, ticks, [f"{tick:g}" for tick in ticks])
         bar.outline.set_linewidth(style.RC["axes.linewidth"])
     return drawing
 
@@ -114,16 +103,8 @@ def _write_numbers(axes: Axes, values: np.ndarray, relative: np.ndarray) -> None
 def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
 
-    Parameters
-    ----------
-    pairs : DataFrame
-        Table ``network_pairs``. Shown are the smallest and the largest message of the points with most pairs.
-    labels : FigureLabels
-
-    Returns
-    -------
-    list of Drawing
-        One, or none where there never was more than one pair.
+    Takes the table ``network_pairs``. Shown are the smallest and the largest message of the points with most
+    pairs; nothing where there never was more than one.
     """
     if pairs.empty or pairs["pairs"].max() < 2:
         return []
@@ -132,8 +113,7 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     shown = {"latency_us": small, "bandwidth_MBps": large}
     points = list(pairs.groupby(["processes", "oversubscription"]))
     with mpl.rc_context(style.RC):
-        height = LINE_HEIGHT * len(points)
-        figure = canvas(height)
+        figure = canvas(LINE_HEIGHT * len(points))
         caption = (
             "Pairs of processes that exchange messages at once, the first half of the processes with the "
             f"second half: time of a message of {size_text(small)}, and bandwidth of all pairs together in "
@@ -149,15 +129,13 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
                     _draw_pairs(axes, curve, quantity, drawing, labels)
                 log_axis(axes, list(own[quantity]))
                 count_axis(axes, list(own["pairs"]), inches=2.6)
-                title, unit = QUANTITIES[quantity]
-                axes.set_ylabel(f"{title} ({unit})")
+                axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
                 of = f"{counted(count, 'process')}, " if len(points) > 1 else ""
                 at = f", oversubscription {level}" if len(points) > 1 and level > 1 else ""
                 axes.set_title(f"{of}{size_text(size)}{at}")
         for axes in grid[-1]:
             axes.set_xlabel("Pairs at once")
-        legend = add_legend(drawing, pairs, labels, ideal=False)
-        figure.set_size_inches(style.WIDTH, height + legend)
+        add_legend(drawing, pairs, labels, ideal=False)
     return [drawing]
 
 
@@ -168,27 +146,15 @@ def _draw_pairs(
     look, line = labels.look(first["interconnect"]), style.line_of(first["kind"])
     (joined,) = axes.plot(rows["pairs"], rows[quantity], color=look.colour, linestyle=line)
     drawing.mark(joined, first["interconnect"])
-    title, unit = QUANTITIES[quantity]
     for row in rows.to_dict("records"):
-        (point,) = axes.plot(
-            row["pairs"], row[quantity], color=look.colour, marker=look.marker, linestyle="none"
-        )
-        lines = [
-            labels.interconnect(row["interconnect"], row["kind"]),
-            f"{counted(row['pairs'], 'pair')} at once",
-            f"{title.lower()} {number(row[quantity])} {unit}",
-        ]
-        drawing.mark(point, row["interconnect"], "\n".join(lines))
+        text = hover_text(row, f"{counted(row['pairs'], 'pair')} at once", quantity, labels)
+        drawing.mark(dot(axes, row["pairs"], row[quantity], look), row["interconnect"], text)
 
 
 def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the processor's availability during an exchange and its overhead, against the message size.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Table ``network_availability``.
-    labels : FigureLabels
+    Takes the table ``network_availability``.
     """
     if table.empty:
         return []
@@ -220,6 +186,5 @@ def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Draw
         size_axis(left, table["bytes"])
         for axes in (left, right):
             axes.set_xlabel("Message size")
-        legend = add_legend(drawing, table, labels, ideal=False)
-        figure.set_size_inches(style.WIDTH, LINE_HEIGHT + legend)
+        add_legend(drawing, table, labels, ideal=False)
     return [drawing]

@@ -39,10 +39,6 @@ RING = {
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     """Repetitions that have a start time, in the order of execution; what is simulated was not executed.
 
-    Parameters
-    ----------
-    runs : DataFrame
-
     Returns
     -------
     DataFrame
@@ -61,15 +57,7 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
 def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw how far each repetition was from the median of its point, against the order of execution.
 
-    Parameters
-    ----------
-    runs : DataFrame
-    labels : FigureLabels
-
-    Returns
-    -------
-    list of Drawing
-        One, or none where no start times are known or no point has two repetitions.
+    One figure, or none where no start times are known or no point has two repetitions.
     """
     ordered = ordered_runs(runs)
     if not (ordered["deviation_percent"].abs() > 0).any():
@@ -78,9 +66,8 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     noisy = ordered["noise"].notna().any()
     names = formats.listed([labels.case(case) for case in cases])
     ratios = [min(PANEL_HEIGHT, ALL_PANELS / len(cases))] * len(cases) + [NOISE_HEIGHT] * bool(noisy)
-    height = sum(ratios) + 0.3
     with mpl.rc_context(style.RC | {"lines.markersize": 3.2}):
-        figure = canvas(height)
+        figure = canvas(sum(ratios) + 0.3)
         drawing = Drawing(
             "order",
             "order",
@@ -110,9 +97,9 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
             axes.grid(False, axis="x")
         grid[-1].set_xlabel("Repetitions in order of execution")
         serial = bool(ordered["interconnect"].isna().any())
-        legend = add_legend(drawing, ordered, labels, serial, curves=False)
-        figure.set_size_inches(style.WIDTH, height + legend)
-        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / (height + legend))  # beside the cases, not the noise
+        add_legend(drawing, ordered, labels, serial, curves=False)
+        # Beside the cases, not the noise.
+        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / figure.get_figheight())
     return [drawing]
 
 

@@ -41,26 +41,19 @@ def oversubscription_figures(
 ) -> list[Drawing]:
     """Draw the time of all levels at equal cores, one figure per case.
 
-    Parameters
-    ----------
-    oversubscription, scaling : DataFrame
-    labels : FigureLabels
-
     Returns
     -------
     list of Drawing
         In the study's order of cases, for those that have a level above 1; with more than three core
         counts, of the largest three.
     """
-    drawings: list[Drawing] = []
-    for case, rows in labels.by_case(oversubscription):
-        points = scaling[scaling["case"] == case]
-        stem = file_stem("oversubscription", case, taken={drawing.name for drawing in drawings})
-        drawings.append(_figure(stem, case, rows, points, labels))
-    return drawings
+    return [
+        _figure(case, rows, scaling[scaling["case"] == case], labels)
+        for case, rows in labels.by_case(oversubscription)
+    ]
 
 
-def _figure(stem: str, case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels) -> Drawing:
+def _figure(case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels) -> Drawing:
     all_cores = sorted(int(cores) for cores in rows["cores"].unique())
     cores = all_cores[-COLUMNS:]
     rows = rows[rows["cores"].isin(cores)]
@@ -76,6 +69,7 @@ def _figure(stem: str, case: str, rows: pd.DataFrame, scaling: pd.DataFrame, lab
         caption = _caption(case, cores, all_cores, rows, labels)
         per_core = formats.listed(map(str, levels))
         alt = f"Time of {labels.case(case)} at equal cores with {per_core} processes per core."
+        stem = file_stem("oversubscription", case)
         drawing = Drawing(stem, "oversubscription", figure, caption, alt, case)
         grid = figure.subplots(
             len(sets), len(cores), squeeze=False, sharey="row", sharex=True, height_ratios=heights

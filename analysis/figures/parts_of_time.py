@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from analysis.estimates.time_parts import MAIN_LOOP, at_extremes
 from analysis.figures import style
@@ -24,36 +26,23 @@ REMAINING = "remaining"
 def parts_figures(parts: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the parts of the main loop, one figure for each case whose program prints them.
 
-    Parameters
-    ----------
-    parts : DataFrame
-        As `analysis.estimates.time_parts.make_part_tables` gives it.
-    labels : FigureLabels
+    Takes the table ``parts``, as `analysis.estimates.time_parts.make_part_tables` gives it.
     """
     loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
-    drawings: list[Drawing] = []
-    for case, rows in labels.by_case(loop):
-        name = file_stem("parts", case, taken={drawing.name for drawing in drawings})
-        drawings.append(_draw(name, case, rows, labels))
-    return drawings
+    return [_draw(case, rows, labels) for case, rows in labels.by_case(loop)]
 
 
-def _draw(name: str, case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     point = ["processes", "interconnect", "kind", "nodes"]
     groups = labels.in_order(rows, *point).groupby(point, sort=False, dropna=False)
     bars = [bar for _, bar in groups]
     shown = _largest(rows)
     with mpl.rc_context(style.RC):
         figure = canvas(ROW_HEIGHT * len(bars) + 0.95)
-        drawing = Drawing(
-            name,
-            "parts",
-            figure,
-            f"{labels.case(case)}: parts of the main loop, medians, at the smallest and the largest process "
-            "count.",
-            "Stacked bars: seconds of each part of the main loop, by interconnect.",
-            case,
-        )
+        ends = "medians, at the smallest and the largest process count"
+        caption = f"{labels.case(case)}: parts of the main loop, {ends}."
+        alt = "Stacked bars: seconds of each part of the main loop, by interconnect."
+        drawing = Drawing(file_stem("parts", case), "parts", figure, caption, alt, case)
         axes = figure.subplots()
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
@@ -63,11 +52,8 @@ def _draw(name: str, case: str, rows: pd.DataFrame, labels: FigureLabels) -> Dra
         axes.set_ylim(len(bars) - 0.5, -0.5)
         axes.set_xlabel("Main loop (s)")
         axes.set_xlim(left=0)
-        handles = [
-            mpl.patches.Patch(color=colour, label=part)
-            for part, colour in zip(shown, style.COLOURS, strict=False)
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), handlelength=1.2)
+        handles = [Patch(color=colour) for colour in style.COLOURS[: len(shown)]]
+        figure.legend(handles, shown, loc="outside lower center", ncols=len(shown), handlelength=1.2)
     return drawing
 
 
@@ -79,12 +65,7 @@ def _largest(rows: pd.DataFrame) -> list[str]:
 
 
 def _draw_bar(
-    drawing: Drawing,
-    axes: mpl.axes.Axes,
-    height: int,
-    bar: pd.DataFrame,
-    shown: Sequence[str],
-    labels: Labels,
+    drawing: Drawing, axes: Axes, height: int, bar: pd.DataFrame, shown: Sequence[str], labels: Labels
 ) -> None:
     owner, left = bar["interconnect"].iloc[0], 0.0
     named = bar.assign(part=bar["part"].where(bar["part"].isin(shown), REMAINING))
@@ -103,8 +84,6 @@ def _draw_bar(
 
 
 def _title(bar: pd.DataFrame, labels: Labels) -> str:
-    first = bar.iloc[0]
-    if is_missing(first["interconnect"]):
-        return labels.interconnect(first["interconnect"], first["kind"])
-    name = shortened(labels.interconnect(first["interconnect"], first["kind"]), 34, lines=1)
-    return f"{name}, {first['processes']}"
+    owner, kind, count = bar[["interconnect", "kind", "processes"]].iloc[0]
+    name = labels.interconnect(owner, kind)
+    return name if is_missing(owner) else f"{shortened(name, 34, lines=1)}, {count}"

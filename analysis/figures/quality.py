@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.drawing import Drawing, canvas, dot, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
@@ -27,16 +27,8 @@ MOST_PERCENT = 3.0
 def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the spread of the block times of every point, one panel per case.
 
-    Parameters
-    ----------
-    variability : DataFrame
-        As `analysis.estimates.quality.make_quality_tables` gives it.
-    labels : FigureLabels
-
-    Returns
-    -------
-    list of Drawing
-        One, or none where no point has two blocks or all are of one interconnect.
+    Takes the table ``variability``. One figure, or none where no point has two blocks or all are of one
+    interconnect.
     """
     known = variability[variability["spread_percent"].notna()]
     known = known.assign(name=[labels.interconnect(*pair) for pair in known[["interconnect", "kind"]].values])
@@ -49,13 +41,8 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
     with mpl.rc_context(style.RC):
         width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
         figure = canvas(rows * (ROW_HEIGHT * len(names) + 0.35) + 0.5, width)
-        drawing = Drawing(
-            "spread",
-            "quality",
-            figure,
-            _caption(known, limit),
-            "Spread of the block times of every point in percent, by case and interconnect.",
-        )
+        alt = "Spread of the block times of every point in percent, by case and interconnect."
+        drawing = Drawing("spread", "quality", figure, _caption(known, limit), alt)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes, case in zip(grid.flat, cases, strict=False):
             drawing.mark(axes, case=case)
@@ -98,16 +85,9 @@ def _draw_panel(
         (line,) = axes.plot(median, height, color=look.colour, marker="|", markersize=9, markeredgewidth=1.4)
         drawing.mark(line, owner)
         for point in points.to_dict("records"):
-            (dot,) = axes.plot(
-                min(point["spread_percent"], limit),
-                height,
-                color=look.colour,
-                marker=look.marker,
-                markersize=3.2,
-                alpha=0.75,
-                linestyle="none",
-            )
-            drawing.mark(dot, owner, point_text(labels, point, name, _hover_text(point)))
+            spread = min(point["spread_percent"], limit)
+            marker = dot(axes, spread, height, look, markersize=3.2, alpha=0.75)
+            drawing.mark(marker, owner, point_text(labels, point, name, _hover_text(point)))
 
 
 def _hover_text(point: Line) -> str:

@@ -10,15 +10,7 @@ import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
-from analysis.figures.curves import (
-    EFFICIENCY,
-    TIME,
-    Panel,
-    draw_panel,
-    finish_axis,
-    panels_of,
-    speedup_of,
-)
+from analysis.figures.curves import EFFICIENCY, TIME, Panel, draw_panel, finish_axis, panels_of, speedup_of
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
 from analysis.figures.style import FigureLabels
@@ -39,49 +31,29 @@ def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
 
     Kinds that may not be compared have rows of their own.
 
-    Parameters
-    ----------
-    scaling : DataFrame
-    labels : FigureLabels
-
     Returns
     -------
     list of Drawing
         In the study's order of cases; none for a case of which there is nothing but a serial run.
     """
-    drawings: list[Drawing] = []
+    drawings = []
     for case, of_case in labels.by_case(scaling):
-        panels = panels_of(of_case, labels.declared)
-        if panels:
-            stem = file_stem("scaling", case, taken={drawing.name for drawing in drawings})
-            drawing = _scaling_figure(case, panels, labels, stem)
-            drawing.caption += _left_out(of_case, panels)
-            drawings.append(drawing)
+        if panels := panels_of(of_case, labels.declared):
+            absent = sorted(set(of_case["oversubscription"]) - {panel.level for panel in panels})
+            drawings.append(_scaling_figure(case, panels, absent, labels))
     return drawings
 
 
-def _left_out(scaling: pd.DataFrame, panels: Sequence[Panel]) -> str:
-    """Say which oversubscription levels make no curve."""
-    absent = sorted(set(scaling["oversubscription"]) - {panel.level for panel in panels})
-    if not absent:
-        return ""
-    levels = formats.listed(map(str, absent))
-    return f" Oversubscription {levels} was run at one count only and makes no curve."
-
-
-def _scaling_figure(case: str, panels: Sequence[Panel], labels: FigureLabels, name: str) -> Drawing:
+def _scaling_figure(
+    case: str, panels: Sequence[Panel], absent: Sequence[int], labels: FigureLabels
+) -> Drawing:
+    """Draw the panels of a case, of which levels that make no curve are `absent`."""
     rows = pd.concat([panel.rows for panel in panels])
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
     with mpl.rc_context(style.RC):
-        figure = canvas(1.0)
-        drawing = Drawing(
-            name,
-            "scaling",
-            figure,
-            _scaling_caption(case, panels, rows, labels),
-            _alt(case, rows, labels),
-            case,
-        )
+        figure = canvas(min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15)
+        caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
+        drawing = Drawing(file_stem("scaling", case), "scaling", figure, caption, alt, case)
         grid = figure.subplots(len(panels), 3, sharex="col", sharey="col", squeeze=False)
         for panel, axes in zip(panels, grid, strict=True):
             for axis, quantity in zip(axes, quantities, strict=True):
@@ -92,8 +64,7 @@ def _scaling_figure(case: str, panels: Sequence[Panel], labels: FigureLabels, na
             finish_axis(axis, rows, quantity, inches=1.7)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
-        legend = add_legend(drawing, rows, labels, rows["serial"].any())
-        figure.set_size_inches(style.WIDTH, min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15 + legend)
+        add_legend(drawing, rows, labels, rows["serial"].any())
     return drawing
 
 
@@ -114,10 +85,9 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     pages = _pages(_overview_rows(panels, labels))
     shown = f"{speedup_of(labels).title} against the number of processes, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
-    stems = ["overview"] if len(pages) == 1 else [f"overview-{page + 1}" for page in range(len(pages))]
-    return [
-        _overview_page(stem, page, caption, rows, labels) for stem, page in zip(stems, pages, strict=True)
-    ]
+    stems = ["overview"] if len(pages) == 1 else [f"overview-{page}" for page in range(1, len(pages) + 1)]
+    drawn = zip(stems, pages, strict=True)
+    return [_overview_page(stem, page, caption, rows, labels) for stem, page in drawn]
 
 
 @dataclass(frozen=True)
@@ -137,9 +107,9 @@ def _overview_page(
     cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
     alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
     with mpl.rc_context(style.RC):
-        height = len(page) * OVERVIEW_HEIGHT
-        drawing = Drawing(name, "overview", canvas(height), caption, alt)
-        grid = drawing.figure.subplots(len(page), columns, sharex=True, sharey=True, squeeze=False)
+        figure = canvas(len(page) * OVERVIEW_HEIGHT)
+        drawing = Drawing(name, "overview", figure, caption, alt)
+        grid = figure.subplots(len(page), columns, sharex=True, sharey=True, squeeze=False)
         for axis_row, row in zip(grid, page, strict=True):
             first = next(index for index, cell in enumerate(row.cells) if cell)
             axis_row[first].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
@@ -155,25 +125,21 @@ def _overview_page(
         finish_axis(grid[0][0], rows, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
-        legend = add_legend(drawing, rows, labels, rows["serial"].any())
-        drawing.figure.set_size_inches(style.WIDTH, height + legend + 0.2)
+        add_legend(drawing, rows, labels, rows["serial"].any())
+        figure.set_figheight(figure.get_figheight() + 0.2)
     return drawing
 
 
 def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> list[list[_OverviewRow]]:
     """Arrange cases side by side, kinds and levels below one another; panels of a single case side by side.
 
-    Returns
-    -------
-    list of list of _OverviewRow
-        Rows that belong together, since they have the same cases.
+    Rows that have the same cases belong together.
     """
     if len(panels) == 1:
         ((case, own),) = panels.items()
-        cells = _rows_of([(case, panel) for panel in own])
         return [
-            [_OverviewRow([], row, ["" if cell is None else _panel_title(cell[1], own) for cell in row])]
-            for row in cells
+            [_OverviewRow([], row, [_panel_title(cell[1], own) if cell else "" for cell in row])]
+            for row in _rows_of([(case, panel) for panel in own])
         ]
     every = [panel for own in panels.values() for panel in own]
     together = []
@@ -182,11 +148,9 @@ def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> lis
         group = []
         for kinds, level in _kinds_and_levels([panel for case in cases if case for panel in panels[case]]):
             cells = [_cell(case, panels.get(case, ()), kinds, level) for case in cases]
-            titles = [
-                labels.case(case) if cell and case not in named else ""
-                for case, cell in zip(cases, cells, strict=True)
-            ]
-            named |= {case for case, cell in zip(cases, cells, strict=True) if cell}
+            here = {case for case, _ in filter(None, cells)}
+            titles = [labels.case(case) if case in here - named else "" for case in cases]
+            named |= here
             group.append(_OverviewRow(_row_title(kinds, level, every), cells, titles))
         together.append(group)
     return together
@@ -203,12 +167,9 @@ def _kinds_and_levels(panels: Sequence[Panel]) -> list[tuple[tuple[str, ...], in
     return sorted(widest, key=lambda key: ([ORDER.index(kind) for kind in key[0]], key[1]))
 
 
-def _cell(
-    case: str | None, panels: Sequence[Panel], kinds: tuple[str, ...], level: int
-) -> tuple[str, Panel] | None:
+def _cell(case: str, panels: Sequence[Panel], kinds: tuple[str, ...], level: int) -> tuple[str, Panel] | None:
     fitting = (panel for panel in panels if panel.level == level and set(panel.kinds) <= set(kinds))
-    panel = next(fitting, None)
-    return None if case is None or panel is None else (case, panel)
+    return next(((case, panel) for panel in fitting), None)
 
 
 def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow]]:
@@ -248,7 +209,9 @@ def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> l
     return words
 
 
-def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, labels: Labels) -> str:
+def _scaling_caption(
+    case: str, panels: Sequence[Panel], absent: Sequence[int], rows: pd.DataFrame, labels: Labels
+) -> str:
     shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right) against processes"
     sentences = [f"{labels.case(case)}: {shown}."]
     sentences += reading_notes(rows, labels, times=True)
@@ -259,6 +222,9 @@ def _scaling_caption(case: str, panels: Sequence[Panel], rows: pd.DataFrame, lab
         )
     if len({panel.kinds for panel in panels}) > 1:
         sentences.append("Kinds that the study does not compare are in rows of their own.")
+    if absent:
+        levels = formats.listed(map(str, absent))
+        sentences.append(f"Oversubscription {levels} was run at one count only and makes no curve.")
     return " ".join(sentences)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.patches import Patch
 
 from analysis.figures import style
-from analysis.figures.axes import rank_axes
+from analysis.figures.axes import fixed_ticks, rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.tables.details import USES
 from analysis.text.formats import counted, listed, number, percent, seconds
@@ -40,25 +40,24 @@ def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> lis
     ----------
     tables : mapping of str to DataFrame
         Those of `analysis.networks.replays.SIMULATED_TABLES` that the study has.
-    labels : Labels
 
     Returns
     -------
     list of Drawing
         Topics ``simulated_times`` and ``trace_pairs``.
     """
-    drawings: list[Drawing] = []
-    for name, draw in (("simulated_times", _times_figure), ("trace_pairs", _pairs_figure)):
-        table = tables.get(name, pd.DataFrame({"case": []}))
-        if draw is _pairs_figure and len(table):
-            table = table[(table["processes"] >= FEWEST_RANKS) & (table["bytes"] > 0)]
-        for case, rows in labels.by_case(table):
-            stem = file_stem(name, case, taken={drawing.name for drawing in drawings})
-            drawings.append(draw(stem, case, rows, labels))
+    drawings = []
+    if "simulated_times" in tables:
+        times = labels.by_case(tables["simulated_times"])
+        drawings += [_times_figure(case, rows, labels) for case, rows in times]
+    if "trace_pairs" in tables:
+        table = tables["trace_pairs"]
+        pairs = labels.by_case(table[(table["processes"] >= FEWEST_RANKS) & (table["bytes"] > 0)])
+        drawings += [_pairs_figure(case, rows, labels) for case, rows in pairs]
     return drawings
 
 
-def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     order = labels.sorted_interconnects(rows["interconnect"])
     columns = min(MOST_COLUMNS, len(order))
     bands = -(-len(order) // columns)
@@ -70,6 +69,7 @@ def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
     with mpl.rc_context(style.RC):
         figure = canvas(2 * ROW_INCHES * bands + 0.4)
         alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
+        stem = file_stem("simulated_times", case)
         drawing = Drawing(stem, "simulated_times", figure, caption, alt, case)
         grid = figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
         for index, name in enumerate(order):
@@ -83,10 +83,10 @@ def _times_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
         for axes in grid.flat:
             if not axes.has_data():
                 axes.set_axis_off()
-        for band in range(bands):
-            grid[2 * band][0].set_ylabel("Share of the time (%)")
-            grid[2 * band + 1][0].set_ylabel("Time of a rank (s)")
-        handles = [mpl.patches.Patch(color=COLOURS[part], label=TITLES[part]) for part in USES]
+        for above, below in zip(grid[::2, 0], grid[1::2, 0], strict=True):
+            above.set_ylabel("Share of the time (%)")
+            below.set_ylabel("Time of a rank (s)")
+        handles = [Patch(color=COLOURS[part], label=TITLES[part]) for part in USES]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(USES), handlelength=1.2)
     return drawing
 
@@ -123,7 +123,7 @@ def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_xlabel("Rank")
 
 
-def _pairs_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     counts = sorted(rows["processes"].unique())[-MOST_MATRICES:]
     rows = rows[rows["processes"].isin(counts)]
     caption = (
@@ -133,6 +133,7 @@ def _pairs_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
     smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
     with mpl.rc_context(style.RC):
         figure = canvas(MATRIX_INCHES + 0.75, min(style.WIDTH, 1.7 * len(counts) + 0.8))
+        stem = file_stem("trace_pairs", case)
         drawing = Drawing(stem, "trace_pairs", figure, caption, caption, case)
         grid = figure.subplots(1, len(counts), squeeze=False)[0]
         norm = LogNorm(smallest if smallest < largest else largest / 10, largest)
@@ -143,10 +144,8 @@ def _pairs_figure(stem: str, case: str, rows: pd.DataFrame, labels: Labels) -> D
             mpl.cm.ScalarMappable(norm, _AMOUNTS), ax=list(grid), location="bottom", aspect=50, shrink=0.7
         )
         bar.set_label("kB in a step")
-        ends = norm.vmin, math.sqrt(norm.vmin * norm.vmax), norm.vmax
-        bar.ax.xaxis.set_major_locator(FixedLocator(ends))
-        bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda amount, _: number(amount, 2)))
-        bar.ax.xaxis.set_minor_locator(NullLocator())
+        ticks = norm.vmin, math.sqrt(norm.vmin * norm.vmax), norm.vmax
+        fixed_ticks(bar.ax.xaxis, ticks, [number(tick, 2) for tick in ticks])
         bar.outline.set_linewidth(style.RC["axes.linewidth"])
     return drawing
 

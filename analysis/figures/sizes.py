@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing
+from analysis.figures.axes import fixed_ticks
+from analysis.figures.drawing import Drawing, dot
 from analysis.figures.style import FigureLabels
+from analysis.tables.missing import Line
 from analysis.text.formats import counted, number
 from analysis.text.labels import Labels
 from analysis.text.network_words import QUANTITIES, size_text
@@ -31,16 +32,7 @@ def positions(sizes: pd.Series) -> np.ndarray:
 
 
 def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
-    """Make the horizontal axis one of message sizes: log2, ticks at 0 and at round sizes.
-
-    Parameters
-    ----------
-    axes : Axes
-    sizes : Series
-        Bytes that are shown.
-    narrow : bool
-        Whether there is room for a few ticks only.
-    """
+    """Make the horizontal axis one of message sizes: log2, ticks at 0 and at round sizes, few if `narrow`."""
     shown = positions(sizes.dropna())
     low, high = math.log2(shown.min()), math.log2(shown.max())
     step = 10 if narrow and high - low > 12 else 5 if high - low > 8 else 2
@@ -48,9 +40,7 @@ def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
     ticks = [*([ZERO] if shown.min() == ZERO else []), *(2.0**power for power in powers)]
     axes.set_xscale("log", base=2)
     axes.set_xlim(2 ** (low - 0.5), 2 ** (high + 0.5))
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FixedFormatter([size_text(size) if size >= 1 else "0" for size in ticks]))
-    axes.xaxis.set_minor_locator(NullLocator())
+    fixed_ticks(axes.xaxis, ticks, [size_text(size) if size >= 1 else "0" for size in ticks])
 
 
 def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels) -> None:
@@ -58,37 +48,28 @@ def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, 
 
     Parameters
     ----------
-    axes : Axes
     rows : DataFrame
         Of one point of `analysis.networks.curves.NETWORK`, sizes rising.
     quantity : str
         ``latency_us`` or ``bandwidth_MBps``.
-    drawing : Drawing
-    labels : FigureLabels
     """
     rows = rows[rows[quantity].notna()]
     if rows.empty:
         return
-    first = rows.iloc[0]
-    look, x = labels.look(first["interconnect"]), positions(rows["bytes"])
+    owner, kind = rows[["interconnect", "kind"]].iloc[0]
+    look, x = labels.look(owner), positions(rows["bytes"])
     middle = rows[quantity].to_numpy(float)
-    (line,) = axes.plot(x, middle, color=look.colour, linestyle=style.line_of(first["kind"]), linewidth=1.0)
-    drawing.mark(line, first["interconnect"])
+    (line,) = axes.plot(x, middle, color=look.colour, linestyle=style.line_of(kind), linewidth=1.0)
+    drawing.mark(line, owner)
     low, high = _range(rows, quantity)
     if np.any(high > low):
         band = axes.fill_between(x, low, high, color=look.colour, alpha=SPREAD, linewidth=0)
-        drawing.mark(band, first["interconnect"])
+        drawing.mark(band, owner)
     for position, row in zip(x, rows.to_dict("records"), strict=True):
         if _marked(int(row["bytes"])):
-            (point,) = axes.plot(
-                position,
-                row[quantity],
-                color=look.colour,
-                marker=look.marker,
-                linestyle="none",
-                markersize=3.2,
-            )
-            drawing.mark(point, row["interconnect"], _hover_text(row, quantity, labels))
+            count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process')}"
+            text = hover_text(row, f"{size_text(row['bytes'])}{count}", quantity, labels)
+            drawing.mark(dot(axes, position, row[quantity], look, markersize=3.2), owner, text)
 
 
 def _marked(size: int) -> bool:
@@ -106,13 +87,8 @@ def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
     return np.where(np.isnan(low), middle, low), np.where(np.isnan(high), middle, high)
 
 
-def _hover_text(row: dict, quantity: str, labels: Labels) -> str:
-    """Say on lines of their own what a point of a curve stands for."""
+def hover_text(row: Line, where: str, quantity: str, labels: Labels) -> str:
+    """Say on lines of their own what a point of a curve stands for: interconnect, size or count, value."""
     title, unit = QUANTITIES[quantity]
-    count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process')}"
-    lines = [
-        labels.interconnect(row["interconnect"], row["kind"]),
-        f"{size_text(row['bytes'])}{count}",
-        f"{title.lower()} {number(row[quantity])} {unit}",
-    ]
-    return "\n".join(lines)
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    return f"{name}\n{where}\n{title.lower()} {number(row[quantity])} {unit}"

@@ -90,19 +90,8 @@ class Look:
 def looks(order: Collection[str], present: Iterable[str]) -> dict[str, Look]:
     """Colour and marker of every interconnect.
 
-    The position in `order` decides, whatever else is drawn: appending an interconnect to a study changes no
-    other. Interconnects of the tables that the study does not name follow in alphabetical order.
-
-    Parameters
-    ----------
-    order : collection of str
-        The study's interconnects in its order.
-    present : iterable of str
-        Interconnects of the tables.
-
-    Returns
-    -------
-    dict of str to Look
+    The position in the study's `order` decides, whatever else is drawn: appending an interconnect to a study
+    changes no other. Those `present` in tables that the study does not name follow in alphabetical order.
     """
     names = list(order) + sorted(set(present) - set(order))
     return {
@@ -114,14 +103,8 @@ def looks(order: Collection[str], present: Iterable[str]) -> dict[str, Look]:
 def placed(look: Look, processes_per_node: float | None) -> Look:
     """Look of a curve of an interconnect whose curves differ in their placement.
 
-    Every doubling of the processes per node has another marker and tint, the same in all figures.
-
-    Parameters
-    ----------
-    look : Look
-        Of the interconnect.
-    processes_per_node : float or None
-        Missing where placement does not vary.
+    Every doubling of the processes per node has another marker and tint, the same in all figures. They are
+    missing where placement does not vary: that is the `look` of the interconnect.
     """
     if is_missing(processes_per_node):
         return look
@@ -142,13 +125,7 @@ SERIAL_LOOK = Look(INK, "8")
 
 @dataclass(frozen=True)
 class FigureLabels(Labels):
-    """Labels of a study's figures: names, and the look of every interconnect.
-
-    Attributes
-    ----------
-    looks : mapping of str to Look
-        By interconnect, as `looks` gives them.
-    """
+    """Labels of a study's figures: names, and the look of every interconnect as `looks` gives it."""
 
     looks: Mapping[str, Look]
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from analysis.decisions.pareto import nondominated
 from analysis.figures import style
 from analysis.figures.axes import log_axis
-from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.drawing import Drawing, canvas, dot, point_text, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
@@ -67,16 +67,7 @@ class Tradeoff:
 def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the cost of a cluster against its speedup, a panel a case, with the Pareto set of each.
 
-    Parameters
-    ----------
-    value : DataFrame
-        Table ``value``.
-    labels : FigureLabels
-
-    Returns
-    -------
-    list of Drawing
-        None where nothing has a price.
+    Takes the table ``value``; nothing where that has no price.
     """
     priced = value[value["cluster_price"].notna()]
     panels = []
@@ -102,16 +93,7 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw jobs a day against time per job, a panel a case, with the Pareto set of each interconnect.
 
-    Parameters
-    ----------
-    packing : DataFrame
-        Table ``packing``.
-    labels : FigureLabels
-
-    Returns
-    -------
-    list of Drawing
-        None where there is nothing to run.
+    Takes the table ``packing``; nothing where there is nothing to run.
     """
     panels = []
     for case, of_case in labels.by_case(packing):
@@ -173,8 +155,7 @@ def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: 
     rows = pd.concat([panel.rows for panel in panels])
     titles = formats.listed(dict.fromkeys(panel.title for panel in panels))
     with mpl.rc_context(style.RC):
-        height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
-        figure = canvas(height)
+        figure = canvas(lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT))
         alt = f"{tradeoff.y.title} against {tradeoff.x.title.split(' (')[0].lower()} of {titles}."
         drawing = Drawing(name, tradeoff.topic, figure, tradeoff.caption, alt)
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
@@ -187,8 +168,7 @@ def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: 
             axes.set_xlabel(tradeoff.x.title)
         figure.supylabel(tradeoff.y.title, fontsize=style.RC["axes.labelsize"])
         serial = rows["serial"].astype(bool)
-        legend = add_legend(drawing, rows[~serial], labels, serial.any(), curves=False)
-        figure.set_size_inches(style.WIDTH, height + legend)
+        add_legend(drawing, rows[~serial], labels, serial.any(), curves=False)
     return drawing
 
 
@@ -232,24 +212,14 @@ def _draw_point(axes: Axes, row: Line, tradeoff: Tradeoff, drawing: Drawing, lab
     look = labels.look(owner, row["processes_per_node"])
     sides = tradeoff.x, tradeoff.y
     (x, x_low, x_high), (y, y_low, y_high) = (interval(row, side.column) for side in sides)
-    hollow = is_missing(y_low)
     of_set = row["pareto"]
     bars = {"color": look.colour, "linewidth": 1.0, "zorder": 2}
     if of_set and tradeoff.x.bars:
         drawing.mark(axes.hlines(y, x_low, x_high, **bars), owner)
     if of_set and tradeoff.y.bars:
         drawing.mark(axes.vlines(x, y_low, y_high, **bars), owner)
-    (marker,) = axes.plot(
-        x,
-        y,
-        color=look.colour,
-        marker=look.marker,
-        markerfacecolor=style.PAPER if hollow else look.colour,
-        markeredgewidth=0.8,
-        alpha=1.0 if of_set else FAINT,
-        linestyle="none",
-        zorder=3,
-    )
+    opacity = 1.0 if of_set else FAINT
+    marker = dot(axes, x, y, look, is_missing(y_low), markeredgewidth=0.8, alpha=opacity, zorder=3)
     lines = [*(side.text(row) for side in sides), *(["in the Pareto set"] if of_set else [])]
     name = SERIAL if row["serial"] else labels.curve(row)
     drawing.mark(marker, owner, point_text(labels, row, name, "\n".join(lines)))

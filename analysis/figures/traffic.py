@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, shortened
+from analysis.figures.drawing import Drawing, canvas, dot, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.text.formats import counted, number
@@ -30,7 +30,6 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
     ----------
     tables : mapping of str to DataFrame
         Those of `analysis.networks.traffic.TRAFFIC_TABLES` that the study has.
-    labels : FigureLabels
 
     Returns
     -------
@@ -67,9 +66,7 @@ def _panels(
     columns = min(COLUMNS, len(titles))
     lines = -(-len(titles) // columns)
     with mpl.rc_context(style.RC):
-        height = ROW_HEIGHT * lines + 0.15
-        width = max(style.WIDTH * columns / COLUMNS, 0.6 * style.WIDTH)
-        figure = canvas(height, width)
+        figure = canvas(ROW_HEIGHT * lines + 0.15, max(style.WIDTH * columns / COLUMNS, 0.6 * style.WIDTH))
         drawing = Drawing(name, "traffic", figure, caption, caption)
         grid = figure.subplots(lines, columns, sharex=True, sharey=share, squeeze=False)
         for axes, title in zip(grid.flat, titles, strict=False):
@@ -83,8 +80,7 @@ def _panels(
                 axes.tick_params(labelbottom=True)
             if index % columns == 0:
                 axes.set_ylabel(axis_titles[1])
-        legend = add_legend(drawing, rows, labels, ideal=False)
-        figure.set_size_inches(width, height + legend)
+        add_legend(drawing, rows, labels, ideal=False)
     return drawing
 
 
@@ -126,9 +122,7 @@ def _draw(
     for row in rows.to_dict("records"):
         if pd.isna(row[up]):
             continue
-        (point,) = axes.plot(
-            row[along], row[up], color=look.colour, marker=look.marker, markersize=3.2, linestyle="none"
-        )
+        point = dot(axes, row[along], row[up], look, markersize=3.2)
         value = f"{along.replace('_', ' ')} {number(row[along])}: {up.replace('_', ' ')} {number(row[up])}"
         drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{row['title']}\n{value}")
 
@@ -145,16 +139,8 @@ def _process_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
 
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
         for (name, _), clients in own.groupby(["interconnect", "kind"], sort=False):
-            look = labels.look(name)
-            (points,) = axes.plot(
-                clients["process"].astype(int),
-                clients["accepted_MBps"],
-                color=look.colour,
-                marker=look.marker,
-                markersize=2.2,
-                linestyle="none",
-            )
-            drawing.mark(points, name)
+            ranks, rates = clients["process"].astype(int), clients["accepted_MBps"]
+            drawing.mark(dot(axes, ranks, rates, labels.look(name), markersize=2.2), name)
         axes.set_ylim(0, 1.1 * max(float(own["accepted_MBps"].max()), 1e-9))
         axes.set_xlim(-1, count)
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))

@@ -31,7 +31,6 @@ def agreement_blocks(
         Published tables by case.
     stand_ins : mapping of str to sequence of str
         Cases of the study, by the published case that they stand for.
-    content : Content
     """
     groups: dict[str, list[Row]] = {}
     for case, own_cases in stand_ins.items():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.estimates.changes import ONLY, VERDICTS
-from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
+from analysis.report.blocks import Block, Section, bullets, left, paragraph, row, section, table
 from analysis.report.content import Content
+from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.report.record import machine_items
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
@@ -42,10 +43,8 @@ def _headline(points: pd.DataFrame, before: str, after: str) -> str:
     for word in VERDICTS:
         values = shared.loc[shared["verdict"] == word, "change_percent"]
         if len(values):
-            low, high = (formats.percent(value, signed=True) for value in (values.min(), values.max()))
-            counts.append(
-                f"{formats.whole(len(values))} {word} ({low if low == high else f'{low} to {high}'})"
-            )
+            ends = (formats.percent(value, signed=True) for value in (values.min(), values.max()))
+            counts.append(f"{formats.whole(len(values))} {word} ({formats.spanned(*ends)})")
     return (
         f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(counts)}. "
         "The two were not run side by side: whatever else differed between them is part of the change."
@@ -104,35 +103,26 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
     if len(rows) > MOST_ROWS:
         rows = rows[rows["distinguishable"]].head(MOST_ROWS)
         caption = f"Points that changed distinguishably, up to {MOST_ROWS}; all are in tables/changes.csv. "
-    groups: dict[str, list[Row]] = {}
-    several = points[_PAIR].drop_duplicates().shape[0] > 1
-    ordered = labels.in_order(
-        rows.assign(pair=rows.groupby(_PAIR, sort=False).ngroup()), "pair", "case", "interconnect"
-    )
-    for line in ordered.to_dict("records"):
+    several = len(points[_PAIR].drop_duplicates()) > 1
+
+    def title(line: Line) -> str:
         pair = f"{line['site_before']} to {line['site_after']}: " if several else ""
-        groups.setdefault(f"{pair}{labels.case(line['case'])}", []).append(_row(line, labels))
-    columns = [
-        *left("Interconnect"),
-        *right("Processes", "Per core", "Time before (s)", "Time after (s)", "Change (%)", "p"),
-        *left("Outcome"),
+        return f"{pair}{labels.case(line['case'])}"
+
+    fields = [
+        texts("Interconnect", labels.curve),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Per core", formats.whole, "oversubscription"),
+        numbers("Time before (s)", formats.number, "seconds_before"),
+        numbers("Time after (s)", formats.number, "seconds_after"),
+        numbers("Change (%)", in_percent("change")),
+        numbers("p", lambda p_value: formats.p_value(p_value, symbol=False), "p_adjusted"),
+        texts("Outcome", lambda verdict: verdict.removeprefix(ONLY), "verdict"),
     ]
     caption += (
         f"Change of speed: time before over time after, less 1, with {labels.confidence} intervals; p after "
         "Holm's correction, unpaired."
     )
-    return table(caption, columns, groups)
-
-
-def _row(line: Line, labels: Labels) -> Row:
-    cells = [
-        labels.curve(line),
-        formats.whole(line["processes"]),
-        formats.whole(line["oversubscription"]),
-        formats.number(line["seconds_before"]),
-        formats.number(line["seconds_after"]),
-        formats.bracketed_percent(*percent_interval(line, "change")),
-        formats.p_value(line["p_adjusted"], symbol=False),
-        str(line["verdict"]).removeprefix(ONLY),
-    ]
-    return row(cells, line["case"], line["interconnect"])
+    pairs = rows.groupby(_PAIR, sort=False).ngroup()
+    lines = labels.lines(rows.assign(pair=pairs), "pair", "case", "interconnect")
+    return line_table(caption, fields, lines, title)

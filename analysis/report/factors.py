@@ -62,19 +62,14 @@ def differences(
 ) -> list[str]:
     """Say in what interconnects of one kind differ from their baselines.
 
+    A sentence a pair. Settings are left out where the MPI libraries differ, since each has its own.
+
     Parameters
     ----------
     factors : mapping
         By interconnect: the factors in `TITLES` and others, by key.
     kinds : mapping
         Kind of each interconnect.
-    baselines : sequence of str
-    labels : Labels
-
-    Returns
-    -------
-    list of str
-        A sentence a pair. Settings are left out where the MPI libraries differ, since each has its own.
     """
     said = []
     for baseline, other in combinations(sorted(factors, key=lambda name: name not in baselines), 2):

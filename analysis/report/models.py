@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
+from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.text import formats
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
@@ -39,7 +40,7 @@ def models(content: Content) -> Section | None:
     if best.empty:
         return section("models", "Scaling models", [paragraph(few)])
     reading = READING if labels.weak else READING + READING_STRONG
-    blocks: list[Block] = [paragraph(f"{reading} {few}")]
+    blocks = [paragraph(f"{reading} {few}")]
     for case, rows in labels.by_case(best):
         said = model_sentences(rows, content.rows("model_curves", case), labels)
         blocks.append(bullets(said, labels.case(case), case))
@@ -50,27 +51,22 @@ def models(content: Content) -> Section | None:
 
 def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
     several = best["oversubscription"].nunique() > 1
-    groups: dict[str, list[Row]] = {}
-    for line in labels.in_order(best, "case", "interconnect").to_dict("records"):
-        cells = [
-            labels.curve(line, several),
-            model_title(line["model"]),
-            formats.fixed(line["held_out_percent"], 1),
-            formats.fixed(line["next_percent"], 1),
-            bracketed(line, "serial_fraction"),
-            *([] if labels.weak else [peak_text(line), bracketed(line, "limit", "limit_speedup")]),
-            formats.whole(line["told_to"]),
-        ]
-        own = groups.setdefault(labels.case(line["case"]), [])
-        own.append(row(cells, line["case"], line["interconnect"]))
-    columns = [
-        *left("Interconnect", "Best model"),
-        *right("Held-out error (%)", "Next best (%)", "Serial fraction"),
-        *([] if labels.weak else right("Peak (processes)", "Limit of speedup")),
-        *right("Told to (processes)"),
+    bounds = [
+        numbers("Peak (processes)", peak_text),
+        numbers("Limit of speedup", lambda line: bracketed(line, "limit", "limit_speedup")),
+    ]
+    fields = [
+        texts("Interconnect", lambda line: labels.curve(line, several)),
+        texts("Best model", model_title, "model"),
+        numbers("Held-out error (%)", lambda error: formats.fixed(error, 1), "held_out_percent"),
+        numbers("Next best (%)", lambda error: formats.fixed(error, 1), "next_percent"),
+        numbers("Serial fraction", lambda line: bracketed(line, "serial_fraction")),
+        *([] if labels.weak else bounds),
+        numbers("Told to (processes)", formats.whole, "told_to"),
     ]
     caption = (
         f"The best model of each curve, with {labels.intervals(best)} in brackets; {MISSING} where it has "
         "no such coefficient. All fitted models are in tables/models.csv."
     )
-    return table(caption, columns, groups)
+    lines = labels.lines(best, "case", "interconnect")
+    return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
 from analysis.decisions.prices import INTERPOLATED
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.kinds import side
-from analysis.tables.missing import as_float, interval, is_missing
+from analysis.tables.missing import Line, as_float, interval, is_missing
 from analysis.text import formats
 from analysis.text import money as money_sentences
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
-from analysis.text.money import amount, at_highest_target, money
+from analysis.text.money import amount, at_highest_target, money, node_price
 
 MOST_SIZES = 6
 MOST_ROWS = 120
@@ -46,7 +44,7 @@ def pays(content: Content) -> Section | None:
         unknown = "no interconnect with a price has valid runs of all of it"
         blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
     if len(content.cases) > 1 and len(highest):
-        title = f"At {_node_price(cost)} a node, over all cases, at the baseline's highest speedup"
+        title = f"At {node_price(cost.iloc[0])} a node, over all cases, at the baseline's highest speedup"
         blocks.append(bullets(money_sentences.verdict_sentences(highest, labels), title))
     for case in content.cases:
         of_case = highest[highest["case"] == case]
@@ -66,11 +64,6 @@ def pays(content: Content) -> Section | None:
         )
     )
     return section("money", "Does it pay?", blocks, len(content.cases) > 1)
-
-
-def _node_price(priced: pd.DataFrame) -> str:
-    first = priced.iloc[0]
-    return f"{money(first['node_price'])}{formats.SPACE}{first['currency']}"
 
 
 def _node_source(content: Content) -> list[str]:
@@ -100,7 +93,7 @@ def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
         rows.append(row([labels.interconnect(name), *cells], "", name))
     columns = [*left("Nodes"), *right(*map(formats.whole, shown))]
     caption = (
-        f"Price of a cluster in {cost['currency'].iloc[0]} at {_node_price(cost)} a node, and the "
+        f"Price of a cluster in {cost['currency'].iloc[0]} at {node_price(cost.iloc[0])} a node, and the "
         "interconnect's share of it; ≈ where its price is interpolated between published sizes."
     )
     return table(caption, columns, {"": rows})
@@ -127,76 +120,61 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         caption += " Shown are the cheapest, the one of the lowest price per unit, and the fastest of each."
     sampled = bool(found["pareto_share"].notna().any())
     several = value["compared_kinds"].nunique() > 1
-    groups: dict[str, list[Row]] = {}
-    for case, of_case in labels.by_case(found):
-        for line in of_case.sort_values(["compared_kinds", "cluster_price"]).to_dict("records"):
-            cells = [
-                _curve(line, labels),
-                formats.whole(line["nodes"]),
-                formats.whole(line["processes"]),
-                amount(line, "cluster_price"),
-                formats.bracketed(*interval(line, "speedup")),
-                amount(line, "price_per_speedup"),
-                *([formats.percent(100 * as_float(line["pareto_share"]), places=0)] * sampled),
-            ]
-            owner = None if line["serial"] else line["interconnect"]
-            kinds = str(line["compared_kinds"]).replace("/", " and ")
-            title = f"{labels.case(case)} ({kinds})" if several else labels.case(case)
-            groups.setdefault(title, []).append(row(cells, case, owner))
-    if not groups:
+    if found.empty:
         return []
-    columns = [
-        *left("Interconnect"),
-        *right(
-            "Nodes",
-            "Processes",
-            f"Price ({found['currency'].iloc[0]})",
-            labels.speedup.capitalize(),
-            f"Price per unit of {labels.speedup}",
-        ),
-        *right("Share of draws in the set") * sampled,
+
+    def curve(line: Line) -> str:
+        if line["serial"]:
+            return labels.interconnect(None, line["kind"])
+        return labels.curve(line, line["oversubscription"] > 1)
+
+    def title(line: Line) -> str:
+        kinds = f" ({line['compared_kinds'].replace('/', ' and ')})" if several else ""
+        return f"{labels.case(line['case'])}{kinds}"
+
+    def share(of_draws: float) -> str:
+        return formats.percent(100 * as_float(of_draws), places=0)
+
+    fields = [
+        texts("Interconnect", curve),
+        numbers("Nodes", formats.whole, "nodes"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers(f"Price ({found['currency'].iloc[0]})", lambda line: amount(line, "cluster_price")),
+        numbers(labels.speedup.capitalize(), lambda line: formats.bracketed(*interval(line, "speedup"))),
+        numbers(f"Price per unit of {labels.speedup}", lambda line: amount(line, "price_per_speedup")),
+        *[numbers("Share of draws in the set", share, "pareto_share")] * sampled,
     ]
-    return [table(caption, columns, groups)]
-
-
-def _curve(line: Mapping[Any, Any], labels: Labels) -> str:
-    if line["serial"]:
-        return labels.interconnect(None, line["kind"])
-    return labels.curve(line, line["oversubscription"] > 1)
+    owned = found.assign(interconnect=found["interconnect"].mask(found["serial"].astype(bool)))
+    lines = labels.lines(owned, "case", "compared_kinds", "cluster_price")
+    return [line_table(caption, fields, lines, title)]
 
 
 def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate where each interconnect pays, at the baseline's highest speedup."""
-    groups: dict[str, list[Row]] = {}
-    for case, of_case in labels.by_case(labels.in_order(highest, "interconnect")):
-        for line in of_case.to_dict("records"):
-            cells = [
-                labels.case(case),
-                labels.compared(line),
-                formats.whole(line["baseline_nodes"]),
-                formats.whole(line["equivalent_nodes"]),
-                _break_even(line),
-                amount(line, "saving"),
-                MISSING if is_missing(line["verdict"]) else line["verdict"],
-            ]
-            baseline = labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
-            groups.setdefault(f"Instead of {baseline}", []).append(row(cells, case, line["interconnect"]))
-    if not groups:
+    if highest.empty:
         return []
-    columns = [
-        *left("Case", "Interconnect"),
-        *right("Nodes of the baseline", "Equivalent nodes", "Pays at a price of a node", "Saving"),
-        *left("Verdict"),
+
+    def title(line: Line) -> str:
+        return f"Instead of {labels.interconnect(line['baseline_interconnect'], side(line['kind'], 0))}"
+
+    fields = [
+        texts("Case", labels.case, "case"),
+        texts("Interconnect", labels.compared),
+        numbers("Nodes of the baseline", formats.whole, "baseline_nodes"),
+        numbers("Equivalent nodes", formats.whole, "equivalent_nodes"),
+        numbers("Pays at a price of a node", _break_even),
+        numbers("Saving", lambda line: amount(line, "saving")),
+        texts("Verdict", lambda verdict: MISSING if is_missing(verdict) else verdict, "verdict"),
     ]
     caption = (
         "Whole nodes with which each interconnect reaches the baseline's highest speedup, the price of a "
         "node from or up to which it pays, and what it saves at "
-        f"{_node_price(highest)} a node."
+        f"{node_price(highest.iloc[0])} a node."
     )
-    return [table(caption, columns, groups)]
+    return [line_table(caption, fields, labels.lines(highest, "case", "interconnect"), title)]
 
 
-def _break_even(line: Mapping[Any, Any]) -> str:
+def _break_even(line: Line) -> str:
     even = amount(line, "break_even_node_price")
     prices = {"above": f"from {even}", "below": f"up to {even}", "always": "any", "never": "none"}
     return prices.get(line["pays"], MISSING)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pandas as pd
 
 from analysis.networks.tables import PAIRS
-from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
+from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing
+from analysis.report.lines import line_table, numbers, texts
+from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text import networks as network_sentences
-from analysis.text.formats import MISSING, fixed, number
+from analysis.text.formats import MISSING, number
 from analysis.text.network_words import COLLECTIVES, benchmark, ordered, size_text
 
 HOW = (
@@ -21,6 +20,9 @@ HOW = (
     "batches of a run and over runs. N/2 is the size that reaches half of the peak. Measured, emulated, "
     "simulated and published curves are told apart and never compared with each other."
 )
+
+
+_POINT = ["benchmark", "processes", "oversubscription"]
 
 
 def network(content: Content) -> list[Section]:
@@ -81,17 +83,23 @@ def _single(curves: pd.DataFrame) -> set[str]:
 
 
 def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
-    columns = [
-        *left("Interconnect"),
-        *right("Latency (µs)", "Peak (MB/s)", "at", "% of link", "N/2", "Loses from"),
-        *left("Another protocol from"),
+    def sizes(switches: object) -> str:
+        known = "" if is_missing(switches) else switches
+        return ", ".join(size_text(int(size)) for size in known.split()) or MISSING
+
+    def rounded(size: float) -> str:
+        return MISSING if is_missing(size) else size_text(round(size))
+
+    fields = [
+        texts("Interconnect", content.labels.interconnect, "interconnect", "kind"),
+        numbers("Latency (µs)", number, "latency_us"),
+        numbers("Peak (MB/s)", number, "peak_MBps"),
+        numbers("at", size_text, "peak_bytes"),
+        numbers("% of link", formats.whole, "percent_of_link"),
+        numbers("N/2", rounded, "half_peak_bytes"),
+        numbers("Loses from", size_text, "loses_from_bytes"),
+        texts("Another protocol from", sizes, "switches"),
     ]
-    groups = {
-        _group(name, count, level): [_headline_row(line, content) for line in rows.to_dict("records")]
-        for (name, count, level), rows in heads.groupby(
-            ["benchmark", "processes", "oversubscription"], dropna=False, sort=False
-        )
-    }
     caption = (
         "Headline numbers, among 0 bytes and the powers of two. Protocols: sizes at which the time is 25 % "
         "or more above what the sizes before let expect."
@@ -101,7 +109,11 @@ def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
             " An emulated link lets the first packets of a burst pass undelayed: hence more than 100 % at "
             "some KiB."
         )
-    return table(caption, columns, groups)
+    return line_table(caption, fields, heads.to_dict("records"), _title, of_cases=False)
+
+
+def _title(line: Line) -> str:
+    return _group(*(line[name] for name in _POINT))
 
 
 def _group(name: str, count: float, level: float) -> str:
@@ -114,44 +126,19 @@ def _group(name: str, count: float, level: float) -> str:
     return f"{text}, oversubscription {int(level)}" if level > 1 else text
 
 
-def _headline_row(line: Mapping, content: Content) -> dict:
-    switches = "" if is_missing(line["switches"]) else line["switches"]
-    cells = [
-        content.labels.interconnect(line["interconnect"], line["kind"]),
-        number(line["latency_us"]),
-        number(line["peak_MBps"]),
-        size_text(line["peak_bytes"]),
-        fixed(line["percent_of_link"], 0),
-        MISSING if is_missing(line["half_peak_bytes"]) else size_text(round(line["half_peak_bytes"])),
-        size_text(line["loses_from_bytes"]),
-        ", ".join(size_text(int(size)) for size in switches.split()) or MISSING,
-    ]
-    return row(cells, "", line["interconnect"])
-
-
 def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
     labels = content.labels
-    columns = left("Faster", "than", "from")
-    key = ["benchmark", "processes", "oversubscription"]
-    groups = {}
+    groups: dict[str, list[Row]] = {}
     order = ordered(set(crossings["benchmark"]))
     crossings = crossings.sort_values("benchmark", key=lambda names: names.map(order.index), kind="stable")
-    for point, rows in crossings.groupby(key, dropna=False, sort=False):
-        groups[_group(*point)] = [
-            row(
-                [
-                    labels.interconnect(name, kind),
-                    labels.interconnect(other, kind),
-                    formats.listed(size_text(size) for size in found["from_bytes"]),
-                ],
-                "",
-                name,
-            )
-            for (name, other, kind), found in rows.groupby(
-                ["interconnect", "other_interconnect", "kind"], sort=False
-            )
-        ]
-    return table("Sizes at which an interconnect overtakes another of the same kind.", columns, groups)
+    for point, rows in crossings.groupby(_POINT, dropna=False, sort=False):
+        pairs = rows.groupby(["interconnect", "other_interconnect", "kind"], sort=False)["from_bytes"]
+        for (name, other, kind), found in pairs:
+            names = (labels.interconnect(one, kind) for one in (name, other))
+            line = row([*names, formats.listed(map(size_text, found))], "", name)
+            groups.setdefault(_group(*point), []).append(line)
+    caption = "Sizes at which an interconnect overtakes another of the same kind."
+    return table(caption, left("Faster", "than", "from"), groups)
 
 
 def _pairs(content: Content) -> Section | None:
@@ -173,24 +160,19 @@ def _processor(content: Content) -> Section | None:
     if rows.empty:
         return None
     said = network_sentences.availability_sentences(rows, content.labels)
-    columns = [*left("Message"), *right("Exchange (µs)", "Overhead (µs)", "Availability (%)")]
-    groups = {
-        content.labels.interconnect(name, kind): [
-            row(
-                [
-                    size_text(line["bytes"]),
-                    number(line["exchange_us"]),
-                    number(line["overhead_us"]),
-                    fixed(100 * line["availability"], 0),
-                ],
-                "",
-                name,
-            )
-            for line in own[own["bytes"].isin(_few(own["bytes"]))].to_dict("records")
-        ]
-        for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False)
-    }
-    shown = table("What an exchange leaves of the processor.", columns, groups)
+    fields = [
+        texts("Message", size_text, "bytes"),
+        numbers("Exchange (µs)", number, "exchange_us"),
+        numbers("Overhead (µs)", number, "overhead_us"),
+        numbers("Availability (%)", lambda share: formats.whole(100 * share), "availability"),
+    ]
+    lines = [
+        line
+        for _, own in rows.groupby(["interconnect", "kind"], sort=False)
+        for line in own[own["bytes"].isin(_few(own["bytes"]))].to_dict("records")
+    ]
+    title = "What an exchange leaves of the processor."
+    shown = line_table(title, fields, lines, content.labels.curve, of_cases=False)
     blocks = [bullets(said), *_figures(content, "network-availability"), shown]
     return section("network-processor", "What communication takes of the processor", blocks)
 
@@ -236,22 +218,11 @@ def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
 
 
 def _barrier_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = left("Interconnect")
-    columns += right("Time (µs)", "Fastest run", "Slowest run")
-    groups = {
-        _group(name, count, level): [
-            row(
-                [
-                    content.labels.interconnect(line["interconnect"], line["kind"]),
-                    *(number(line[f"latency_us{end}"]) for end in ("", "_lowest_run", "_highest_run")),
-                ],
-                "",
-                line["interconnect"],
-            )
-            for line in own.to_dict("records")
-        ]
-        for (name, count, level), own in rows.groupby(
-            ["benchmark", "processes", "oversubscription"], dropna=False, sort=False
-        )
-    }
-    return table("Operations without a message size.", columns, groups)
+    fields = [
+        texts("Interconnect", content.labels.interconnect, "interconnect", "kind"),
+        numbers("Time (µs)", number, "latency_us"),
+        numbers("Fastest run", number, "latency_us_lowest_run"),
+        numbers("Slowest run", number, "latency_us_highest_run"),
+    ]
+    lines = rows.to_dict("records")
+    return line_table("Operations without a message size.", fields, lines, _title, of_cases=False)

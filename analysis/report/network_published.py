@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
+from analysis.report.blocks import Block, Section, bullets, section
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING
@@ -27,64 +28,49 @@ def published_networks(content: Content) -> Section | None:
 
 
 def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = [*left("Interconnect", "Interface"), *right("Latency (µs)", "Peak (MB/s)"), *left("Note")]
-    lines = []
-    for line in rows.to_dict("records"):
-        high = line["latency_us_high"]
-        latency = MISSING if is_missing(line["latency_us"]) else formats.exact(line["latency_us"])
-        cells = [
-            content.labels.interconnect(line["interconnect"], "published"),
-            line["api"],
-            latency if is_missing(high) else f"{latency}–{formats.exact(high)}",
-            MISSING if is_missing(line["peak_Mbps"]) else formats.exact(line["peak_Mbps"] / 8),
-            "" if is_missing(line["note"]) else line["note"],
-        ]
-        lines.append(row(cells, "", line["interconnect"]))
-    return table(f"Summaries. {_from(rows)}", columns, {"": lines})
+    def latency(low: float, high: float) -> str:
+        text = MISSING if is_missing(low) else formats.exact(low)
+        return text if is_missing(high) else f"{text}–{formats.exact(high)}"
+
+    def megabytes(peak: float) -> str:
+        return MISSING if is_missing(peak) else formats.exact(peak / 8)
+
+    fields = [
+        texts("Interconnect", lambda name: content.labels.interconnect(name, "published"), "interconnect"),
+        texts("Interface", str, "api"),
+        numbers("Latency (µs)", latency, "latency_us", "latency_us_high"),
+        numbers("Peak (MB/s)", megabytes, "peak_Mbps"),
+        texts("Note", _text, "note"),
+    ]
+    return line_table(f"Summaries. {_from(rows)}", fields, rows.to_dict("records"), of_cases=False)
 
 
 def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
-    columns = [
-        *left("Interconnect"),
-        *right("Link (MB/s)", "One direction (MB/s)", "% of link", "Both directions (MB/s)", "% of both"),
+    fields = [
+        texts("Interconnect", lambda name: content.labels.interconnect(name, "published"), "interconnect"),
+        numbers("Link (MB/s)", formats.exact, "link_peak_unidirectional_MBps"),
+        numbers("One direction (MB/s)", formats.exact, "max_unidirectional_MBps"),
+        numbers("% of link", formats.exact, "unidirectional_percent_of_peak"),
+        numbers("Both directions (MB/s)", formats.exact, "max_bidirectional_MBps"),
+        numbers("% of both", formats.exact, "bidirectional_percent_of_peak"),
     ]
-    keys = ("link_peak_unidirectional_MBps", "max_unidirectional_MBps", "unidirectional_percent_of_peak",
-            "max_bidirectional_MBps", "bidirectional_percent_of_peak")  # fmt: skip
-    lines = [
-        row(
-            [
-                content.labels.interconnect(line["interconnect"], "published"),
-                *(formats.exact(line[key]) for key in keys),
-            ],
-            "",
-            line["interconnect"],
-        )
-        for line in rows.to_dict("records")
-    ]
-    return table(f"Peaks. {_from(rows)}", columns, {"": lines})
+    return line_table(f"Peaks. {_from(rows)}", fields, rows.to_dict("records"), of_cases=False)
 
 
 def _statements(rows: pd.DataFrame, content: Content) -> Block:
     """What was published under which condition, in the words of the source."""
     del content
-    conditions = [key for key in ("experiment", "rate", "condition", "medium", "path") if key in rows]
-    columns = left(*map(str.capitalize, conditions), "Quantity")
-    columns += [*right("Value"), *left("Unit")]
-    lines = [
-        row(
-            [
-                *("" if is_missing(line[key]) else line[key] for key in (*conditions, "quantity")),
-                formats.exact(line["value"]),
-                "" if is_missing(line["unit"]) else _UNITS.get(line["unit"], line["unit"]),
-            ]
-        )
-        for line in rows.to_dict("records")
+    about = ("experiment", "rate", "condition", "medium", "path", "quantity")
+    fields = [
+        *(texts(key.capitalize(), _text, key) for key in about if key in rows),
+        numbers("Value", formats.exact, "value"),
+        texts("Unit", lambda unit: "µs" if unit == "us" else _text(unit), "unit"),
     ]
-    return table(f"Statements. {_from(rows)}", columns, {"": lines})
+    return line_table(f"Statements. {_from(rows)}", fields, rows.to_dict("records"), of_cases=False)
 
 
-_UNITS = {"us": "µs"}
-"""Units that are printed otherwise than they are written in files."""
+def _text(told: object) -> object:
+    return "" if is_missing(told) else told
 
 
 def _from(rows: pd.DataFrame) -> str:

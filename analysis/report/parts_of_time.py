@@ -46,11 +46,7 @@ def parts_of_time(content: Content) -> Section | None:
 def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
     """Say for which fields the iterations of the linear solver change with the process count.
 
-    Parameters
-    ----------
-    solver : DataFrame
-        As `analysis.estimates.time_parts.make_part_tables` gives it.
-    labels : Labels
+    Takes the table ``solver_iterations``.
     """
     said = []
     for case, own in labels.by_case(solver):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from analysis.estimates.outcomes import OUTCOMES, outcome
-from analysis.report.blocks import Block, Row, Section, left, paragraph, right, row, section, table
+from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing, percent_interval
+from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.tables.missing import Line
 from analysis.text import formats
-from analysis.text.formats import MISSING, counted, listed
+from analysis.text.formats import counted, listed
 from analysis.text.scaling import blocks_sentences
 
 MOST_ROWS = 120
@@ -36,31 +37,22 @@ def _gains_table(content: Content) -> Block:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
         caption += " Shown is the largest process count; the others are in tables/placement.csv."
     several = rows["oversubscription"].nunique() > 1
-    groups: dict[str, list[Row]] = {}
-    for case, of_case in labels.by_case(
-        labels.in_order(rows, "oversubscription", "processes", "interconnect")
-    ):
-        for line in of_case.to_dict("records"):
-            level = f", oversubscription {line['oversubscription']}" if several else ""
-            untested = is_missing(line["p_adjusted"])
-            unpaired = "" if line["paired"] else ", unpaired"
-            cells = [
-                labels.interconnect(line["interconnect"], line["kind"]),
-                formats.whole(line["processes"]),
-                f"{formats.plain(line['processes_per_node'])} against "
-                f"{formats.plain(line['processes_per_node_of_baseline'])}",
-                formats.number(line["seconds"]),
-                formats.number(line["seconds_of_baseline"]),
-                formats.bracketed_percent(*percent_interval(line, "gain")),
-                MISSING if untested else formats.p_value(line["p_adjusted"], symbol=False),
-                f"{outcome(line, 'gain')}{unpaired}",
-            ]
-            groups.setdefault(f"{labels.case(case)}{level}", []).append(
-                row(cells, case, line["interconnect"])
-            )
-    columns = [
-        *left("Interconnect"),
-        *right("Processes", "Per node", "Time (s)", "Time at most per node (s)", "Gain (%)", "p"),
-        *left("Outcome"),
+
+    def title(line: Line) -> str:
+        return labels.case(line["case"]) + f", oversubscription {line['oversubscription']}" * several
+
+    def against(placement: float, baseline: float) -> str:
+        return f"{formats.plain(placement)} against {formats.plain(baseline)}"
+
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Per node", against, "processes_per_node", "processes_per_node_of_baseline"),
+        numbers("Time (s)", formats.number, "seconds"),
+        numbers("Time at most per node (s)", formats.number, "seconds_of_baseline"),
+        numbers("Gain (%)", in_percent("gain")),
+        numbers("p", lambda p_value: formats.p_value(p_value, symbol=False), "p_adjusted"),
+        texts("Outcome", lambda line: outcome(line, "gain") + ", unpaired" * (not line["paired"])),
     ]
-    return table(caption, columns, groups)
+    lines = labels.lines(rows, "case", "oversubscription", "processes", "interconnect")
+    return line_table(caption, fields, lines, title)

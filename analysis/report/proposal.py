@@ -29,10 +29,8 @@ class Choice:
 
     Attributes
     ----------
-    sheets : tuple of Sheet
-        One a case.
-    cases : tuple of str
-        Their titles.
+    sheets, cases : tuple
+        One sheet a case, and the titles of the cases.
     curves : int
         Of the whole table.
     thinned : bool
@@ -59,8 +57,6 @@ def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | 
     ----------
     table : DataFrame
         Table ``proposal``, judged by `rule`.
-    rule : Rule
-    labels : Labels
     interconnect : str, optional
         The study's choice.
     """

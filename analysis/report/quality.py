@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, Section, bullets, left, right, row, section, table
+from analysis.report.blocks import Block, Section, bullets, section
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.kinds import side
+from analysis.tables.missing import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 from analysis.text.quality import (
@@ -49,25 +51,21 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
         return []
     several = wide["oversubscription"].nunique() > 1
     shown = wide.sort_values("blocks_wanted", ascending=False, kind="stable").head(MOST_ROWS)
-    groups: dict[str, list[Row]] = {}
-    for line in shown.to_dict("records"):
+
+    def title(line: Line) -> str:
         baseline = labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
-        title = f"Over {baseline}" + f", oversubscription {line['oversubscription']}" * several
-        cells = [
-            labels.case(line["case"]),
-            labels.interconnect(line["interconnect"], side(line["kind"], 1)),
-            formats.whole(line["at_processes"]),
-            f"±{formats.fixed(line['half_width_percent'], 1)}",
-            formats.whole(line["blocks"]),
-            formats.whole(line["blocks_wanted"]),
-        ]
-        groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
-    columns = [
-        *left("Case", "Interconnect"),
-        *right("Processes", "Half-width (points)", "Blocks", "Blocks wanted"),
+        return f"Over {baseline}" + f", oversubscription {line['oversubscription']}" * several
+
+    fields = [
+        texts("Case", labels.case, "case"),
+        texts("Interconnect", lambda line: labels.interconnect(line["interconnect"], side(line["kind"], 1))),
+        numbers("Processes", formats.whole, "at_processes"),
+        numbers("Half-width (points)", lambda width: f"±{formats.fixed(width, 1)}", "half_width_percent"),
+        numbers("Blocks", formats.whole, "blocks"),
+        numbers("Blocks wanted", formats.whole, "blocks_wanted"),
     ]
     target = formats.number(wide["target_percent"].iloc[0], 2)
     caption = f"Improvements whose interval is wider than ±{target} percentage points, the widest first."
     if len(wide) > len(shown):
         caption += f" Shown are {len(shown)} of {len(wide)}; all are in tables/precision.csv."
-    return [table(caption, columns, groups)]
+    return [line_table(caption, fields, shown.to_dict("records"), title)]

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.blocks import Block, bullets, left, paragraph, right, row, table
+from analysis.report.blocks import Block, bullets, left, paragraph, row, table
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.tables.missing import is_missing
 from analysis.text import formats
@@ -170,28 +171,17 @@ def invalid_blocks(content: Content) -> list[Block]:
 
 
 def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
-    rows = [
-        row(
-            [
-                labels.case(line["case"]),
-                labels.interconnect(line["interconnect"], line["kind"]),
-                *(formats.whole(line[key]) for key in ("processes", "oversubscription", "block", "attempt")),
-                line["reason"] if not is_missing(line["reason"]) else formats.MISSING,
-            ],
-            line["case"],
-            line["interconnect"],
-        )
-        for line in bad.head(MOST_INVALID).to_dict("records")
+    counts = ("processes", "oversubscription", "block", "attempt")
+    fields = [
+        texts("Case", labels.case, "case"),
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        *(numbers(name.capitalize(), formats.whole, name) for name in counts),
+        texts("Reason", lambda reason: formats.MISSING if is_missing(reason) else reason, "reason"),
     ]
     caption = "Invalid repetitions."
     if len(bad) > MOST_INVALID:
         caption += f" The first {MOST_INVALID}; the other {len(bad) - MOST_INVALID} are in runs.csv."
-    columns = [
-        *left("Case", "Interconnect"),
-        *right("Processes", "Oversubscription", "Block", "Attempt"),
-        *left("Reason"),
-    ]
-    return table(caption, columns, {"": rows})
+    return line_table(caption, fields, bad.head(MOST_INVALID).to_dict("records"))
 
 
 def _missing(content: Content) -> list[Block]:

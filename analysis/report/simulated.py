@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.facts import AboutFit, AboutModel, Host
 from analysis.text import formats
 from analysis.text.formats import MISSING, THIN, listed
@@ -145,31 +146,22 @@ def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
 
 def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labels) -> list[Block]:
     """Every point of the models that are made from a whole curve."""
-    groups = {} if fit is None else {name: fit[fit["interconnect"] == name] for name in curves}
-    groups = {name: rows for name, rows in groups.items() if len(rows)}
-    if not groups:
+    of_curves = [] if fit is None else [fit[fit["interconnect"] == name] for name in curves]
+    lines = [line for points in of_curves for line in points.to_dict("records")]
+    if not lines:
         return []
-    columns = [*left("Message size"), *right("Given (µs)", "Replayed (µs)", "Error %", "Error if left out %")]
     caption = (
         "Every point of the curves that models were fitted to: the one-way time given, and replayed on the "
         "model. Without an error if left out: the ends of a protocol, which only bound it."
     )
-    rows = {
-        labels.interconnect(name, "simulated"): [
-            row(
-                [
-                    size_text(line["bytes"]),
-                    *(formats.number(line[key], 4) for key in ("given_us", "simulated_us")),
-                    *(
-                        formats.fixed(line[key], 2, signed=True)
-                        for key in ("error_percent", "left_out_percent")
-                    ),
-                ],
-                "",
-                name,
-            )
-            for line in points.to_dict("records")
-        ]
-        for name, points in groups.items()
-    }
-    return [table(caption, columns, rows)]
+    fields = [
+        texts("Message size", size_text, "bytes"),
+        numbers("Given (µs)", lambda time: formats.number(time, 4), "given_us"),
+        numbers("Replayed (µs)", lambda time: formats.number(time, 4), "simulated_us"),
+        numbers("Error %", lambda error: formats.fixed(error, 2, signed=True), "error_percent"),
+        numbers(
+            "Error if left out %", lambda error: formats.fixed(error, 2, signed=True), "left_out_percent"
+        ),
+    ]
+    titles = {name: labels.interconnect(name, "simulated") for name in curves}
+    return [line_table(caption, fields, lines, lambda line: titles[line["interconnect"]], of_cases=False)]

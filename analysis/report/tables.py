@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import pandas as pd
 
 from analysis.estimates.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, left, right, row, table
+from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.runs.kinds import side
-from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
+from analysis.tables.missing import Line, as_float, interval, is_missing
 from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import MISSING
@@ -41,42 +41,52 @@ def _lines(block: Block) -> int:
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     several = scaling["oversubscription"].nunique() > 1
     nodes, sites = (scaling[name].nunique() > 1 for name in ("nodes", "site"))
-    shown = Shown(nodes, not labels.weak, _power(scaling["rate"]))
-    groups: dict[str, list[Row]] = {}
-    for line in _serial(scaling):
-        site = f" ({line['site']})" if sites else ""
-        title = f"{labels.interconnect(None)}{site}"
-        groups.setdefault(title, []).append(_numbers(case, line, shown, owner=None))
-    joined = scaling[~scaling["serial"]]
-    for line in _ordered(joined, labels, "oversubscription", "interconnect", "processes"):
-        title = labels.curve(line, several)
-        groups.setdefault(title, []).append(_numbers(case, line, shown, line["interconnect"]))
-    columns = [
-        *right("Processes", "Cores"),
-        *right("Nodes") * nodes,
-        *right(
-            "Blocks", "Time (s)", labels.speedup.capitalize(), "Efficiency (%)", "Incremental efficiency (%)"
-        ),
-        *right("Serial fraction") * shown.serial_fraction,
-        *right("Runs/day"),
-        *([] if shown.rate is None else right(f"Rate ({_ten_to(shown.rate) or 1}/s)")),
-    ]
+
+    def title(line: Line) -> str:
+        if line["serial"]:
+            return labels.interconnect(None) + (f" ({line['site']})" if sites else "")
+        return labels.curve(line, several)
+
     intervals = labels.intervals(scaling, times=True)
     caption = f"{labels.case(case)}: {labels.times(scaling)}, with {intervals} in brackets."
     if scaling["speedup_low"].isna().all():
         caption = f"{labels.case(case)}: one sample each, without intervals."
-    if shown.rate is not None:
+    rate = []
+    if (power := _power(scaling["rate"])) is not None:
         unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
-        caption += f" Rate: {f'{_ten_to(shown.rate)} {unit}'.strip()} a second."
-    return table(caption, columns, groups, case)
+        caption += f" Rate: {f'{_ten_to(power)} {unit}'.strip()} a second."
+        head = f"Rate ({_ten_to(power) or 1}/s)"
+        rate = [numbers(head, lambda rate: formats.number(as_float(rate) / 10**power), "rate")]
+    fields = [
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Cores", formats.whole, "cores"),
+        *[numbers("Nodes", formats.whole, "nodes")] * nodes,
+        numbers("Blocks", formats.whole, "n"),
+        numbers("Time (s)", lambda line: formats.bracketed(*interval(line, "seconds"))),
+        numbers(labels.speedup.capitalize(), _speedup),
+        numbers("Efficiency (%)", _efficiency),
+        numbers("Incremental efficiency (%)", _of_parallel(PERCENT), "serial", "incremental_efficiency"),
+        *[numbers("Serial fraction", _of_parallel(1), "serial", "serial_fraction")] * (not labels.weak),
+        numbers("Runs/day", formats.number, "runs_per_day"),
+        *rate,
+    ]
+    serial = scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).assign(interconnect=None)
+    points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
+    return line_table(caption, fields, [*serial.to_dict("records"), *points], title, case)
 
 
-class Shown(NamedTuple):
-    """Columns of a case's table that only some studies have; `rate` is its power of ten."""
+def _speedup(line: Line) -> str:
+    return "1" if line["serial"] else formats.bracketed(*interval(line, "speedup"))
 
-    nodes: bool
-    serial_fraction: bool
-    rate: int | None
+
+def _efficiency(line: Line) -> str:
+    ends = (end * PERCENT for end in interval(line, "efficiency"))
+    return "100" if line["serial"] else formats.bracketed(*ends)
+
+
+def _of_parallel(factor: float) -> Callable[[bool, float], str]:
+    """Write a number that a serial run has not."""
+    return lambda serial, value: MISSING if serial else formats.number(as_float(value) * factor)
 
 
 def _power(rates: pd.Series) -> int | None:
@@ -90,33 +100,12 @@ def _ten_to(power: int) -> str:
     return f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
 
 
-def _numbers(case: str, line: Line, shown: Shown, owner: object) -> Row:
-    def cell(name: str, factor: float = 1) -> str:
-        return formats.bracketed(*(end * factor for end in interval(line, name)))
-
-    serial = bool(line["serial"])
-    cells = [
-        formats.whole(line["processes"]),
-        formats.whole(line["cores"]),
-        *[formats.whole(line["nodes"])] * shown.nodes,
-        formats.whole(line["n"]),
-        cell("seconds"),
-        "1" if serial else cell("speedup"),
-        "100" if serial else cell("efficiency", PERCENT),
-        MISSING if serial else formats.number(as_float(line["incremental_efficiency"]) * PERCENT),
-        *[MISSING if serial else formats.number(line["serial_fraction"])] * shown.serial_fraction,
-        formats.number(line["runs_per_day"]),
-        *([] if shown.rate is None else [formats.number(as_float(line["rate"]) / 10**shown.rate)]),
-    ]
-    return row(cells, case, owner)
-
-
 def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, caption: str) -> Block:
     counts = sorted(int(count) for count in rows["processes"].unique())
     groups: dict[str, list[Row]] = {}
     several = rows["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
-    for line in _ordered(rows.drop_duplicates(keys), labels, "oversubscription", "interconnect"):
+    for line in labels.lines(rows.drop_duplicates(keys), "oversubscription", "interconnect"):
         found = alike(rows, line, keys).set_index("processes")[quantity]
         cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
         title = f"Oversubscription {line['oversubscription']}" if several else ""
@@ -151,7 +140,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     for start in range(0, len(cases), across):
         chunk = cases[start : start + across]
         groups: dict[str, list[Row]] = {}
-        for line in _ordered(peaks.drop_duplicates(keys), labels, "oversubscription", "interconnect"):
+        for line in labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect"):
             found = {found["case"]: found for found in alike(peaks, line, keys).to_dict("records")}
             cells = [_peak(found[case]) if case in found else MISSING for case in chunk]
             title = f"Oversubscription {line['oversubscription']}" if several else ""
@@ -171,24 +160,15 @@ def _peak(line: Line) -> str:
 
 def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     """Print every comparison that could be made with its interval, its test and what it says."""
-    groups: dict[str, list[Row]] = {}
     several = improvement["oversubscription"].nunique() > 1
-    keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
-    compared = improvement["improvement_percent"].notna() & ~is_shared(improvement)
-    for line in _ordered(improvement[compared], labels, *keys):
-        cells = [
-            labels.case(line["case"]),
-            labels.compared(line),
-            formats.whole(line["at_processes"]),
-            *_percentages(line, "improvement", "average"),
-            *_verdict(line, "improvement"),
-        ]
-        title = f"Over {_baseline(line, labels, several)}"
-        groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
-    columns = [
-        *left("Case", "Interconnect"),
-        *right("Processes", "Improvement (%)", "Average (%)", "p"),
-        *left("Outcome"),
+    fields = [
+        texts("Case", labels.case, "case"),
+        texts("Interconnect", labels.compared),
+        numbers("Processes", formats.whole, "at_processes"),
+        numbers("Improvement (%)", in_percent("improvement")),
+        numbers("Average (%)", in_percent("average")),
+        numbers("p", _p_value, "p_adjusted"),
+        texts("Outcome", lambda line: _verdict(line, "improvement")),
     ]
     caption = (
         "Improvement over the baseline at its peak (or the nearest common count below), and the average over "
@@ -198,8 +178,10 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += f", with {labels.intervals(improvement)}"
     if improvement["p_adjusted"].notna().any():
         caption += "; p after Holm's correction"
-    caption += "."
-    return table(caption, columns, groups)
+    keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
+    compared = improvement["improvement_percent"].notna() & ~is_shared(improvement)
+    lines = labels.lines(improvement[compared], *keys)
+    return line_table(f"{caption}.", fields, lines, lambda line: f"Over {_baseline(line, labels, several)}")
 
 
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:
@@ -208,57 +190,40 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
     if len(rows) > MOST_ROWS:
         rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
         caption += " Shown is the largest core count; the others are in tables/oversubscription.csv."
-    groups: dict[str, list[Row]] = {}
-    for line in _ordered(rows, labels, "case", "cores", "oversubscription", "interconnect"):
-        cells = [
-            labels.curve(line),
-            formats.whole(line["cores"]),
-            formats.whole(line["processes"]),
-            formats.number(line["seconds_of_one"]),
-            formats.number(line["seconds"]),
-            *_percentages(line, "gain"),
-            *_verdict(line, "gain"),
-        ]
-        groups.setdefault(labels.case(line["case"]), []).append(
-            row(cells, line["case"], line["interconnect"])
-        )
-    columns = [
-        *left("Interconnect"),
-        *right("Cores", "Processes", "Time at one per core (s)", "Time (s)", "Gain (%)", "p"),
-        *left("Outcome"),
+    fields = [
+        texts("Interconnect", labels.curve),
+        numbers("Cores", formats.whole, "cores"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Time at one per core (s)", formats.number, "seconds_of_one"),
+        numbers("Time (s)", formats.number, "seconds"),
+        numbers("Gain (%)", in_percent("gain")),
+        numbers("p", _p_value, "p_adjusted"),
+        texts("Outcome", lambda line: _verdict(line, "gain")),
     ]
-    return table(caption, columns, groups)
+    lines = labels.lines(rows, "case", "cores", "oversubscription", "interconnect")
+    return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
 
 
 def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     """Print how many processes of each interconnect are worth the baseline at its highest target."""
     keys = ["case", "baseline_interconnect", "kind", "oversubscription", "processes_per_node"]
     highest = equivalent.groupby(keys, dropna=False)["target_speedup"].transform("max")
-    groups: dict[str, list[Row]] = {}
     several = equivalent["oversubscription"].nunique() > 1
     rows = equivalent[equivalent["target_speedup"] == highest]
-    for line in _ordered(rows, labels, "baseline_interconnect", "oversubscription", "case", "interconnect"):
-        cells = [
-            labels.case(line["case"]),
-            formats.number(line["target_speedup"]),
-            formats.plain(line["baseline_processes"]),
-            labels.compared(line),
-            equivalent_count(line),
-            formats.fixed(line["processes_saved"], 1, signed=True),
-        ]
-        title = f"Worth of {_baseline(line, labels, several)}"
-        groups.setdefault(title, []).append(row(cells, line["case"], line["interconnect"]))
-    columns = [
-        *left("Case"),
-        *right(labels.speedup.capitalize(), "Processes of the baseline"),
-        *left("Interconnect"),
-        *right("Equivalent processes", "Processes saved"),
+    fields = [
+        texts("Case", labels.case, "case"),
+        numbers(labels.speedup.capitalize(), formats.number, "target_speedup"),
+        numbers("Processes of the baseline", formats.plain, "baseline_processes"),
+        texts("Interconnect", labels.compared),
+        numbers("Equivalent processes", equivalent_count),
+        numbers("Processes saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
         f"Processes at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
         "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
     )
-    return table(caption, columns, groups)
+    lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
+    return line_table(caption, fields, lines, lambda line: f"Worth of {_baseline(line, labels, several)}")
 
 
 def equivalent_count(line: Line) -> str:
@@ -274,23 +239,13 @@ def _baseline(line: Line, labels: Labels, several: bool) -> str:
     return f"{name}, oversubscription {line['oversubscription']}" if several else name
 
 
-def _percentages(line: Line, *quantities: str) -> list[str]:
-    return [formats.bracketed_percent(*percent_interval(line, quantity)) for quantity in quantities]
+def _p_value(value: float) -> str:
+    return formats.p_value(value, symbol=False)
 
 
-def _verdict(line: Line, quantity: str) -> list[str]:
-    """Give the p-value and the outcome of a comparison."""
+def _verdict(line: Line, quantity: str) -> str:
+    """Write the outcome of a comparison, or why there is none."""
     if is_missing(line["p_adjusted"]):
         note = line.get("note")
-        return [MISSING, "no test" if is_missing(note) else str(note)]
-    word = outcome(line, quantity)
-    p_value = formats.p_value(line["p_adjusted"], symbol=False)
-    return [p_value, word if line.get("paired", True) else f"{word}, unpaired"]
-
-
-def _serial(scaling: pd.DataFrame) -> list[Line]:
-    return scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).to_dict("records")
-
-
-def _ordered(rows: pd.DataFrame, labels: Labels, *keys: str) -> list[dict[Hashable, Any]]:
-    return labels.in_order(rows, *keys).to_dict("records")
+        return "no test" if is_missing(note) else str(note)
+    return outcome(line, quantity) + ("" if line.get("paired", True) else ", unpaired")

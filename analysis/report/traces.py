@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, Section, left, paragraph, right, row, section, table
+from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.details import FACTORS
-from analysis.tables.missing import as_float, is_missing
+from analysis.tables.missing import Line, as_float, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed, number
 from analysis.text.labels import Labels
@@ -102,78 +103,56 @@ def _named(rows: pd.DataFrame, labels: Labels) -> str:
 
 
 def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
-    groups: dict[str, list[Row]] = {}
-    for case, own in labels.by_case(rows.sort_values("processes")):
-        groups[labels.case(case)] = [_trace_row(case, line) for line in own.to_dict("records")]
-    columns = [
-        *right(
-            "Processes",
-            "Cores",
-            "Steps",
-            "Serial CPU time (s)",
-            "CPU time (s)",
-            "Over serial",
-            "CPU pressure (%)",
-            "Band (s)",
-            "Another rank (%)",
-        ),
-        *left("Timed", "Clock", "Corrected by"),
+    def timed(timing: str, repeats: int) -> str:
+        return f"alone, {formats.counted(repeats, 'time')}" if timing == "alone" else "together"
+
+    fields = [
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Cores", formats.whole, "cores"),
+        numbers("Steps", formats.whole, "steps"),
+        numbers("Serial CPU time (s)", number, "serial_seconds"),
+        numbers("CPU time (s)", number, "compute_seconds"),
+        numbers("Over serial", number, "inflation"),
+        numbers("CPU pressure (%)", lambda share: formats.whole(100 * as_float(share)), "noise"),
+        numbers("Band (s)", lambda *ends: "–".join(map(number, ends)), "low_seconds", "high_seconds"),
+        numbers("Another rank (%)", _corun, *(f"corun_percent{end}" for end in ("", "_low", "_high"))),
+        texts("Timed", timed, "timing", "repeats"),
+        texts("Clock", lambda clock: "CPU time" if clock == "thread_cpu" else clock, "clock"),
+        texts("Corrected by", lambda way: CORRECTED[way], "correction"),
     ]
-    return table("Traces that were replayed.", columns, groups)
+    lines = labels.lines(rows, "case", "processes")
+    return line_table("Traces that were replayed.", fields, lines, lambda line: labels.case(line["case"]))
 
 
-def _trace_row(case: str, line: dict) -> Row:
-    return row(
-        [
-            *(formats.whole(line[name]) for name in ("processes", "cores", "steps")),
-            *(number(line[name]) for name in ("serial_seconds", "compute_seconds", "inflation")),
-            formats.fixed(100 * as_float(line["noise"]), 0),
-            f"{number(line['low_seconds'])}–{number(line['high_seconds'])}",
-            _corun(line),
-            f"alone, {formats.counted(line['repeats'], 'time')}" if line["timing"] == "alone" else "together",
-            {"thread_cpu": "CPU time", "instructions": "instructions"}.get(line["clock"], line["clock"]),
-            CORRECTED[line["correction"]],
-        ],
-        case,
-    )
-
-
-def _corun(line: dict) -> str:
-    ends = (formats.fixed(as_float(line[f"corun_percent_{end}"]), 0) for end in ("low", "high"))
-    return MISSING if is_missing(line["corun_percent"]) else "–".join(ends)
+def _corun(percent: float, low: float, high: float) -> str:
+    return MISSING if is_missing(percent) else f"{formats.whole(low)}–{formats.whole(high)}"
 
 
 def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
     """Calls and bytes by operation and size, of each case at its largest process count."""
-    groups: dict[str, list[Row]] = {}
-    for case, own in labels.by_case(profile):
-        most = int(own["processes"].max())
-        own = own[(own["processes"] == most) & ~own["operation"].isin(_ENDS)]
-        whole = own["bytes"].sum()
-        title = f"{labels.case(case)}, {formats.counted(most, 'process')}"
-        groups[title] = [
-            row(
-                [
-                    OPERATIONS.get(line["operation"], line["operation"]),
-                    _size_class(line["largest_bytes"]),
-                    number(line["calls"]),
-                    number(line["bytes"] / 1000),
-                    formats.fixed(100 * line["bytes"] / whole, 1) if whole else MISSING,
-                ],
-                case,
-            )
-            for line in own.to_dict("records")
-        ]
-    columns = [
-        *left("Operation"),
-        *right("Size", "Calls in a step", "kB in a step", "Share of the bytes (%)"),
+    most = profile["processes"] == profile.groupby("case")["processes"].transform("max")
+    rows = profile[most & ~profile["operation"].isin(_ENDS)]
+    rows = rows.assign(whole=rows.groupby("case")["bytes"].transform("sum"))
+
+    def title(line: Line) -> str:
+        return f"{labels.case(line['case'])}, {formats.counted(line['processes'], 'process')}"
+
+    def share(own: float, whole: float) -> str:
+        return formats.fixed(100 * own / whole, 1) if whole else MISSING
+
+    fields = [
+        texts("Operation", lambda name: OPERATIONS.get(name, name), "operation"),
+        numbers("Size", _size_class, "largest_bytes"),
+        numbers("Calls in a step", number, "calls"),
+        numbers("kB in a step", lambda size: number(size / 1000), "bytes"),
+        numbers("Share of the bytes (%)", share, "bytes", "whole"),
     ]
     caption = (
         "What all ranks communicate in a step, by operation and size of the message, at the largest process "
         "count; receives and waits, the other ends of these, are left out. All counts are in "
         "tables/trace_profile.csv. The size of a collective call is what a rank contributes."
     )
-    return table(caption, columns, groups)
+    return line_table(caption, fields, labels.lines(rows, "case"), title)
 
 
 def _size_class(largest: object) -> str:
@@ -190,25 +169,12 @@ def _efficiency_table(content: Content) -> Block:
     rows = rows.merge(at_peak, on=["case", "interconnect"], how="left")
     largest = rows["processes"] == rows.groupby("case")["processes"].transform("max")
     rows = rows[largest | (rows["processes"] == rows["peak_processes"])]
-    groups: dict[str, list[Row]] = {}
-    for case, own in labels.by_case(labels.in_order(rows, "interconnect", "processes")):
-        groups[labels.case(case)] = [
-            row(
-                [
-                    labels.interconnect(line["interconnect"], line["kind"]),
-                    formats.whole(line["processes"]),
-                    *(formats.fixed(100 * line[name], 0) for name in ("parallel_efficiency", *FACTORS)),
-                ],
-                case,
-                line["interconnect"],
-            )
-            for line in own.to_dict("records")
-        ]
-    columns = [
-        *left("Interconnect"),
-        *right(
-            "Processes", "Parallel efficiency (%)", "Load balance (%)", "Serialisation (%)", "Transfer (%)"
-        ),
+    heads = ("Parallel efficiency (%)", "Load balance (%)", "Serialisation (%)", "Transfer (%)")
+    shares = zip(heads, ("parallel_efficiency", *FACTORS), strict=True)
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        *(numbers(head, lambda share: formats.whole(100 * share), name) for head, name in shares),
     ]
     caption = (
         "Where efficiency is lost, at the peak and at the largest process count. Load balance: mean "
@@ -216,4 +182,5 @@ def _efficiency_table(content: Content) -> Block:
         "Transfer: that over the time. The product of the three is the parallel efficiency, of the factors "
         "of the POP centre of excellence; it does not hold what being parallel adds to the computing itself."
     )
-    return table(caption, columns, groups)
+    lines = labels.lines(rows, "case", "interconnect", "processes")
+    return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

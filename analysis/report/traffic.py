@@ -51,12 +51,8 @@ def _shared_cores(rows: pd.DataFrame) -> list[str]:
 def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Say of every interconnect which pattern is accepted best and least, and which is the least fair.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Table ``traffic`` with titles, without combined jobs. The sentences are about the highest offered load
-        of each pattern on most processes.
-    labels : Labels
+    Takes the table ``traffic`` with titles, without combined jobs. The sentences are about the highest
+    offered load of each pattern on most processes.
     """
     rows = _highest(rows[rows["processes"] == rows["processes"].max()]) if len(rows) else rows
     said = []

@@ -58,7 +58,7 @@ def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -
             goal=goal, efficiency=formats.percent(100 * efficiency, places=0)
         )
         ways: dict[str, dict[str, list[str]]] = {}
-        for line in labels.in_order(rows, "interconnect").to_dict("records"):
+        for line in labels.lines(rows, "interconnect"):
             brings = _brings(line) if len(rows) <= IN_DETAIL else ""
             names = ways.setdefault(_way(line), {}).setdefault(brings, [])
             names.append(labels.interconnect(line["interconnect"], kind))
@@ -111,7 +111,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     keys = ["case", "interconnect", "kind", "available_cores"]
     found = {key: of_way.set_index("goal") for key, of_way in advice.groupby(keys, sort=False)}
     for case, rows in labels.by_case(advice.drop_duplicates(keys)):
-        for line in labels.in_order(rows, "interconnect").to_dict("records"):
+        for line in labels.lines(rows, "interconnect"):
             goals = found[tuple(line[key] for key in keys)]
             cells = [
                 labels.interconnect(line["interconnect"], line["kind"]),

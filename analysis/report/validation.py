@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Row, Section, bullets, left, paragraph, right, row, section, table
+from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.missing import as_float
 from analysis.text import formats
 from analysis.text.formats import THIN, counted
@@ -30,11 +31,7 @@ def validation(content: Content) -> Section | None:
 def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Say how large the errors are, over all points and by interconnect, and how noisy the measurements were.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Table ``validation``.
-    labels : Labels
+    Takes the table ``validation``.
     """
     said = [f"All: {_spread(rows['error_percent'])}."]
     order = labels.sorted_interconnects(rows["interconnect"])
@@ -59,37 +56,24 @@ def _spread(errors: pd.Series) -> str:
     )
 
 
-def _table(rows: pd.DataFrame, labels: Labels) -> dict:
-    groups: dict[str, list[Row]] = {}
-    for case, own in labels.by_case(labels.in_order(rows, "interconnect", "processes")):
-        groups[labels.case(case)] = [
-            row(
-                [
-                    labels.interconnect(line["interconnect"], line["kind"]),
-                    formats.whole(line["processes"]),
-                    *(_time(line, whose) for whose in ("predicted", "measured")),
-                    formats.fixed(line["error_percent"], 1, signed=True),
-                    formats.whole(line["n"]),
-                    formats.fixed(100 * as_float(line["noise"]), 1),
-                ],
-                case,
-                line["interconnect"],
-            )
-            for line in own.to_dict("records")
-        ]
-    columns = [
-        *left("Interconnect"),
-        *right("Processes", "Predicted (s)", "Measured (s)", f"Error{THIN}%", "Runs", "CPU pressure (%)"),
+def _table(rows: pd.DataFrame, labels: Labels) -> Block:
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Predicted (s)", _time, "predicted_seconds", "predicted_low", "predicted_high"),
+        numbers("Measured (s)", _time, "measured_seconds", "measured_low", "measured_high"),
+        numbers(f"Error{THIN}%", lambda error: formats.fixed(error, 1, signed=True), "error_percent"),
+        numbers("Runs", formats.whole, "n"),
+        numbers("CPU pressure (%)", lambda share: formats.fixed(100 * as_float(share), 1), "noise"),
     ]
     caption = (
         "Predicted and measured times. Brackets of predictions hold the band of the simulation, which has no "
         "width where nothing was repeated or corrected; those of measurements hold their interval."
     )
-    return table(caption, columns, groups)
+    lines = labels.lines(rows, "case", "interconnect", "processes")
+    return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
 
 
-def _time(line: dict, whose: str) -> str:
+def _time(seconds: float, low: float, high: float) -> str:
     """Time with its bracket; a band without width has none."""
-    low, high = (line[f"{whose}_{end}"] for end in ("low", "high"))
-    wide = (low, high) if low != high else (None, None)
-    return formats.bracketed(line[f"{whose}_seconds"], *wide)
+    return formats.bracketed(seconds, *((low, high) if low != high else (None, None)))

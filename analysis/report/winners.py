@@ -6,7 +6,8 @@ import pandas as pd
 
 from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import is_missing
+from analysis.report.lines import line_table, numbers, texts
+from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.best_network import QUANTITIES, network_figures, network_sentences, span
 from analysis.text.labels import Labels
@@ -52,35 +53,30 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     nodes, levels, sites = (rows[key].nunique() > 1 for key in ("nodes", "oversubscription", "site"))
     placed = bool(rows["processes_per_node"].notna().any())
     caption += " Only equal numbers of processes per node are compared." * placed
-    groups: dict[str, list] = {}
-    for case, of_case in labels.by_case(rows):
-        for line in of_case.to_dict("records"):
-            title = labels.case(case) + (f", oversubscription {line['oversubscription']}" if levels else "")
-            near = "" if is_missing(line["near"]) or not line["near"] else f"{formats.THIN}≈"
-            cells = [
-                *([formats.MISSING if is_missing(line["site"]) else line["site"]] if sites else []),
-                *([formats.whole(line["nodes"])] if nodes else []),
-                formats.whole(line["processes"]),
-                *([formats.plain(line["processes_per_node"])] if placed else []),
-                f"{labels.interconnect(line['interconnect'], line['kind'])}{near}",
-                formats.number(line["seconds"]),
-                labels.interconnect(line["next_interconnect"], line["next_kind"]),
-                formats.fixed(line["lead_percent"], 1, signed=True),
-                formats.fixed(line["spread_percent"], 1, signed=True),
-                str(line["interconnects"]),
-            ]
-            groups.setdefault(title, []).append(row(cells, case, line["interconnect"]))
-    columns = [
-        *left("Site") * sites,
-        *right("Nodes") * nodes,
-        *right("Processes"),
-        *right("Per node") * placed,
-        *left("Fastest"),
-        *right("Time (s)"),
-        *left("Next"),
-        *right("Next takes longer by (%)", "Slowest takes longer by (%)", "Compared"),
+
+    def title(line: Line) -> str:
+        return labels.case(line["case"]) + f", oversubscription {line['oversubscription']}" * levels
+
+    def fastest(interconnect: str, kind: str, near: object) -> str:
+        about = "" if is_missing(near) or not near else f"{formats.THIN}≈"
+        return f"{labels.interconnect(interconnect, kind)}{about}"
+
+    def longer(percent: float) -> str:
+        return formats.fixed(percent, 1, signed=True)
+
+    fields = [
+        *[texts("Site", lambda site: formats.MISSING if is_missing(site) else site, "site")] * sites,
+        *[numbers("Nodes", formats.whole, "nodes")] * nodes,
+        numbers("Processes", formats.whole, "processes"),
+        *[numbers("Per node", formats.plain, "processes_per_node")] * placed,
+        texts("Fastest", fastest, "interconnect", "kind", "near"),
+        numbers("Time (s)", formats.number, "seconds"),
+        texts("Next", labels.interconnect, "next_interconnect", "next_kind"),
+        numbers("Next takes longer by (%)", longer, "lead_percent"),
+        numbers("Slowest takes longer by (%)", longer, "spread_percent"),
+        numbers("Compared", str, "interconnects"),
     ]
-    return table(caption, columns, groups)
+    return line_table(caption, fields, labels.lines(rows, "case"), title)
 
 
 def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:

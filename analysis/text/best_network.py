@@ -50,8 +50,8 @@ def network_figures(published: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def span(figures: pd.DataFrame, interconnect: str, quantity: str) -> str:
     """Write a network figure without its unit: ``6370`` or ``27 to 30``."""
-    low, high = figures.loc[interconnect, [f"{quantity}_low", f"{quantity}_high"]]
-    return formats.exact(low) if low == high else f"{formats.exact(low)} to {formats.exact(high)}"
+    low, high = (formats.exact(figures.loc[interconnect, f"{quantity}_{end}"]) for end in ("low", "high"))
+    return formats.spanned(low, high)
 
 
 def network_sentences(

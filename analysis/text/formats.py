@@ -108,27 +108,26 @@ def percent_places(value: float) -> int:
     return 0 if abs(value) >= 9.95 else 1
 
 
-def bracketed(value: float, low: float, high: float, digits: int = 3) -> str:
+def bracketed(value: float, low: float, high: float) -> str:
     """Point estimate with its interval, for a table: ``3.42 [3.38, 3.47]``, or the estimate alone."""
-    if is_missing(value):
-        return MISSING
-    places = decimals(value, digits)
-    if is_missing(low) or is_missing(high):
-        return fixed(value, places)
-    return f"{fixed(value, places)} [{fixed(low, places)}, {fixed(high, places)}]"
+    return _bracketed(value, low, high, decimals(value))
 
 
 def bracketed_percent(value: float, low: float, high: float) -> str:
     """Signed percentage with its interval, without the unit: ``+23 [+18, +29]``."""
-    if is_missing(value):
-        return MISSING
-    places = percent_places(value)
-    if is_missing(low) or is_missing(high):
-        return fixed(value, places, signed=True)
-    return (
-        f"{fixed(value, places, signed=True)} "
-        f"[{fixed(low, places, signed=True)}, {fixed(high, places, signed=True)}]"
-    )
+    return _bracketed(value, low, high, percent_places(value), signed=True)
+
+
+def _bracketed(value: float, low: float, high: float, places: int, signed: bool = False) -> str:
+    estimate = fixed(value, places, signed)
+    if any(map(is_missing, (value, low, high))):
+        return estimate
+    return f"{estimate} [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
+
+
+def spanned(low: str, high: str) -> str:
+    """Two written numbers as a range, ``27 to 30``; as one where they are the same."""
+    return low if low == high else f"{low} to {high}"
 
 
 def plain(value: float) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -21,13 +21,7 @@ DIRECT = "measured"
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of a study's tables as readers see them.
-
-    Attributes
-    ----------
-    facts : Facts
-        What is known of the study besides its tables. A name that is missing there is its own title.
-    """
+    """Names of a study's tables as readers see them; one that its facts have no title of is its own."""
 
     facts: Facts
 
@@ -105,7 +99,7 @@ class Labels:
         if kinds == {"simulated"}:
             return BAND
         name = (
-            self._intervals_of_times(rows["coverage"].dropna()) if times else f"{self.confidence} intervals"
+            self._intervals_of_times(rows["coverage"].dropna()) if times else self.confidence + " intervals"
         )
         return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
@@ -116,9 +110,8 @@ class Labels:
         """
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
-        others = (
-            f" ({' to '.join(shares)}{THIN}% for times)" if set(shares) - {nominal} and len(covered) else ""
-        )
+        differs = len(covered) and set(shares) != {nominal}
+        others = f" ({' to '.join(shares)}{THIN}% for times)" if differs else ""
         return f"{nominal}{THIN}% intervals{others}"
 
     def times(self, rows: pd.DataFrame) -> str:
@@ -142,7 +135,7 @@ class Labels:
         """Where an interconnect stands in that order, as a key to sort by; the serial run is first."""
         if is_missing(interconnect):
             return -1, ""
-        return _place(_positions(self.facts.interconnects), str(interconnect))
+        return _place_in(self.facts.interconnects)(str(interconnect))
 
     def by_case(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         """Split `rows` by case, in the study's order."""
@@ -161,18 +154,20 @@ class Labels:
             if column.name not in orders:
                 return column
             present = _sorted_by(orders[column.name], column.dropna())
-            return column.map(_positions(present)).fillna(-1)
+            return column.map({name: place for place, name in enumerate(present)}).fillna(-1)
 
         return rows.sort_values(list(keys), key=places, kind="stable")
 
+    def lines(self, rows: pd.DataFrame, *keys: str) -> list[dict[Hashable, Any]]:
+        """Rows in that order as mappings."""
+        return self.in_order(rows, *keys).to_dict("records")
+
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
-    return sorted(pd.unique(pd.Series(present)), key=partial(_place, _positions(order)))
+    return sorted(pd.unique(pd.Series(present)), key=_place_in(order))
 
 
-def _positions(order: Iterable[str]) -> dict[str, int]:
-    return {name: index for index, name in enumerate(order)}
-
-
-def _place(positions: Mapping[str, int], name: str) -> tuple[int, str]:
-    return positions.get(name, len(positions)), name
+def _place_in(order: Iterable[str]) -> Callable[[str], tuple[int, str]]:
+    """Give the key that sorts by an order: its names first, then the others alphabetically."""
+    places = {name: place for place, name in enumerate(order)}
+    return lambda name: (places.get(name, len(places)), name)

@@ -18,51 +18,38 @@ ALTERNATIVES = (
 )
 """What links are compared by: a column, and the two values that are alternatives (none: any two)."""
 
-FIELDS = (("bidirectional_Gbps", "Gbit/s"), ("latency_us", "µs"))
-"""Columns that are compared, with their units."""
-
-_NAMES = {"verbs": "verbs", "ipoib": "IPoIB"}
+_KEYS = ["rate", "medium", "path"]
 
 
 def link_name(row: Mapping) -> str:
     """Name a link by what is known of it: ``QDR, fiber, IPoIB``."""
-    known = [row[key] for key in ("rate", "medium", "path") if not is_missing(row[key])]
-    return ", ".join(_NAMES.get(value, value) for value in known)
+    known = [row[key] for key in _KEYS if not is_missing(row[key])]
+    return ", ".join("IPoIB" if value == "ipoib" else value for value in known)
 
 
 def link_sentences(links: pd.DataFrame) -> list[str]:
-    """Compare links that differ in one thing only: their rate, medium, path, or interface.
-
-    Parameters
-    ----------
-    links : DataFrame
-        Columns of `LINKS`.
-    """
+    """Compare links of the table `LINKS` that differ in one thing only: rate, medium, path, or interface."""
     return list(dict.fromkeys(_comparisons(links)))
 
 
 def _comparisons(links: pd.DataFrame) -> Iterator[str]:
-    rows = links.to_dict("records")
+    rows = links.fillna(dict.fromkeys(_KEYS, "")).to_dict("records")
     for column, choice in ALTERNATIVES:
-        others = [key for key in ("rate", "medium", "path") if key != column]
+        others = [key for key in _KEYS if key != column]
         for link, other in combinations(rows, 2):
-            same = all(_equal(link[key], other[key]) for key in others)
-            named = not (is_missing(link[column]) or is_missing(other[column]))
-            chosen = not choice or {link[column], other[column]} == set(choice)
-            if same and named and chosen and link[column] != other[column]:
+            same = all(link[key] == other[key] for key in others)
+            values = {link[column], other[column]} - {""}
+            if same and len(values) == 2 and values == set(choice or values):
                 yield _compared(link, other)
-
-
-def _equal(value: object, other: object) -> bool:
-    return value == other or (is_missing(value) and is_missing(other))
 
 
 def _compared(*links: Mapping) -> str:
     """Both bandwidths and latencies, the link of more bandwidth first."""
     first, second = sorted(links, key=lambda row: -row["bidirectional_Gbps"])
     return (
-        f"{link_name(first)} against {link_name(second)}: {_pair(first, second, *FIELDS[0])} in both "
-        f"directions, latency {_pair(first, second, *FIELDS[1])}."
+        f"{link_name(first)} against {link_name(second)}: "
+        f"{_pair(first, second, 'bidirectional_Gbps', 'Gbit/s')} in both directions, "
+        f"latency {_pair(first, second, 'latency_us', 'µs')}."
     )
 
 

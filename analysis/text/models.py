@@ -20,6 +20,13 @@ TITLES = {
     "gustafson": "Gustafson's law",
 }
 """What a model is called, by its name."""
+STARTS = {
+    "inside": "Predicted peak within the {} that were run",
+    "beyond": "Predicted peak beyond the {} that were run",
+    "none": "No peak is predicted up to {}, as far as a model is told",
+    "scaled": "Prediction for {}, as far as a model is told",
+}
+"""How a sentence begins, by where the peak lies, with the count that this refers to."""
 
 
 def model_title(name: object) -> str:
@@ -54,11 +61,7 @@ def counts_needed(scaling: str) -> int:
 def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
     """Say how many curves have too few counts for models to be compared; empty where all have enough.
 
-    Parameters
-    ----------
-    models, best : DataFrame
-        The table of models, and what `compared_models` makes of it.
-    labels : Labels
+    Takes the table of models, and what `compared_models` makes of it.
     """
     curves = len(models.drop_duplicates(CURVE))
     short = curves - len(best)
@@ -68,29 +71,24 @@ def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
     has = "has" if short == 1 else "have"
     whose = "No curve has" if short == curves else f"{counted(short, 'curve')} of {curves} {has} not"
     return (
-        f"{whose} the {counted(needed, 'process count', 'process counts')} at least that it takes to compare "
-        "scaling models by their error at a count left out of the fit."
+        f"{whose} the {counted(needed, 'process count')} at least that it takes to compare scaling models by "
+        "their error at a count left out of the fit."
     )
 
 
 def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> list[str]:
     """Say where the best model of each curve of a case peaks, and what it predicts at most.
 
-    Parameters
-    ----------
-    best : DataFrame
-        Rows of one case as `compared_models` gives them.
-    curves : DataFrame
-        Rows of the table ``model_curves`` of that case.
-    labels : Labels
+    Takes rows of one case as `compared_models` gives them, and those of the table ``model_curves``.
     """
     curves_by_peak: dict[tuple[str, float], list[str]] = {}
-    for row in labels.in_order(best, "interconnect").to_dict("records"):
+    for row in labels.lines(best, "interconnect"):
         at = and_level(best, row["oversubscription"]).replace(" and", " at")
         name = f"{labels.curve(row)}{at} ({_numbers(row, curves, labels)})"
         curves_by_peak.setdefault(_where_peak_lies(row), []).append(name)
     return [
-        f"{_start(where, count)} {listed(names)}." for (where, count), names in sorted(curves_by_peak.items())
+        f"{STARTS[where].format(processes(count))}: {listed(names)}."
+        for (where, count), names in sorted(curves_by_peak.items())
     ]
 
 
@@ -105,24 +103,14 @@ def _where_peak_lies(row: Line) -> tuple[str, float]:
     return "beyond" if beyond else "inside", as_float(row["fitted_to"])
 
 
-def _start(where: str, count: float) -> str:
-    return {
-        "inside": f"Predicted peak within the {processes(count)} that were run:",
-        "beyond": f"Predicted peak beyond the {processes(count)} that were run:",
-        "none": f"No peak is predicted up to {processes(count)}, as far as a model is told:",
-        "scaled": f"Prediction for {processes(count)}, as far as a model is told:",
-    }[where]
-
-
 def _numbers(row: Line, curves: pd.DataFrame, labels: Labels) -> str:
     where, _ = _where_peak_lies(row)
-    figures = []
     if where in ("inside", "beyond"):
-        figures.append(f"at {peak_text(row)} processes")
+        figures = [f"at {peak_text(row)} processes"]
     else:
         point = {**row, "processes": int(as_float(row["told_to"]))}
         last = alike(curves, point, [*CURVE, "model", "processes"]).iloc[0].to_dict()
-        figures.append(f"{labels.speedup} {bracketed(last, 'speedup')}")
+        figures = [f"{labels.speedup} {bracketed(last, 'speedup')}"]
     if where != "scaled":
         figures.append(f"limit {bracketed(row, 'limit', 'limit_speedup')}")
     error = formats.percent(as_float(row["held_out_percent"]))

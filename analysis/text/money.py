@@ -38,6 +38,11 @@ def _priced(row: Line, column: str) -> str:
     return f"{amount(row, column)}{formats.SPACE}{row['currency']}"
 
 
+def node_price(row: Line) -> str:
+    """Write the study's price of a node with its currency."""
+    return f"{money(row['node_price'])}{formats.SPACE}{row['currency']}"
+
+
 def nodes(count: float) -> str:
     """Write a number of nodes."""
     return counted(int(count), "node")
@@ -58,19 +63,16 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     """
     size = comparable_size(cost)
     rows = cost[cost["nodes"] == size]
-    priced = (
-        rows[rows["cluster_price"].notna()].sort_values("cluster_price", kind="stable").to_dict("records")
-    )
+    priced = rows[rows["cluster_price"].notna()].sort_values("cluster_price", kind="stable")
     prices = [
         f"{amount(row, 'cluster_price')} with {labels.interconnect(row['interconnect'])} "
         f"({formats.percent(row['interconnect_percent'])})"
-        for row in priced
+        for row in priced.to_dict("records")
     ]
     first = rows.iloc[0]
-    price = f"{money(first['node_price'])}{formats.SPACE}{first['currency']}"
     said = [
-        f"At {price} a node, a cluster of {nodes(size)} costs, in {first['currency']} and with the "
-        f"interconnect's share of it: {'; '.join(prices)}."
+        f"At {node_price(first)} a node, a cluster of {nodes(size)} costs, in {first['currency']} and with "
+        f"the interconnect's share of it: {'; '.join(prices)}."
     ]
     lacking: dict[str, list[str]] = {}
     for row in rows[rows["cluster_price"].isna()].to_dict("records"):
@@ -125,10 +127,8 @@ def value_sentences(value: pd.DataFrame, labels: Labels) -> list[str]:
         if fastest.name == cheapest.name:
             text += ", which is the fastest too"
         else:
-            text += (
-                f"; the fastest, {_point(fastest, labels)}, costs "
-                f"{_priced(fastest, 'price_per_speedup')} per unit"
-            )
+            price = _priced(fastest, "price_per_speedup")
+            text += f"; the fastest, {_point(fastest, labels)}, costs {price} per unit"
         serial = priced[priced["serial"].astype(bool) & (priced["compared_kinds"] == kinds)]
         if len(serial):
             text += f"; the serial run on one node, {_priced(serial.iloc[0], 'price_per_speedup')}"
@@ -159,10 +159,9 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         first = rows.iloc[0]
         start = f"For the {labels.speedup} of {formats.number(first['target_speedup'])}"
         start += f" that {labels.placed(baseline, side(kind, 0), placement)} has"
-        if not is_missing(first["baseline_nodes"]):
-            start += f" on {nodes(first['baseline_nodes'])}"
+        start += "" if is_missing(first["baseline_nodes"]) else f" on {nodes(first['baseline_nodes'])}"
         alike: dict[str, list[str]] = {}
-        for row in labels.in_order(rows, "interconnect").to_dict("records"):
+        for row in labels.lines(rows, "interconnect"):
             alike.setdefault(_pays(row), []).append(labels.compared(row))
         verdicts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in alike.items()]
         level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
@@ -175,8 +174,8 @@ def _pays(row: Line) -> str:
     if is_missing(row["pays"]):
         return f"cannot be judged ({row['note']})"
     even = _priced(row, "break_even_node_price")
-    at = f"at {money(row['node_price'])}{formats.SPACE}{row['currency']} "
-    at += "that is undecided" if row["verdict"] == "undecided" else f"it {row['verdict']}"
+    verdict = "that is undecided" if row["verdict"] == "undecided" else f"it {row['verdict']}"
+    at = f"at {node_price(row)} {verdict}"
     text = {
         "above": f"pays from {even} a node on, and {at}",
         "below": f"pays up to {even} a node, and {at}",
@@ -231,7 +230,7 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
         alike = rows[rows["may_be_best"].fillna(False) & ~rows["best"].fillna(False)]
         names = [
             f"{labels.interconnect(other['interconnect'], other['kind'])} on {nodes(other['nodes'])}"
-            for other in labels.in_order(alike, "interconnect").to_dict("records")
+            for other in labels.lines(alike, "interconnect")
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
         text += "" if is_missing(row["note"]) else f" (price: {row['note']})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from analysis.networks.curves import spreads
@@ -24,11 +26,7 @@ BUSY = 0.2
 def headline_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which interconnect has the lowest latency and the highest bandwidth, kind by kind.
 
-    Parameters
-    ----------
-    headlines : DataFrame
-        Table ``network_headlines``.
-    labels : Labels
+    Takes the table ``network_headlines``.
     """
     said = []
     for name in ordered(set(headlines["benchmark"])):
@@ -95,25 +93,18 @@ def variability_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
     for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
         middle, worst = own["between_percent"].median(), own.loc[own["between_percent"].idxmax()]
         title = labels.interconnect(name, kind)
-        if worst["between_percent"] < CALM_PERCENT:
-            least = f"{CALM_PERCENT}{THIN}%"
-            said.append(f"{title}: runs of a ping-pong differ by less than {least} at any size.")
-            continue
-        said.append(
-            f"{title}: runs of a ping-pong differ by {formats.percent(middle)} at the median size, and by "
-            f"{formats.percent(worst['between_percent'])} at {size_text(worst['bytes'])}."
+        how = (
+            f"{formats.percent(middle)} at the median size, and by "
+            f"{formats.percent(worst['between_percent'])} at {size_text(worst['bytes'])}"
         )
+        if worst["between_percent"] < CALM_PERCENT:
+            how = f"less than {CALM_PERCENT}{THIN}% at any size"
+        said.append(f"{title}: runs of a ping-pong differ by {how}.")
     return said
 
 
 def pressure_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say whether other programs kept cores busy while network benchmarks ran, which feel it first.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Those of network benchmarks.
-    """
+    """Say whether other programs kept cores busy during `runs` of network benchmarks, which feel it first."""
     busy = runs["foreign_cores"].dropna() if "foreign_cores" in runs else pd.Series(dtype=float)
     if busy.empty or busy.median() < BUSY:
         return []
@@ -127,18 +118,22 @@ def slow_pair_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the pairs whose small message takes much longer than the median pair's."""
     rows = network[network["source"].notna() & (network["source"] != network["target"])]
     said = []
-    for (name, kind, count, level), own in rows.groupby(
-        ["interconnect", "kind", "processes", "oversubscription"], sort=False
-    ):
+    for title, own in _by_point(rows, labels):
         small = own[own["bytes"] == own["bytes"].min()]
         if len(small) < 2:
             continue
         middle = small["latency_us"].median()
         slow = small[small["latency_us"] > SLOW * middle]
-        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process')}"
-        title += f" at oversubscription {level}" if level > 1 else ""
         said.append(f"{title}: {_slow(slow, len(small), middle)}")
     return said
+
+
+def _by_point(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Split rows by interconnect, process count and level, with a title of each."""
+    keys = ["interconnect", "kind", "processes", "oversubscription"]
+    for (name, kind, count, level), own in rows.groupby(keys, sort=False):
+        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process')}"
+        yield title + (f" at oversubscription {level}" if level > 1 else ""), own
 
 
 def _slow(slow: pd.DataFrame, pairs: int, middle: float) -> str:
@@ -154,20 +149,14 @@ def _slow(slow: pd.DataFrame, pairs: int, middle: float) -> str:
 def contention_sentences(pairs: pd.DataFrame, labels: Labels) -> list[str]:
     """Say how much bandwidth most pairs at once have together, compared with one alone."""
     said = []
-    for (name, kind, count, level), own in pairs.groupby(
-        ["interconnect", "kind", "processes", "oversubscription"], sort=False
-    ):
-        large = own[own["bytes"] == own["bytes"].max()].set_index("pairs")
-        most = int(large.index.max())
-        if most < 2 or 1 not in large.index:
+    for title, own in _by_point(pairs, labels):
+        rates = own[own["bytes"] == own["bytes"].max()].set_index("pairs")["bandwidth_MBps"]
+        most = int(rates.index.max())
+        if most < 2 or 1 not in rates.index:
             continue
-        gain = large.loc[most, "bandwidth_MBps"] / large.loc[1, "bandwidth_MBps"]
-        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process')}"
-        title += f" at oversubscription {level}" if level > 1 else ""
         said.append(
-            f"{title}: {most} pairs at once move {number(gain)} times what one pair moves alone "
-            f"({number(large.loc[most, 'bandwidth_MBps'])} against "
-            f"{number(large.loc[1, 'bandwidth_MBps'])}{THIN}MB/s)."
+            f"{title}: {most} pairs at once move {number(rates[most] / rates[1])} times what one pair moves "
+            f"alone ({number(rates[most])} against {number(rates[1])}{THIN}MB/s)."
         )
     return said
 
@@ -188,11 +177,7 @@ def availability_sentences(table: pd.DataFrame, labels: Labels) -> list[str]:
 def collective_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Say over which interconnect collectives on most processes are fastest, small and large messages.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Of collectives, as `analysis.networks.curves.NETWORK`.
-    labels : Labels
+    Takes rows of collectives, as `analysis.networks.curves.NETWORK`.
     """
     rows = rows[rows["latency_us"].notna()]
     most = rows[rows["processes"].isna() | (rows["processes"] == rows["processes"].max())]

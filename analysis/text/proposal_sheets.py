@@ -19,11 +19,7 @@ from analysis.tables.selection import CURVE
 from analysis.text import formats
 from analysis.text.labels import Labels
 
-_HEADINGS = {
-    "speedup_per_doubling": "Speedup per doubling",
-    "efficiency": None,
-    "incremental_efficiency": None,
-}
+_HEADINGS = {"speedup_per_doubling": "Speedup per doubling"}
 """Heading of the judged quantity, where it is no column of every table anyway."""
 
 
@@ -37,13 +33,10 @@ class Sheet:
         Case and interconnect.
     reading : str
         What the times and brackets are, and what speedup refers to.
-    rule : str
-        The rule that judges.
-    outcome : str
-        Up to where it is passed.
-    header : tuple of str
-    rows : tuple of tuple of str
-        As long as the header.
+    rule, outcome : str
+        The rule that judges, and up to where it is passed.
+    header, rows : tuple
+        Texts; rows are as long as the header.
     """
 
     title: str
@@ -60,31 +53,22 @@ class Sheet:
 
 
 def sheets(table: pd.DataFrame, rule: Rule, labels: Labels) -> list[Sheet]:
-    """One sheet a curve.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table ``proposal``, judged by `rule`.
-    rule : Rule
-    labels : Labels
-    """
+    """One sheet a curve of the `table` ``proposal``, judged by `rule`."""
     return [_sheet(rows, rule, labels) for _, rows in table.groupby(CURVE, sort=False, dropna=False)]
 
 
 def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
-    extra = _HEADINGS[rule.quantity]
+    extra = [_HEADINGS[rule.quantity]] if rule.quantity in _HEADINGS else []
     header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
-    header += ["Incremental efficiency", "Node hours", *([extra] if extra else []), "Verdict"]
+    header += ["Incremental efficiency", "Node hours", *extra, "Verdict"]
     known = rows.astype(object).where(rows.notna(), None)
-    cells = tuple(_cells(row, bool(extra)) for row in known.itertuples())
     return Sheet(
         title=_title(rows.iloc[0], labels),
         reading=_reading(rows, labels),
         rule=rule_text(rule),
         outcome=outcome_text(rows),
         header=tuple(header),
-        rows=cells,
+        rows=tuple(_cells(row, bool(extra)) for row in known.itertuples()),
     )
 
 
@@ -179,7 +163,7 @@ def _latex_row(cells: Sequence[str]) -> str:
     return " & ".join(latex_text(cell) for cell in cells) + r" \\"
 
 
-def write_word(found: Sequence[Sheet], path: str | Path, title: str = "Scaling") -> None:
+def write_word(found: Sequence[Sheet], path: str | Path, title: str) -> None:
     """Write tables to a Word document in landscape format, or nothing.
 
     Raises
@@ -207,13 +191,7 @@ def write_word(found: Sequence[Sheet], path: str | Path, title: str = "Scaling")
 
 
 def outcome_text(rows: pd.DataFrame) -> str:
-    """Say in a sentence up to which number of ranks one curve passes.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of table ``proposal`` of one curve.
-    """
+    """Say in a sentence up to which number of ranks one curve passes, from its rows of table ``proposal``."""
     judged = rows.dropna(subset="verdict").sort_values("ranks")
     if judged.empty:
         return "The rule judges none of these runs."

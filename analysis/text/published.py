@@ -22,9 +22,8 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
     if table is None:
         return []
     sentences = []
-    for (baseline, interconnect), rows in table.groupby(
-        ["baseline_interconnect", "interconnect"], sort=False
-    ):
+    sides = ["baseline_interconnect", "interconnect"]
+    for (baseline, interconnect), rows in table.groupby(sides, sort=False):
         cases, means = rows[rows["case"] != AVERAGE], rows[rows["case"] == AVERAGE]
         if cases.empty:
             continue

@@ -18,13 +18,7 @@ MOST = 4
 
 
 def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say how many repetitions were disturbed by other programs on the machine.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        With ``foreign_cores``, if that is known.
-    """
+    """Say how many repetitions were disturbed by other programs, where ``foreign_cores`` is known."""
     if "foreign_cores" not in runs:
         return []
     known = runs["foreign_cores"].dropna()
@@ -50,10 +44,10 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     if outliers.empty:
         return [f"None {of_all} is an outlier by {OUTLIER_RULE}."]
     far = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
-    change = [formats.percent(100 * (row["relative_seconds"] - 1), signed=True) for row in far]
     named = listed(
-        f"{_point(row, labels)}, block {row['block']} ({percent})"
-        for row, percent in zip(far, change, strict=True)
+        f"{_point(row, labels)}, block {row['block']} "
+        f"({formats.percent(100 * (row['relative_seconds'] - 1), signed=True)})"
+        for row in far
     )
     verb = "is an outlier" if len(outliers) == 1 else "are outliers"
     said = f"{formats.whole(len(outliers))} {of_all} {verb} by {OUTLIER_RULE}; all stay in the estimates."
@@ -88,13 +82,16 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
             f"({test}); the largest change is that of {_point(first, labels)} ({_change(first)})."
         ]
     named = [f"{_point(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
-    rest = len(moved) - len(named)
-    more = f", and {formats.whole(rest)} more in tables/drift.csv" if rest else ""
     verb = "drifts" if len(moved) == 1 else "drift"
     return [
         f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
-        f"last ({test}): {listed(named)}{more}."
+        f"last ({test}): {listed(named)}{_more(moved, 'drift')}."
     ]
+
+
+def _more(rows: pd.DataFrame, table: str) -> str:
+    """Say where the rows are that a sentence does not name."""
+    return f", and {formats.whole(len(rows) - MOST)} more in tables/{table}.csv" if len(rows) > MOST else ""
 
 
 def _change(row: Line) -> str:
@@ -132,11 +129,9 @@ def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
         )
     first = differing.sort_values("p_adjusted", kind="stable").head(MOST)
     named = [f"{_point(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
-    rest = len(differing) - len(named)
-    more = f", and {formats.whole(rest)} more in tables/variability.csv" if rest else ""
     return (
         f"In {formats.whole(len(differing))} of {counted(len(tested), 'comparison')} the spread differs from "
-        f"that of the baseline ({test}): {listed(named)}{more}."
+        f"that of the baseline ({test}): {listed(named)}{_more(differing, 'variability')}."
     )
 
 
@@ -163,8 +158,7 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
         if len(known) == 1:
             return [f"The interval of the one improvement is no wider than {target}."]
         return [f"No interval of {counted(len(known), 'improvement')} is wider than {target}."]
-    low, high = int(wide["blocks_wanted"].min()), int(wide["blocks_wanted"].max())
-    wanted = formats.whole(low) if low == high else f"{formats.whole(low)} to {formats.whole(high)}"
+    wanted = formats.spanned(*(formats.whole(wide["blocks_wanted"].agg(end)) for end in ("min", "max")))
     have = sorted({int(blocks) for blocks in wide["blocks"].dropna()})
     now = f" where they have {listed(map(formats.whole, have), 'or')}" if have else ""
     return [

@@ -62,7 +62,7 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
     counts = scaling.groupby(CURVE, dropna=False)["processes"].agg(["max", "nunique"]).reset_index()
     rows = peaks.merge(counts, on=CURVE, how="left")
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for row in labels.in_order(rows, "interconnect").to_dict("records"):
+    for row in labels.lines(rows, "interconnect"):
         level, peak = int(row["oversubscription"]), int(row["peak_processes"])
         at_end, alone = peak == row["max"], row["nunique"] == 1
         alike = () if is_missing(row["peak_set"]) else tuple(map(int, str(row["peak_set"]).split()))
@@ -196,7 +196,7 @@ def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -
     sentences = []
     for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
         by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
-        for row in labels.in_order(rows, "interconnect").to_dict("records"):
+        for row in labels.lines(rows, "interconnect"):
             by_outcome[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
         at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
         sentences += [
@@ -249,11 +249,10 @@ def _equivalent(row: Line, labels: Labels) -> tuple[str, str]:
     if is_missing(row["equivalent_processes"]):
         return "is exceeded at the smallest count run by", other
     value = formats.bracketed(row["equivalent_processes"], row["equivalent_low"], row["equivalent_high"])
-    saved = row["processes_saved"]
-    difference = (
-        "" if is_missing(saved) else f", {formats.fixed(abs(saved), 1)} {'more' if saved < 0 else 'fewer'}"
-    )
-    return "takes", f"{value} processes over {other}{difference}"
+    text, saved = f"{value} processes over {other}", row["processes_saved"]
+    if not is_missing(saved):
+        text += f", {formats.fixed(abs(saved), 1)} {'more' if saved < 0 else 'fewer'}"
+    return "takes", text
 
 
 def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
@@ -283,22 +282,14 @@ def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
     for word, found in values.items():
         if found:
             low, high = (formats.percent(value, signed=True) for value in (min(found), max(found)))
-            span = "" if word == SHARED else f" ({low if low == high else f'{low} to {high}'})"
+            span = "" if word == SHARED else f" ({formats.spanned(low, high)})"
             span += few if word == "not distinguishable" else ""
             outcomes.append(f"{word} in {counted(len(found), 'case')}{span}")
     return listed(outcomes)
 
 
 def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
-    """Say how many blocks the tests of a whole table need at least, where it has fewer.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With ``p_adjusted, blocks, blocks_needed``.
-    what : str
-        What is tested, in the plural.
-    """
+    """Say how many blocks the tests of a whole table, of `what` in the plural, need where it has fewer."""
     tested = table[table["p_adjusted"].notna()]
     short = tested[tested["blocks"] < tested["blocks_needed"]]
     if short.empty:

@@ -8,17 +8,9 @@ from analysis.tables.details import CHOICES
 
 
 def with_titles(table: pd.DataFrame) -> pd.DataFrame:
-    """Name the patterns of a table in ``title``, with the choices that vary within a pattern.
+    """Name the patterns of one of `TRAFFIC_TABLES` in ``title``, with the choices that vary within a pattern.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of `TRAFFIC_TABLES`.
-
-    Returns
-    -------
-    DataFrame
-        With ``title``, as ``multiple hot spots, clustered, dedicated``.
+    As ``multiple hot spots, clustered, dedicated``.
     """
     titles = table["pattern"].astype(object)
     for _, rows in table.groupby("pattern"):

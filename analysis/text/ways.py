@@ -21,7 +21,6 @@ def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], job
         As `analysis.decisions.turnaround.packing_columns` gives it.
     waves : array (ways,)
         As `analysis.decisions.turnaround.fastest_waves` gives it.
-    jobs : int
     """
     phrases, left = [], jobs
     for way in np.flatnonzero(waves):

@@ -114,5 +114,4 @@ def _level(rows: pd.DataFrame, level: int) -> str:
 
 
 def _span(percentages: pd.Series) -> str:
-    low, high = (formats.percent(value) for value in (percentages.min(), percentages.max()))
-    return low if low == high else f"{low} to {high}"
+    return formats.spanned(*(formats.percent(percentages.agg(end)) for end in ("min", "max")))

@@ -17,7 +17,7 @@ from analysis.figures import style
 from analysis.figures.axes import log_ticks
 from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_of, panels_of
 from analysis.figures.draw import draw_figures
-from analysis.figures.drawing import SVG, file_stem, save, shortened
+from analysis.figures.drawing import SVG, Drawing, distinct, file_stem, save, shortened
 from analysis.figures.order import ordered_runs, shown_limit
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.runs.facts import AboutCase
@@ -337,11 +337,12 @@ class TestFiles:
             )
 
     def test_file_names_are_safe_and_distinct(self):
-        taken = set()
-        for case in ("../../etc/passwd", "a b", "a_b", "a/b", '"', "'", "ü"):
-            name = file_stem("scaling", case, taken=taken)
-            assert re.fullmatch(r"[A-Za-z0-9_-]+", name) and name not in taken
-            taken.add(name)
+        cases = ("../../etc/passwd", "a b", "a_b", "a/b", '"', "'", "ü")
+        drawings = [Drawing(file_stem("scaling", case), "scaling", None, "", "") for case in cases]
+        names = [drawing.name for drawing in distinct(drawings)]
+        assert names[1:4] == ["scaling-a_b", "scaling-a_b-2", "scaling-a_b-3"]
+        assert len(set(names)) == len(cases)
+        assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names)
 
 
 class TestOrder:

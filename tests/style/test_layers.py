@@ -63,7 +63,7 @@ def test_the_analysis_imports_nothing_of_the_workflows():
 
 def test_the_analysis_reads_tables_alone():
     """Few modules open files, and none names a folder of what runs wrote."""
-    readers = "runs/runs runs/yaml_files tables/listing tables/details report/content importers/".split()
+    readers = "runs/runs runs/yaml_files tables/listing tables/details registry importers/".split()
     for module in modules("analysis"):
         text, place = module.read_text(), str(module.relative_to(ROOT / "analysis"))
         if not place.startswith(tuple(readers)):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import save
-from analysis.report import read_tables
+from analysis.registry import read_tables
 from analysis.runs.runs import TableError, read_complete
 from workflows.errors import one_line_errors
 from workflows.study.sites import read_facts

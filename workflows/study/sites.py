@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts, Site
-from workflows.domain import InputError
+from workflows.errors import InputError
 from workflows.inputs import check
 from workflows.paths import FACTS
-from workflows.study.study import Study
+
+if TYPE_CHECKING:  # what draws figures can spare its import
+    from workflows.study.study import Study
 
 
 def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
