@@ -190,7 +190,7 @@ def test_the_nodes_of_a_job(name, variable, lines, tmp_path, monkeypatch):
     [
         ("pbs", 0, "7.server  nodeworth  me  00:00:01 R batch", False),
         ("pbs", 153, "qstat: Unknown Job Id 7.server", True),
-        ("pbs", 35, "qstat: 7.server Job has finished, use -x or -H to obtain historical job inform", True),
+        ("pbs", 35, "qstat: 7.server Job has finished, use -x or -H to obtain historical information", True),
         ("sge", 1, "Following jobs do not exist: \n7", True),
         ("lsf", 0, "RUN", False),
         ("lsf", 0, "EXIT", True),
