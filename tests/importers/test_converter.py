@@ -39,7 +39,7 @@ def test_curves_are_written_with_what_the_command_says(foreign, tmp_path):
         (["osu/latency_7.4.txt", "{}", "--set", "speed=3"], "--set: key 'speed': is unknown"),
         (
             ["osu/latency_7.4.txt", "{}", "--set", "processes=x"],
-            "--set: key 'processes.value': 'x' must be a",
+            "--set: key 'processes.value': 'x' must be a whole",
         ),
         (["jube/times.csv", "README.md"], "README.md: is there already"),
     ],

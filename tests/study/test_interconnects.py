@@ -65,7 +65,7 @@ def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
         (
             "",
             "factors: {mtu: 9000}",
-            "factors.mtu: does not belong here, since kind is emulated: section emula",
+            "factors.mtu: does not belong here, since kind is emulated: section emulate decides it",
         ),
         ("", "place: {nodes: 2, cores_per_node: 1}", "place: does not belong here"),
         ("nodes: 2", "nodes: 1", "emulate.nodes: 1 is too small; at least 2"),

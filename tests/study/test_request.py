@@ -126,7 +126,7 @@ def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
         ("analysis: {drws: 500}", "analysis.drws: unknown key, did you mean 'draws'?"),
         (
             "analysis: {reference_interconnect: tcp}",
-            "analysis.reference_interconnect: no interconnect of the",
+            "analysis.reference_interconnect: no interconnect of the study 'tcp'",
         ),
         ("queue: {jobs: 0}", "queue.jobs: 0 is too small; at least 1"),
         ("queue: {efficiency: 75}", "queue.efficiency: 75 is too large; at most 1"),
