@@ -34,7 +34,6 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it. The order of its rows changes nothing.
-    request : Request
 
     Returns
     -------

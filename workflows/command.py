@@ -18,13 +18,7 @@ DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 
 
 def main(arguments: list[str]) -> None:
-    """Run a study.
-
-    Parameters
-    ----------
-    arguments : list of str
-        The folder in which the user typed the command, then what was typed.
-    """
+    """Run a study; `arguments` are the folder in which the user typed the command, then what was typed."""
     here, rest = Path(arguments[0]), arguments[1:]
     again = None
     if rest[:1] == ["--archive"]:
@@ -82,14 +76,7 @@ def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
 def _check_options(rest: list[str]) -> dict[str, Any]:
     """Check what is handed on to Snakemake, in one line instead of its page of options.
 
-    Returns
-    -------
-    dict
-        Keys of the study that ``--config`` replaces, and ``--profile``, which names the cluster.
-
-    Raises
-    ------
-    InputError
+    Gives the keys of the study that ``--config`` replaces, and ``--profile``, which names the cluster.
     """
     if not any(word.startswith("-") for word in rest):
         return {}

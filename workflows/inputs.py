@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +16,27 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from analysis.runs.errors import TableError
 from analysis.runs.yaml_files import load_yaml
 from workflows.domain import InputError
 from workflows.paths import SCHEMAS
 
 _QuickLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the second where there is no libyaml
 
-_TYPE_NAMES = {
-    "object": "a section of keys",
-    "array": "a list",
-    "string": "text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "null": "empty",
+_TYPES = {
+    "object": (dict, "a section of keys"),
+    "array": (list, "a list"),
+    "string": (str, "text"),
+    "number": (float, "a number"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+    "null": (type(None), "empty"),
 }
+"""Types of a schema: what Python makes of them, and what they are called in messages."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML 1.2 file that is a section of keys.
-
-    Parameters
-    ----------
-    path : Path
 
     Returns
     -------
@@ -69,7 +67,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if data is None:
         raise InputError(f"{path}: is empty")
     if not isinstance(data, dict):
-        raise InputError(f"{path}: the file must be {_TYPE_NAMES['object']}, not {_show(data)}")
+        raise InputError(f"{path}: the file must be {_types('object')}, not {_show(data)}")
     _refuse_unusable(data, path, (), ())
     return data
 
@@ -144,8 +142,6 @@ def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
 
     Parameters
     ----------
-    value : str
-    known : iterable of str
     what : str
         What is named, for the message: ``interconnect``.
     where : str
@@ -162,6 +158,15 @@ def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
     raise InputError(
         f"{where}: no {what} {value!r}{_nearest(value, names)}; known: {', '.join(names) or 'none'}"
     )
+
+
+@contextlib.contextmanager
+def found_wrong_in(where: str) -> Iterator[None]:
+    """Turn what the analysis finds wrong into an `InputError` that begins with the file or key of it."""
+    try:
+        yield
+    except TableError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def dotted(keys: Iterable[str | int]) -> str:
@@ -182,16 +187,7 @@ def _validator(schema_name: str) -> jsonschema.Draft202012Validator:
 
 _Quick = tuple[frozenset[type], Callable[[Any], bool] | None]
 """Types that a value may have, and what else it must be, if anything."""
-_JSON_TYPES = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "null": type(None),
-}
-_ANYTHING: _Quick = frozenset(_JSON_TYPES.values()), None
+_ANYTHING: _Quick = frozenset(python for python, _ in _TYPES.values()), None
 _UNKNOWN: _Quick = frozenset(), None
 _ASIDE = {"$schema", "title", "description", "default", "examples"}
 _OF_A_NUMBER = {"enum", "minimum", "maximum"}
@@ -214,9 +210,9 @@ def _quick(schema: dict[str, Any] | bool) -> _Quick:
     said = schema.keys() - _ASIDE - {"type"}
     if not said <= _OF_A_NUMBER | _INSIDE:
         return _UNKNOWN
-    names = schema.get("type", list(_JSON_TYPES))
+    names = schema.get("type", list(_TYPES))
     names = [names] if isinstance(names, str) else names
-    types = frozenset(_JSON_TYPES[name] for name in (*names, *(["integer"] * ("number" in names))))
+    types = frozenset(_TYPES[name][0] for name in (*names, *(["integer"] * ("number" in names))))
     if said & _OF_A_NUMBER:
         return types, functools.partial(_in_range, schema)
     needed, of_list = frozenset(schema.get("required", ())), _quick(schema.get("items", True))
@@ -262,11 +258,23 @@ def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
     return error.validator != "additionalProperties", [str(key) for key in error.absolute_path]
 
 
+_BEYOND = {
+    "minimum": "is too small; at least",
+    "maximum": "is too large; at most",
+    "exclusiveMinimum": "is too small; above",
+    "exclusiveMaximum": "is too large; below",
+    "pattern": "does not match",
+    **dict.fromkeys(("minItems", "minProperties", "minLength"), "has too few entries; at least"),
+    **dict.fromkeys(("maxItems", "maxProperties", "maxLength"), "has too many entries; at most"),
+}
+"""What is said of a value beyond what a schema allows, which follows."""
+
+
 def _explain(error: jsonschema.ValidationError) -> str:
     """Say in one line which key holds which value and what is allowed there."""
     while error.context and error.validator in ("anyOf", "oneOf"):
-        # Of several alternatives, the user meant the one whose mistake lies deepest.
-        deepest = max(error.context, key=lambda inner: (len(inner.absolute_path), -_rank(inner)))
+        # Of several alternatives, the user meant the one whose mistake lies deepest; one of a type is worst.
+        deepest = max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
         if len(deepest.absolute_path) == len(error.absolute_path):
             break
         error = deepest
@@ -291,54 +299,30 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{at}no {_show(value)} here{_nearest(str(value), names)}; allowed: {', '.join(names)}"
         case "const":
             return f"{at}{_show(value)} must be {_show(allowed)}"
-        case "minimum":
-            return f"{at}{_show(value)} is too small; at least {allowed}"
-        case "maximum":
-            return f"{at}{_show(value)} is too large; at most {allowed}"
-        case "exclusiveMinimum":
-            return f"{at}{_show(value)} is too small; above {allowed}"
-        case "exclusiveMaximum":
-            return f"{at}{_show(value)} is too large; below {allowed}"
-        case "pattern":
-            return f"{at}{_show(value)} does not match {allowed}"
         case "format":
             return f"{at}{_show(value)} is no {'regular expression' if allowed == 'regex' else allowed}"
-        case "minItems" | "minProperties" | "minLength":
-            return f"{at}{_show(value)} has too few entries; at least {allowed}"
-        case "maxItems" | "maxProperties" | "maxLength":
-            return f"{at}{_show(value)} has too many entries; at most {allowed}"
+        case limit if limit in _BEYOND:
+            return f"{at}{_show(value)} {_BEYOND[limit]} {allowed}"
         case "uniqueItems":
             twice = next(entry for index, entry in enumerate(value) if entry in value[:index])
             return f"{at}{_show(twice)} is there twice; each only once"
         case "not":
             return f"{at}does not belong here: {error.schema['description']}"
         case "anyOf" | "oneOf":
-            return f"{at}{_show(value)} is not {_alternatives(allowed)}"
+            return f"{at}{_show(value)} is not {' or '.join(dict.fromkeys(map(_alternative, allowed)))}"
         case _:
             return f"{at}{_one_line(error.message)}"
 
 
-def _rank(error: jsonschema.ValidationError) -> int:
-    """How badly a value misses an alternative: being of another type altogether is worst."""
-    return error.validator == "type"
-
-
-def _alternatives(schemas: list[dict[str, Any]]) -> str:
-    return " or ".join(
-        dict.fromkeys(
-            ", ".join(map(str, schema["enum"]))
-            if "enum" in schema
-            else _show(schema["const"])
-            if "const" in schema
-            else _types(schema.get("type", []))
-            for schema in schemas
-        )
-    )
+def _alternative(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(map(str, schema["enum"]))
+    return _show(schema["const"]) if "const" in schema else _types(schema.get("type", []))
 
 
 def _types(allowed: str | list[str]) -> str:
     names = [allowed] if isinstance(allowed, str) else allowed
-    return " or ".join(_TYPE_NAMES[name] for name in names)
+    return " or ".join(_TYPES[name][1] for name in names)
 
 
 def _nearest(value: str, known: Iterable[str]) -> str:

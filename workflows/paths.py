@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workflows.domain import Point, Repetition
+    from workflows.domain import Repetition
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT / "cases"
@@ -22,13 +22,7 @@ FACTS = "facts.json"
 
 
 class StudyPaths:
-    """Where everything of a study lies.
-
-    Parameters
-    ----------
-    results : Path
-        Folder of the study's results: `RESULTS` / its name.
-    """
+    """Where everything of a study lies, below the folder of its results: `RESULTS` / its name."""
 
     def __init__(self, results: Path) -> None:
         self.results = results
@@ -68,8 +62,12 @@ class StudyPaths:
 
     def record(self, repetition: Repetition, attempt: int) -> Path:
         """Record of one attempt; its log lies beside it with the ending ``.log.gz``."""
-        name = f"block-{repetition.block}-attempt-{attempt}.json"
-        return self._of_point(repetition.point) / name
+        point = repetition.point
+        over, processes = point.interconnect or "serial", f"processes-{point.processes}"
+        folder = self.records / point.case / over / processes / f"oversubscription-{point.oversubscription}"
+        if point.processes_per_node is not None:
+            folder /= f"processes-per-node-{point.processes_per_node}"
+        return folder / f"block-{repetition.block}-attempt-{attempt}.json"
 
     def batch(self, name: str) -> Path:
         """File that lists the records of a batch, which one job measures."""
@@ -78,9 +76,3 @@ class StudyPaths:
     def notes(self, batch: str | None) -> Path:
         """File of what is under way in the job of a batch, or of the whole study."""
         return self.measured / f"{batch or 'allocation'}.running.json"
-
-    def _of_point(self, point: Point) -> Path:
-        over, processes = point.interconnect or "serial", f"processes-{point.processes}"
-        folder = self.records / point.case / over / processes / f"oversubscription-{point.oversubscription}"
-        placed = point.processes_per_node
-        return folder if placed is None else folder / f"processes-per-node-{placed}"

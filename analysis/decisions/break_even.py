@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.decisions.economics import Tariff, interval, joined, nodes_of, remark
-from analysis.estimates.comparison import pairs
+from analysis.estimates.comparison import names_of_pair, pairs
 from analysis.estimates.curves import Curve
 from analysis.estimates.equivalence import equivalent_processes, targets_of
 from analysis.runs.groups import Floats
 from analysis.runs.settings import NodePrice, Settings
+from analysis.tables.frames import with_ends
 
 
 class Exchange(NamedTuple):
@@ -101,8 +102,6 @@ def break_even_rows(
     ranked : dict
         As `analysis.estimates.curves.ranking` gives it.
     offered : mapping of interconnect to Tariff
-    node : NodePrice
-    settings : Settings
 
     Returns
     -------
@@ -166,13 +165,8 @@ def _compared(
     finite = np.isfinite(nodes_e)
     return pd.DataFrame(
         {
-            "case": baseline.case,
+            **names_of_pair(baseline, other, kind),
             "target_speedup": target,
-            "baseline_interconnect": baseline.interconnect,
-            "interconnect": other.interconnect,
-            "kind": kind,
-            "oversubscription": baseline.oversubscription,
-            "processes_per_node": baseline.processes_per_node,
             "baseline_processes": np.where(np.isfinite(processes), processes, np.nan),
             "equivalent_processes": np.where(np.isneginf(equivalent), np.nan, equivalent),
             "baseline_nodes": np.where(np.isfinite(nodes_b), nodes_b, np.nan),
@@ -180,14 +174,10 @@ def _compared(
             "currency": node.currency,
             "baseline_interconnect_price_per_node": price_b[0],
             "interconnect_price_per_node": np.where(finite, price_e[0], np.nan),
-            "break_even_node_price": np.where(known, threshold, np.nan),
-            "break_even_node_price_low": low,
-            "break_even_node_price_high": high,
+            **with_ends("break_even_node_price", np.where(known, threshold, np.nan), low, high),
             "pays": np.where(known, _direction(point), None),
             "node_price": node.price,
-            "saving": np.where(np.isfinite(saving), saving, np.nan),
-            "saving_low": saving_low,
-            "saving_high": saving_high,
+            **with_ends("saving", np.where(np.isfinite(saving), saving, np.nan), saving_low, saving_high),
             "verdict": np.where(known, _verdict(saving, saving_low, saving_high), None),
             "note": notes,
         }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from analysis.runs.kinds import comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import NodePrice, Settings
 from analysis.tables.decision_schemas import conform
+from analysis.tables.frames import with_ends
 
 PricedItem = tuple[pd.DataFrame, str]
 """A price book (`analysis.decisions.prices`) or part list (`analysis.decisions.parts`), and its item."""
@@ -37,7 +39,6 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
     Parameters
     ----------
     offers : mapping of interconnect to PricedItem
-    node : NodePrice
     nodes : array (sizes,)
         Whole numbers.
 
@@ -69,13 +70,11 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
     quotes = pd.concat(tables, ignore_index=True)
     costs = quotes.rename(columns=lambda name: name.replace("price_per_node", "interconnect_price_per_node"))
     for end in ("", "_low", "_high"):
-        costs[f"cluster_price{end}"] = costs["nodes"] * (
-            node.price + costs[f"interconnect_price_per_node{end}"]
-        )
+        per_node = node.price + costs[f"interconnect_price_per_node{end}"]
+        costs[f"cluster_price{end}"] = costs["nodes"] * per_node
     share = costs["interconnect_price_per_node"] / (node.price + costs["interconnect_price_per_node"])
-    return conform(
-        "cost", costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
-    )
+    costs = costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
+    return conform("cost", costs)
 
 
 def joined(*notes: object) -> str | None:
@@ -156,8 +155,6 @@ def value_rows(
     curves : sequence of Curve
         Of one case.
     offered : mapping of interconnect to Tariff
-    node : NodePrice
-    settings : Settings
 
     Returns
     -------
@@ -174,8 +171,8 @@ def value_rows(
         table["pareto"] = pd.array([pd.NA] * len(table), dtype="boolean")
         table["pareto_share"] = np.nan
         table.loc[priced, "pareto"] = nondominated(price, np.concatenate(speed)[priced])
-        sampled = [draw for curve_draws in draws for draw in curve_draws]
-        sampled = [sampled[number] for number in priced]
+        every = list(chain(*draws))
+        sampled = [every[number] for number in priced]
         if sampled and all(len(draw) == 1 and not np.isnan(draw).any() for draw in sampled):
             table.loc[priced, "pareto_share"] = nondominated(price, np.concatenate(sampled)).mean(axis=1)
         tables.append(table.assign(compared_kinds="/".join(kinds)))
@@ -190,29 +187,18 @@ def _valued(curve: Curve, offered: Mapping[str, Tariff], node: NodePrice, settin
     known = np.where(np.isnan([low, high]), price, [low, high])
     ends = known.T[..., None]  # (points, ends, 1)
     ratios = [ends[:, [end]] / curve.speedup_draws for end in (0, 1)]
-    ratio_low, ratio_high = interval(np.concatenate(ratios, axis=1), settings.level)
-    speedup_low, speedup_high = interval(curve.speedup_draws, settings.level)
+    of_ratio = interval(np.concatenate(ratios, axis=1), settings.level)
     return pd.DataFrame(
         {
-            "case": curve.case,
-            "interconnect": curve.interconnect,
-            "kind": curve.kind,
-            "oversubscription": curve.oversubscription,
-            "processes_per_node": curve.processes_per_node,
+            **curve.names,
             "nodes": nodes,
             "processes": curve.processes,
             "cores": curve.table["cores"],
             "serial": ~curve.own,
-            "speedup": curve.speedup,
-            "speedup_low": speedup_low,
-            "speedup_high": speedup_high,
+            **with_ends("speedup", curve.speedup, *interval(curve.speedup_draws, settings.level)),
             "currency": node.currency,
-            "cluster_price": price,
-            "cluster_price_low": low,
-            "cluster_price_high": high,
-            "price_per_speedup": price / curve.speedup,
-            "price_per_speedup_low": ratio_low,
-            "price_per_speedup_high": ratio_high,
+            **with_ends("cluster_price", price, low, high),
+            **with_ends("price_per_speedup", price / curve.speedup, *of_ratio),
             "note": [remark(curve.interconnect, tariff, count) for count in nodes],
         }
     )

@@ -25,7 +25,6 @@ class Market:
 
     Attributes
     ----------
-    node : NodePrice
     offers : mapping of interconnect to PricedItem
         Interconnects without one have no price.
     mix : Mix or None
@@ -44,7 +43,6 @@ def market_costs(runs: pd.DataFrame, market: Market) -> pd.DataFrame:
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it, with a valid row.
-    market : Market
 
     Raises
     ------
@@ -96,13 +94,10 @@ def whole_market(
 
     Parameters
     ----------
-    runs : DataFrame
     costs : DataFrame
         As `market_costs` gives it for these runs.
     of_cases : iterable of sequences of Curve
         All curves of each case of the mix.
-    market : Market
-    settings : Settings
     """
     sizes, of_cases = measured_nodes(runs, market.node.cores), list(of_cases)
     tables = {"cost": costs[costs["nodes"].isin(sizes)]}

@@ -11,34 +11,30 @@ import pandera.pandas as pa
 from numpy.typing import NDArray
 
 from analysis.decisions.prices import MONEY, ONE_MONEY, listing_schema
-from analysis.runs.runs import TableError
+from analysis.runs.runs import COUNT, TableError
 from analysis.tables.listing import RowRule, read_listing
 
-_COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+_PART = pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
+_LEVEL = pa.Check.in_range(1, 8, error="must be a level from 1 to 8")
+_RADIX = pa.Check.in_range(2, 10**6, error="must be 2 ports or more")
+_BASIS = pa.Check.isin(["published", "inferred"], error="must be published or inferred")
 _RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
 
 PART_LIST = listing_schema(
     "part list",
     {
-        "part": pa.Column(
-            str, pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
-        ),
-        "level": pa.Column(
-            "Int64", pa.Check.in_range(1, 8, error="must be a level from 1 to 8"), nullable=True
-        ),
-        "radix": pa.Column(
-            "Int64", pa.Check.in_range(2, 10**6, error="must be 2 ports or more"), nullable=True
-        ),
+        "part": pa.Column(str, _PART),
+        "level": pa.Column("Int64", _LEVEL, nullable=True),
+        "radix": pa.Column("Int64", _RADIX, nullable=True),
         "blocking": pa.Column(float, _RATIO, nullable=True),
-        "nodes_from": pa.Column("Int64", _COUNT),
-        "nodes_to": pa.Column("Int64", _COUNT, nullable=True),
+        "nodes_from": pa.Column("Int64", COUNT),
+        "nodes_to": pa.Column("Int64", COUNT, nullable=True),
         "price": pa.Column(float, MONEY),
-        "basis": pa.Column(
-            str, pa.Check.isin(["published", "inferred"], error="must be published or inferred")
-        ),
+        "basis": pa.Column(str, _BASIS),
     },
 )
 """Columns of a part list; columns.yaml says what they mean."""
+_IN_ORDER = ["item", "part", "level", "nodes_from"]
 
 
 def read_parts(path: str | Path) -> pd.DataFrame:
@@ -60,7 +56,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
         In one line with file, line and column; or if an item lacks a part or a size.
     """
     parts = read_listing(path, PART_LIST, _PART_RULES)
-    parts = parts.sort_values(["item", "part", "level", "nodes_from"], kind="stable", ignore_index=True)
+    parts = parts.sort_values(_IN_ORDER, kind="stable", ignore_index=True)
     for item, rows in parts.groupby("item"):
         for part in ("port", "switch", *(["uplink"] if rows["level"].nunique() > 1 else [])):
             if not (rows["part"] == part).any():
@@ -72,6 +68,14 @@ def read_parts(path: str | Path) -> pd.DataFrame:
             )
         switches_of(rows, str(path))
     return parts
+
+
+def _misfits(parts: pd.DataFrame) -> pd.Series:
+    """Rows whose sizes do not begin where the sizes of the row before, of the same part, end."""
+    ordered = parts.sort_values(_IN_ORDER, kind="stable")
+    before = ordered.groupby(_IN_ORDER[:-1], dropna=False)["nodes_to"].shift()
+    wanted = before.mask(~ordered.duplicated(_IN_ORDER[:-1]), 0) + 1
+    return (ordered["nodes_from"] != wanted).fillna(True).reindex(parts.index)
 
 
 _PART_RULES: list[RowRule] = [
@@ -92,21 +96,8 @@ _PART_RULES: list[RowRule] = [
         "belongs to a switch only",
     ),
     ("nodes_to", lambda parts: parts["nodes_to"] < parts["nodes_from"], "is below nodes_from"),
-    (
-        "nodes_from",
-        lambda parts: _misfits(parts),
-        "must follow the sizes of the row before; the first from 1 on",
-    ),
+    ("nodes_from", _misfits, "must follow the sizes of the row before; the first from 1 on"),
 ]
-
-
-def _misfits(parts: pd.DataFrame) -> pd.Series:
-    """Rows whose sizes do not begin where the sizes of the row before, of the same part, end."""
-    ordered = parts.sort_values(["item", "part", "level", "nodes_from"], kind="stable")
-    before = ordered.groupby(["item", "part", "level"], dropna=False)["nodes_to"].shift()
-    first = ~ordered.duplicated(["item", "part", "level"])
-    wanted = before.mask(first, 0) + 1
-    return (ordered["nodes_from"] != wanted).fillna(True).reindex(parts.index)
 
 
 class Switch(NamedTuple):

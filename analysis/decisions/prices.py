@@ -12,18 +12,8 @@ from numpy.typing import ArrayLike
 from analysis.runs.runs import NAME, TableError
 from analysis.tables.listing import RowRule, read_listing
 
-QUOTE = (
-    "item",
-    "nodes",
-    "currency",
-    "year",
-    "price_per_node",
-    "price_per_node_low",
-    "price_per_node_high",
-    "basis",
-    "source",
-    "note",
-)
+_PRICE = ("price_per_node", "price_per_node_low", "price_per_node_high")
+QUOTE = ("item", "nodes", "currency", "year", *_PRICE, "basis", "source", "note")
 """Columns of a quotation, whether it comes from a price book or from a switch tree."""
 
 NO_NEED, INTERPOLATED = "none needed", "interpolated"
@@ -106,9 +96,8 @@ ONE_MONEY: list[RowRule] = [
 
 
 def _overlaps(book: pd.DataFrame) -> pd.Series:
-    ordered = book.assign(end=book["nodes_to"].fillna(10**9)).sort_values(
-        ["item", "nodes_from"], kind="stable"
-    )
+    ended = book.assign(end=book["nodes_to"].fillna(10**9))
+    ordered = ended.sort_values(["item", "nodes_from"], kind="stable")
     return (ordered.groupby("item")["end"].shift() >= ordered["nodes_from"]).reindex(book.index)
 
 
@@ -157,7 +146,6 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     ----------
     book : DataFrame
         As `read_book` gives it.
-    item : str
     nodes : array (sizes,)
         Whole numbers, 1 or more.
 

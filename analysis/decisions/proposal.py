@@ -12,7 +12,7 @@ from analysis.estimates.curves import Alike, Curve, alike, flat
 from analysis.estimates.metrics import efficiency, incremental_efficiency
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
-from analysis.tables.frames import Piece, Pieces
+from analysis.tables.frames import Piece, Pieces, with_ends
 
 
 def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
@@ -25,9 +25,6 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
 
     Parameters
     ----------
-    group : Alike
-    rule : Rule
-    settings : Settings
     cores_per_node : int or None
         By which nodes are counted where the runs do not say.
 
@@ -36,14 +33,14 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
     Piece
         Columns of table ``proposal``, one row a count. Node hours are nodes × seconds / 3600.
     """
-    references = [curve.reference for curve in group.curves]
-    table = {name: group.stacked(name) for name in _COPIED}
+    copied = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
+    table = {name: group.stacked(name) for name in copied}
     seconds, processes = table["seconds"], group.stacked("processes")
     nodes = np.stack([nodes_of(curve, cores_per_node) for curve in group.curves], axis=1)
     quantities = _quantities(group, settings)
     value, low, high = quantities[rule.quantity]
     minimum = _minimum(rule, group.stacked("cores"))
-    reference = {name: np.array([getattr(run, name) for run in references]) for name in _OF_REFERENCE}
+    reference = {name: group.of_reference(name) for name in ("seconds", "processes")}
     own = np.array([curve.interconnect == curve.reference.interconnect for curve in group.curves])
     own = own & (processes == reference["processes"]) & (seconds == reference["seconds"])
     referred = ~group.stacked("own") | own
@@ -58,29 +55,21 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
         "ranks": processes,
         "ranks_per_node": processes / nodes,
         **table,
-        **_columns("speedup", quantities),
-        **_columns("efficiency", quantities),
-        **_columns("incremental_efficiency", quantities),
+        **with_ends("speedup", *quantities["speedup"]),
+        **with_ends("efficiency", *quantities["efficiency"]),
+        **with_ends("incremental_efficiency", *quantities["incremental_efficiency"]),
         "node_hours": nodes * seconds / 3600,
-        "value": value,
-        "value_low": low,
-        "value_high": high,
+        **with_ends("value", value, low, high),
         "at_least": minimum,
         "verdict": np.where(judged, judge(value, low, high, minimum), None),
         "note": _joined(notes),
     }
     return {
-        **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
-        **{f"reference_{name}": np.repeat(reference[name], len(processes)) for name in _OF_REFERENCE},
-        "reference_interconnect": group.repeated([run.interconnect or None for run in references]),
+        **group.named(*reference),
         "rule": rule.name,
         "quantity": rule.quantity,
         **flat(arrays),
     }
-
-
-_COPIED = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
-_OF_REFERENCE = ("seconds", "processes")
 
 
 def _minimum(rule: Rule, cores: np.ndarray) -> Floats:
@@ -110,10 +99,9 @@ def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Flo
     step = steps, *percentile_interval(drawn, settings.level)
     growth = np.full((len(processes), 1), np.nan)
     growth[1:, 0] = processes[1:] / processes[:-1]
-    reference_cores = np.array([curve.reference.cores for curve in group.curves])
     return {
         "speedup": speedup,
-        "efficiency": tuple(efficiency(values, cores, reference_cores) for values in speedup),
+        "efficiency": tuple(efficiency(values, cores, group.of_reference("cores")) for values in speedup),
         "incremental_efficiency": step,
         "speedup_per_doubling": tuple((values * growth) ** (1 / np.log2(growth)) for values in step),
     }
@@ -121,10 +109,6 @@ def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Flo
 
 def _step(times: Floats, processes: np.ndarray, scaling: str) -> Floats:
     return incremental_efficiency(times, processes.reshape(-1, *[1] * (times.ndim - 1)), scaling)
-
-
-def _columns(name: str, quantities: Mapping[str, tuple[Floats, Floats, Floats]]) -> dict[str, Floats]:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), quantities[name], strict=True))
 
 
 def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> np.ndarray:

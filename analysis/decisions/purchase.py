@@ -15,6 +15,7 @@ from analysis.runs.groups import Floats
 from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings
+from analysis.tables.frames import with_ends
 
 
 class _Best(NamedTuple):
@@ -48,9 +49,6 @@ def purchase_rows(
     case_curves : iterable of sequences of Curve
         All curves of each case.
     offered : mapping of interconnect to Tariff
-    node : NodePrice
-    mix : Mix
-    settings : Settings
 
     Returns
     -------
@@ -86,12 +84,11 @@ def _mean_speedups(
     for curves in weighted.values():
         curves = sorted((curve for curve in curves if curve.kind in kinds), key=lambda c: ORDER.index(c.kind))
         found.append(_by_size(curves, node, scaling) if curves else {})
-    sizes = sorted({option for options in found for option in options})
+    shares = [mix.weights[case] / total for case in weighted]
     means = {}
-    for kind, interconnect, nodes in sizes:
+    for kind, interconnect, nodes in sorted(set().union(*found)):
         bests = [_at_most(options, kind, interconnect, nodes) for options in found]
         if all(best is not None for best in bests):
-            shares = [weight / total for weight in (mix.weights[case] for case in weighted)]
             means[kind, interconnect, nodes] = _Best(
                 sum(share * best.log_speedup for share, best in zip(shares, bests, strict=True)),
                 sum(share * best.draws for share, best in zip(shares, bests, strict=True)),
@@ -140,7 +137,7 @@ def _at_budget(
     rows = []
     for (kind, interconnect, nodes), mean in options.items():
         price, low, high = offered[interconnect].clusters(nodes, node)
-        speedup_low, speedup_high = interval(np.exp(mean.draws), settings.level)
+        speedup_ends = interval(np.exp(mean.draws), settings.level)
         rows.append(
             {
                 "compared_kinds": "/".join(kinds),
@@ -149,13 +146,9 @@ def _at_budget(
                 "kind": kind,
                 "nodes": nodes,
                 "currency": node.currency,
-                "cluster_price": price,
-                "cluster_price_low": low,
-                "cluster_price_high": high,
+                **with_ends("cluster_price", price, low, high),
                 "affordable": price <= budget,
-                "mean_speedup": np.exp(mean.log_speedup),
-                "mean_speedup_low": speedup_low,
-                "mean_speedup_high": speedup_high,
+                **with_ends("mean_speedup", np.exp(mean.log_speedup), *speedup_ends),
                 "best": False,
                 "may_be_best": pd.NA,
                 "note": joined(

@@ -19,8 +19,6 @@ class Request:
 
     Attributes
     ----------
-    settings : Settings
-    queue : Queue
     rule : Rule or None
         Without one there is no table ``proposal``.
     market : Market or None

@@ -16,10 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.decisions.parts import part_price, switches_of
-from analysis.decisions.prices import ALONE, NO_NEED, QUOTE, rows_of
-
-TREE = ("nodes", "levels", "switches", "switch_ports", "used_ports", "uplinks", "price")
-"""Columns of `tree_prices`."""
+from analysis.decisions.prices import ALONE, NO_NEED, rows_of
 
 
 def uplinks_of(radix: int, blocking_ratio: float) -> int:
@@ -42,7 +39,7 @@ def capacity(radices: Sequence[int], ratios: Sequence[float]) -> int:
 
 
 def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[float]) -> pd.DataFrame:
-    """Switches, ports and cables of a tree.
+    """Switches and cables of a tree.
 
     A level has as many switches as its links from below need; every switch below the top uses all its
     uplinks, spread over the switches above as evenly as they go.
@@ -57,23 +54,19 @@ def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[fl
     Returns
     -------
     DataFrame
-        One row a level and size: ``level, radix, nodes, switches, switch_ports`` (those there are),
-        ``used_ports`` and ``uplinks`` (cables to the level above); the last four are empty where the
-        tree cannot join so many nodes.
+        One row a level and size: ``level, nodes, switches`` and ``uplinks`` (cables to the level above);
+        the last two are empty where the tree cannot join so many nodes.
     """
     nodes = np.asarray(nodes, np.int64)
     links, levels = nodes, []
     for level, (radix, blocking_ratio) in enumerate(zip(radices, [*ratios, None], strict=True), start=1):
         up = 0 if blocking_ratio is None else uplinks_of(radix, blocking_ratio)
         switches = -(-links // (radix - up))
-        counts = {"switches": switches, "switch_ports": switches * radix}
-        counts |= {"used_ports": links + switches * up, "uplinks": switches * up}
-        levels.append(pd.DataFrame({"level": level, "radix": radix, "nodes": nodes, **counts}, dtype="Int64"))
         links = switches * up
+        counts = {"level": level, "nodes": nodes, "switches": switches, "uplinks": links}
+        levels.append(pd.DataFrame(counts, dtype="Int64"))
     table = pd.concat(levels, ignore_index=True)
-    table.loc[
-        table["nodes"] > capacity(radices, ratios), ["switches", "switch_ports", "used_ports", "uplinks"]
-    ] = pd.NA
+    table.loc[table["nodes"] > capacity(radices, ratios), ["switches", "uplinks"]] = pd.NA
     return table
 
 
@@ -86,15 +79,14 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
     ----------
     parts : DataFrame
         As `analysis.decisions.parts.read_parts` gives it.
-    item : str
     nodes : array (sizes,)
 
     Returns
     -------
     DataFrame
-        `TREE`, one row a size. `levels` and `switches` read ``24 + 288`` and ``36 + 1``, from the edge
-        to the top. `price` is of ports, switches and cables together; it is empty, as the counts
-        are, where no tree is large enough.
+        ``nodes, levels, switches, uplinks, price``, one row a size. `levels` and `switches` read
+        ``24 + 288`` and ``36 + 1``, from the edge to the top. `price` is of ports, switches and cables
+        together; it is empty, as the counts are, where no tree is large enough.
     """
     rows, nodes = rows_of(parts, item), np.asarray(nodes, np.int64)
     levels = range(1, len(switches_of(rows)) + 1)
@@ -105,7 +97,7 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
 
 
 def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.int64]) -> pd.DataFrame:
-    """`TREE` for one choice of levels."""
+    """Columns of `tree_prices` for one choice of levels."""
     switches = [switch for level, switch in enumerate(switches_of(rows), start=1) if level in levels]
     radices, ratios = zip(*switches, strict=True)
     counts = count_switches(nodes, radices, ratios[:-1])
@@ -122,8 +114,6 @@ def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.in
             "nodes": nodes,
             "levels": pd.Series(" + ".join(map(str, radices)), price.index, dtype="str").where(price.notna()),
             "switches": pd.Series(text, dtype="str").where(price.notna()),
-            "switch_ports": sum(count["switch_ports"] for count in by_level),
-            "used_ports": sum(count["used_ports"] for count in by_level),
             "uplinks": uplinks,
             "price": price,
         }
@@ -137,7 +127,6 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
     ----------
     parts : DataFrame
         As `analysis.decisions.parts.read_parts` gives it.
-    item : str
     nodes : array (sizes,)
 
     Returns
@@ -153,7 +142,7 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
     shape = several.mask(trees["uplinks"] == 0, "1 switch of " + trees["levels"] + " ports")
     largest = f"larger than any tree of these switches: no price above {_largest(rows)} nodes"
     known, single = trees["price"].notna(), trees["nodes"] == 1
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "item": item,
             "nodes": trees["nodes"],
@@ -167,7 +156,6 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
             "note": (shape + inferred).where(known, largest).mask(single, ALONE),
         }
     )
-    return frame[list(QUOTE)]
 
 
 def _largest(rows: pd.DataFrame) -> int:

@@ -10,38 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Protocol
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.decisions.pareto import unbeaten
-from analysis.estimates.bootstrap import percentile_interval
+from analysis.estimates.bootstrap import interval_columns, percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.metrics import efficiency, runs_per_day
 from analysis.estimates.peaks import may_lead
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Queue, Settings
-from analysis.tables.frames import Piece, Pieces
+from analysis.tables.frames import Piece, Pieces, with_ends
 
-
-class Words(Protocol):
-    """What writes an advice: `analysis.text.ways`."""
-
-    def waves_in_words(self, packing: Mapping[str, NDArray], waves: NDArray[np.int64], jobs: int) -> str:
-        """Write one way after the other."""
-
-    def way_in_words(self, packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
-        """Write one way."""
-
-    def names_of_ways(self, packing: Mapping[str, NDArray], ways: NDArray[np.int64]) -> str:
-        """Write process counts."""
-
-    def goal_of(self, jobs: int) -> str:
-        """Name the goal of running so many jobs soonest."""
-
-    def unreached(self, efficiency: float) -> str:
-        """Write that nothing is as efficient."""
+Words = ModuleType
+"""What writes an advice: `analysis.text.ways`, which lies in a layer above."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +34,6 @@ class Ways:
 
     Attributes
     ----------
-    case, interconnect, kind : str
     available : int
         Cores, N.
     table : dict of arrays (ways,)
@@ -68,11 +51,6 @@ class Ways:
     draws: Floats
 
     @property
-    def names(self) -> dict[str, str]:
-        """What the ways belong to, by column."""
-        return {"case": self.case, "interconnect": self.interconnect, "kind": self.kind}
-
-    @property
     def jobs_at_once(self) -> NDArray[np.int64]:
         """Jobs that fit the cores, floor(N / occupied cores)."""
         return self.available // self.table["occupied_cores"]
@@ -88,8 +66,6 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
     ----------
     curves : sequence of Curve
         Of one case.
-    queue : Queue
-    settings : Settings
     """
     if settings.scaling == "weak":
         return
@@ -173,8 +149,6 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     ----------
     ways : sequence of Ways
         As `alike` puts them together.
-    queue : Queue
-    settings : Settings
 
     Returns
     -------
@@ -196,13 +170,9 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
         "available_cores": np.repeat([[case_ways.available] for case_ways in ways], len(at_once), axis=1),
         "jobs_at_once": np.broadcast_to(at_once, seconds.shape),
         "used_cores": at_once * table["cores"],
-        "jobs_per_day": rate,
-        "jobs_per_day_low": rate_low,
-        "jobs_per_day_high": rate_high,
+        **with_ends("jobs_per_day", rate, rate_low, rate_high),
         "jobs": np.full(seconds.shape, queue.jobs),
-        "makespan_seconds": waves * seconds,
-        "makespan_seconds_low": waves * low,
-        "makespan_seconds_high": waves * high,
+        **with_ends("makespan_seconds", waves * seconds, waves * low, waves * high),
         "pareto": pareto,
         "pareto_share": pareto_share,
         "least_time": _first(1 / seconds, rate, everyone),
@@ -251,7 +221,6 @@ def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDA
     seconds : array (..., ways)
         Time of one job; leading axes are problems of their own.
     jobs_at_once : array (ways,)
-    jobs : int
 
     Returns
     -------
@@ -300,12 +269,8 @@ def advice_columns(
 
     Parameters
     ----------
-    ways : sequence of Ways
     packing : mapping of str to array (sequence, ways)
         As `packing_columns` gives it for these ways.
-    queue : Queue
-    settings : Settings
-    words : Words
 
     Returns
     -------
@@ -316,10 +281,17 @@ def advice_columns(
     goals.append(_best_waves(ways, packing, queue, settings, words))
     nothing = np.full(len(ways), np.nan)
     rows = [np.stack([goal.get(name, nothing) for goal in goals], axis=1).ravel() for name in _ADVISED]
-    same = {name: [case_ways.names[name] for case_ways in ways] for name in ways[0].names}
-    same |= {"jobs": [queue.jobs] * len(ways), "available_cores": [case_ways.available for case_ways in ways]}
-    columns = {name: np.repeat(np.array(values, object), len(goals)) for name, values in same.items()}
-    return columns | dict(zip(_ADVISED, rows, strict=True))
+    available = np.repeat([case_ways.available for case_ways in ways], len(goals))
+    same = {**_names(ways, len(goals)), "jobs": queue.jobs, "available_cores": available}
+    return same | dict(zip(_ADVISED, rows, strict=True))
+
+
+def _names(ways: Sequence[Ways], rows: int) -> dict[str, NDArray[np.object_]]:
+    """Columns that name what ways belong to, so many rows for each of them."""
+    return {
+        name: np.repeat(np.array([getattr(case_ways, name) for case_ways in ways], object), rows)
+        for name in ("case", "interconnect", "kind")
+    }
 
 
 _COPIED = ["processes", "oversubscription", "jobs_at_once", "processes_per_node"]
@@ -374,19 +346,15 @@ def _best_waves(
     ways: Sequence[Ways], packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
 ) -> dict[str, NDArray]:
     waves = fastest_waves(packing["seconds"], ways[0].jobs_at_once, queue.jobs)
-    drawn = np.stack(
-        [
-            (often[often > 0, None, None] * case_ways.draws[often > 0]).sum(axis=0)
-            for case_ways, often in zip(ways, waves, strict=True)
-        ]
-    )
-    low, high = percentile_interval(drawn, settings.level)
+    drawn = [
+        (often[often > 0, None, None] * case_ways.draws[often > 0]).sum(axis=0)
+        for case_ways, often in zip(ways, waves, strict=True)
+    ]
     return {
         "goal": np.full(len(ways), words.goal_of(queue.jobs), object),
         "advice": _written(lambda rows, often: words.waves_in_words(rows, often, queue.jobs), packing, waves),
         "makespan_seconds": (waves * packing["seconds"]).sum(axis=1),
-        "makespan_seconds_low": low,
-        "makespan_seconds_high": high,
+        **interval_columns("makespan_seconds", np.stack(drawn), settings.level),
     }
 
 
@@ -398,9 +366,7 @@ def packing_pieces(
     every = (case_ways for curves in of_cases for case_ways in ways_of(curves, queue, settings))
     for ways in alike(every):
         packing = packing_columns(ways, queue, settings)
-        counts = packing["seconds"].shape[1]
-        names = {name: [case_ways.names[name] for case_ways in ways] for name in ways[0].names}
-        names = {name: np.repeat(np.array(values, object), counts) for name, values in names.items()}
+        names = _names(ways, packing["seconds"].shape[1])
         pieces["packing"].append(names | {name: column.ravel() for name, column in packing.items()})
         pieces["advice"].append(advice_columns(ways, packing, queue, settings, words))
     return pieces

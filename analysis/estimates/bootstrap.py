@@ -36,8 +36,6 @@ def median_draws(times: Floats, draws: int, rng: np.random.Generator) -> Floats:
     ----------
     times : array (points, blocks)
         Seconds; NaN where a point has no such block.
-    draws : int
-    rng : numpy Generator
 
     Returns
     -------
@@ -192,6 +190,12 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
     none = np.isnan(draws[..., 0])
     low[none] = high[none] = np.nan
     return low.min(axis=-1), high.max(axis=-1)
+
+
+def interval_columns(name: str, draws: Floats, confidence: float) -> dict[str, Floats]:
+    """Columns of the ends of an interval: see `percentile_interval`."""
+    low, high = percentile_interval(draws, confidence)
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def _ends(draws: Floats, k: int) -> tuple[Floats, Floats]:

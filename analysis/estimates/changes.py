@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.bootstrap import percentile_interval
+from analysis.estimates.bootstrap import interval_columns, percentile_interval
 from analysis.estimates.comparison import tell_apart
 from analysis.estimates.metrics import improvement_percent
 from analysis.estimates.outcomes import outcome
@@ -20,7 +20,17 @@ from analysis.estimates.significance import corrected
 from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
-from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import (
+    COUNT,
+    NOTE,
+    P_VALUES,
+    POSITIVE,
+    TEXT,
+    in_percent,
+    table_schema,
+    validated,
+    with_interval,
+)
 from analysis.tables.missing import is_missing
 
 ONLY = "only in "
@@ -29,30 +39,21 @@ SIDES = ("before", "after")
 VERDICTS = ("faster", "slower", "not distinguishable", "untested")
 
 
-def _side(side: str) -> dict[str, pa.Column]:
-    names = {f"seconds_{side}{end}": POSITIVE for end in ("", "_low", "_high")}
-    return {f"n_{side}": COUNT, **names}
-
-
 CHANGES = {
     "changes": table_schema(
         "changes",
-        site_before=TEXT,
-        site_after=TEXT,
-        case=TEXT,
+        **dict.fromkeys(("site_before", "site_after", "case"), TEXT),
         interconnect=NOTE,
         kind=TEXT,
         oversubscription=COUNT,
         processes=COUNT,
         processes_per_node=POSITIVE,
-        **_side("before"),
-        **_side("after"),
-        change_percent=NUMBER,
-        change_low=NUMBER,
-        change_high=NUMBER,
-        p_value=SHARE,
-        p_adjusted=SHARE,
-        distinguishable=FLAG,
+        n_before=COUNT,
+        **with_interval("seconds_before", POSITIVE),
+        n_after=COUNT,
+        **with_interval("seconds_after", POSITIVE),
+        **in_percent("change"),
+        **P_VALUES,
         verdict=TEXT,
         blocks=COUNT,
         blocks_needed=COUNT,
@@ -64,9 +65,7 @@ CHANGES = {
         case=NOTE,
         kind=TEXT,
         points=COUNT,
-        change_percent=NUMBER,
-        change_low=NUMBER,
-        change_high=NUMBER,
+        **in_percent("change"),
         **{word.replace(" ", "_"): pa.Column("Int64") for word in VERDICTS},
     ).remove_columns(["site"]),
 }
@@ -159,7 +158,6 @@ def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it, with or without column ``site``.
-    pairs : sequence of pairs of str
 
     Raises
     ------
@@ -212,16 +210,11 @@ def _matched(points: CasePoints, before: str, after: str) -> tuple[dict[_Key, in
     """Points of two sites by their key; nodes count where one of the two sites varies placement."""
     table = points.table
     rows = [np.flatnonzero(table["site"] == site) for site in (before, after)]
-    names = ("kind", "interconnect", "oversubscription", "processes")
-    plain = [[_Key(*(table[name][row] for name in names), 0) for row in of_site] for of_site in rows]
-    if any(len(set(keys)) < len(keys) for keys in plain):
-        plain = [
-            [key._replace(nodes=int(table["nodes"][row])) for key, row in zip(keys, of_site, strict=True)]
-            for keys, of_site in zip(plain, rows, strict=True)
-        ]
-    earlier, later = (
-        dict(zip(keys, of_site, strict=True)) for keys, of_site in zip(plain, rows, strict=True)
-    )
+    for nodes in (np.zeros_like(table["nodes"]), table["nodes"]):
+        columns = [*(table[name] for name in _Key._fields[:-1]), nodes]
+        earlier, later = ({_Key(*(values[row] for values in columns)): row for row in own} for own in rows)
+        if len(earlier) + len(later) == len(rows[0]) + len(rows[1]):  # no two points have one key
+            break
     return earlier, later
 
 
@@ -234,12 +227,8 @@ def _times(points: CasePoints, number: int, side: str) -> dict[str, Any]:
 def _change(points: CasePoints, before: int, after: int, settings: Settings) -> dict[str, Any]:
     seconds = points.table["seconds"]
     draws = improvement_percent(points.draws[after], points.draws[before])
-    low, high = percentile_interval(draws, settings.level)
-    row = {
-        "change_percent": improvement_percent(seconds[after], seconds[before]),
-        "change_low": low,
-        "change_high": high,
-    }
+    row = interval_columns("change", draws, settings.level)
+    row["change_percent"] = improvement_percent(seconds[after], seconds[before])
     if points.table["kind"][before] != "simulated":
         samples = points.samples[before], points.samples[after]
         row["blocks"], row["p_value"] = tell_apart(*samples, False, settings.seed)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import percentile_interval
+from analysis.estimates.bootstrap import interval_columns
 from analysis.estimates.curves import Curve
-from analysis.estimates.metrics import improvement_percent, oversubscription_gain_percent
+from analysis.estimates.metrics import improvement_percent
 from analysis.estimates.points import Sample
 from analysis.estimates.significance import permutation_p, sign_flip_p
-from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
 
+Pair = tuple[Curve, Curve, str]
+"""Two curves to compare: baseline, other, and what `kind` reads."""
 
-def pairs(
-    curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings
-) -> Iterator[tuple[Curve, Curve, str]]:
-    """Pairs of curves of one case to compare: baseline, other, and what `kind` reads.
+_placed = attrgetter("oversubscription", "processes_per_node")
+
+
+def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings) -> Iterator[Pair]:
+    """Pairs of curves of one case to compare.
 
     Within a kind, every baseline with every other interconnect at the same oversubscription and
     placement. Between two kinds only where the settings name the pair: the baselines of either kind
@@ -30,7 +33,7 @@ def pairs(
         compared_kind = kind if kind == other_kind else f"{kind}/{other_kind}"
         for baseline in (curve for curve in curves if curve.kind == kind and curve.interconnect in baselines):
             for other in curves:
-                if other.kind == other_kind and other is not baseline and _comparable(baseline, other):
+                if other.kind == other_kind and other is not baseline and _placed(other) == _placed(baseline):
                     yield baseline, other, compared_kind
 
 
@@ -52,41 +55,36 @@ def _wanted(
             yield second, first, named[second]
 
 
-def _comparable(baseline: Curve, other: Curve) -> bool:
-    return (baseline.oversubscription, baseline.processes_per_node) == (
-        other.oversubscription,
-        other.processes_per_node,
-    )
+def names_of_pair(baseline: Curve, other: Curve, kind: str) -> dict[str, object]:
+    """Columns that name a baseline and what is compared with it."""
+    others = {"baseline_interconnect": baseline.interconnect, "interconnect": other.interconnect}
+    return baseline.names | others | {"kind": kind}
 
 
-def compare(compared: Iterable[tuple[Curve, Curve, str]], settings: Settings) -> list[dict[str, object]]:
+def of_one_baseline(compared: Iterable[Pair]) -> Iterator[tuple[Curve, tuple[Curve, ...], str]]:
+    """Neighbours with one baseline and kind whose others are of the same counts and may be stacked."""
+
+    def key(pair: Pair) -> tuple:
+        baseline, other, kind = pair
+        return id(baseline), kind, other.processes.tobytes(), other.own.tobytes(), other.draws.shape
+
+    for _, group in groupby(compared, key):
+        baselines, others, (kind, *_) = zip(*group, strict=True)
+        yield baselines[0], others, kind
+
+
+def compare(compared: Iterable[Pair], settings: Settings) -> list[dict[str, object]]:
     """Rows of the improvement table, one a pair of curves.
 
     The headline is at the baseline's peak, or at the nearest common count below; the average over
     the common counts above one process up to that peak. The serial run, which both curves share, is
-    no common count unless it is the peak.
-
-    Parameters
-    ----------
-    compared : iterable of (baseline, other, kind)
-        As `pairs` gives them.
-    settings : Settings
-
-    Returns
-    -------
-    list of dict
-        The table's columns, without what needs the whole table (Holm's correction).
+    no common count unless it is the peak. What needs the whole table (Holm's correction) is left out.
     """
-
-    def key(pair: tuple[Curve, Curve, str]) -> tuple:
-        baseline, other, kind = pair
-        return id(baseline), kind, other.processes.tobytes(), other.own.tobytes(), other.draws.shape
-
-    rows = []
-    for _, group in groupby(compared, key):
-        baselines, others, (kind, *_) = zip(*group, strict=True)
-        rows += _compare_alike(baselines[0], others, kind, settings)
-    return rows
+    return [
+        row
+        for baseline, others, kind in of_one_baseline(compared)
+        for row in _compare_alike(baseline, others, kind, settings)
+    ]
 
 
 def _compare_alike(
@@ -100,12 +98,7 @@ def _compare_alike(
     common, mine, theirs = common[counts], mine[counts], theirs[counts]
     rows: list[dict[str, object]] = [
         {
-            "case": baseline.case,
-            "baseline_interconnect": baseline.interconnect,
-            "interconnect": other.interconnect,
-            "kind": kind,
-            "oversubscription": baseline.oversubscription,
-            "processes_per_node": baseline.processes_per_node,
+            **names_of_pair(baseline, other, kind),
             "baseline_peak_processes": peak,
             "paired": False,
             "p_value": np.nan,
@@ -118,11 +111,13 @@ def _compare_alike(
     percent = improvement_percent(seconds, baseline.table["seconds"][mine])
     draws = np.stack([other.draws[theirs] for other in others], axis=1)
     draws = improvement_percent(draws, baseline.draws[mine][:, None])
-    columns = {"improvement_percent": percent[:, -1]} | _ends("improvement", draws[-1], settings)
+    columns = {"improvement_percent": percent[:, -1]} | interval_columns(
+        "improvement", draws[-1], settings.level
+    )
     parallel = common > 1
     if parallel.any():
         columns["average_percent"] = np.ascontiguousarray(percent[:, parallel]).mean(axis=1)
-        columns |= _ends("average", draws[parallel].mean(axis=0), settings)
+        columns |= interval_columns("average", draws[parallel].mean(axis=0), settings.level)
     samples = [other.samples[theirs[-1]] for other in others]
     tests = _tests(baseline.samples[mine[-1]], samples, kind, settings)
     shared = not (baseline.own[mine[-1]] or other.own[theirs[-1]])
@@ -137,11 +132,6 @@ def _compare_alike(
             simulated = "simulated" in kind
             row["note"] = "no test: simulated" if simulated else "no test: within one block only"
     return rows
-
-
-def _ends(name: str, draws: Floats, settings: Settings) -> dict[str, Floats]:
-    low, high = percentile_interval(draws, settings.level)
-    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def _tests(
@@ -213,7 +203,11 @@ def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterat
         for j in np.flatnonzero(curve.own) if _one_process_a_core(plain, curve) else ():
             equal = np.flatnonzero(plain.table["cores"] == curve.table["cores"][j])
             if len(equal):
-                yield _gain(plain, equal[-1], curve, j, settings)
+                yield {
+                    **_gain(plain, equal[-1], curve, j, False, settings),
+                    "processes_of_one": plain.processes[equal[-1]],
+                    "seconds_of_one": plain.table["seconds"][equal[-1]],
+                }
 
 
 def _one_process_a_core(plain: Curve, curve: Curve) -> bool:
@@ -223,29 +217,25 @@ def _one_process_a_core(plain: Curve, curve: Curve) -> bool:
     return plain.processes_per_node * curve.oversubscription == curve.processes_per_node
 
 
-def _gain(plain: Curve, i: int, curve: Curve, j: int, settings: Settings) -> dict[str, object]:
-    draws = oversubscription_gain_percent(curve.draws[j], plain.draws[i])
-    low, high = percentile_interval(draws, settings.level)
-    blocks, p_value = tell_apart(plain.samples[i], curve.samples[j], False, settings.seed)
-    simulated = curve.kind == "simulated"
-    seconds, seconds_of_one = curve.table["seconds"][j], plain.table["seconds"][i]
+def _gain(
+    baseline: Curve, i: int, curve: Curve, j: int, paired: bool, settings: Settings
+) -> dict[str, object]:
+    """What a point of a curve brings over a point of another; no test of simulated times."""
+    seconds = curve.table["seconds"][j]
+    draws = improvement_percent(curve.draws[j], baseline.draws[i])
+    blocks, p_value = None, np.nan
+    if curve.kind != "simulated":
+        blocks, p_value = tell_apart(baseline.samples[i], curve.samples[j], paired, settings.seed)
     return {
-        "case": curve.case,
-        "interconnect": curve.interconnect,
-        "kind": curve.kind,
-        "oversubscription": curve.oversubscription,
-        "processes_per_node": curve.processes_per_node,
+        **curve.names,
+        "processes": curve.processes[j],
         "cores": curve.table["cores"][j],
         "nodes": curve.table["nodes"][j] or np.nan,
-        "processes": curve.processes[j],
-        "processes_of_one": plain.processes[i],
         "seconds": seconds,
-        "seconds_of_one": seconds_of_one,
-        "gain_percent": oversubscription_gain_percent(seconds, seconds_of_one),
-        "gain_low": low,
-        "gain_high": high,
-        "blocks": None if simulated else blocks,
-        "p_value": np.nan if simulated else p_value,
+        "gain_percent": improvement_percent(seconds, baseline.table["seconds"][i]),
+        **interval_columns("gain", draws, settings.level),
+        "blocks": blocks,
+        "p_value": p_value,
     }
 
 
@@ -260,34 +250,13 @@ def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict
     for curve, j in sorted(placed, key=lambda point: -point[0].processes_per_node):
         key = (curve.kind, curve.interconnect, curve.oversubscription, curve.processes[j])
         points.setdefault(key, []).append((curve, j))
-    for _, (packed, *others) in sorted(points.items(), key=lambda item: item[0]):
-        for spread in others:
-            yield _placement_gain(*packed, *spread, settings)
-
-
-def _placement_gain(packed: Curve, i: int, spread: Curve, j: int, settings: Settings) -> dict[str, object]:
-    seconds, seconds_of_baseline = spread.table["seconds"][j], packed.table["seconds"][i]
-    low, high = percentile_interval(improvement_percent(spread.draws[j], packed.draws[i]), settings.level)
-    simulated = spread.kind == "simulated"
-    paired = not simulated and share_blocks(packed.samples[i], spread.samples[j])
-    blocks, p_value = tell_apart(packed.samples[i], spread.samples[j], paired, settings.seed)
-    return {
-        "case": spread.case,
-        "interconnect": spread.interconnect,
-        "kind": spread.kind,
-        "oversubscription": spread.oversubscription,
-        "processes": spread.processes[j],
-        "cores": spread.table["cores"][j],
-        "processes_per_node_of_baseline": packed.processes_per_node,
-        "processes_per_node": spread.processes_per_node,
-        "nodes_of_baseline": packed.table["nodes"][i],
-        "nodes": spread.table["nodes"][j],
-        "seconds_of_baseline": seconds_of_baseline,
-        "seconds": seconds,
-        "gain_percent": improvement_percent(seconds, seconds_of_baseline),
-        "gain_low": low,
-        "gain_high": high,
-        "paired": paired,
-        "blocks": None if simulated else blocks,
-        "p_value": np.nan if simulated else p_value,
-    }
+    for _, ((packed, i), *others) in sorted(points.items(), key=lambda item: item[0]):
+        for spread, j in others:
+            paired = spread.kind != "simulated" and share_blocks(packed.samples[i], spread.samples[j])
+            yield {
+                **_gain(packed, i, spread, j, paired, settings),
+                "processes_per_node_of_baseline": packed.processes_per_node,
+                "nodes_of_baseline": packed.table["nodes"][i],
+                "seconds_of_baseline": packed.table["seconds"][i],
+                "paired": paired,
+            }

@@ -16,6 +16,7 @@ from analysis.estimates.points import CasePoints, Sample, cases
 from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
+from analysis.tables.selection import CURVE
 
 SERIAL_KINDS = {"emulated": ("emulated", "measured")}
 """Kinds whose serial run serves a kind; any other kind is served only by its own."""
@@ -29,8 +30,6 @@ class Reference:
     ----------
     interconnect : str
         Empty for the serial run.
-    processes, cores : int
-    seconds : float
     draws : array (scenarios, B)
     """
 
@@ -47,14 +46,10 @@ class Curve:
 
     Attributes
     ----------
-    case, interconnect, kind : str
-    oversubscription : int
     processes_per_node : float or None
         None where each process count of the case has one placement only.
     table : dict of arrays (counts,)
         ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``; nodes 0 is unknown.
-    samples : list of Sample
-    reference : Reference
     speedup, speedup_low, speedup_high : arrays (counts,)
         With the ends of its interval. Weak scaling: the scaled speedup.
     draws, speedup_draws : arrays (counts, scenarios, B)
@@ -83,6 +78,11 @@ class Curve:
         """Process counts, increasing."""
         return self.table["processes"]
 
+    @property
+    def names(self) -> dict[str, object]:
+        """Values of the columns `CURVE`, which name it."""
+        return {name: getattr(self, name) for name in CURVE}
+
 
 def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
     """Interconnects of each kind, those with the most points first, of equals the first by name."""
@@ -94,20 +94,12 @@ def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def all_curves(runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings) -> Iterator[list[Curve]]:
-    """All curves of each case in turn, for cases that have any.
+    """All curves of each case in turn, for cases that have any: see `make_curves`.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it.
-    ranked : dict
-        As `ranking` gives it.
-    settings : Settings
-
-    Raises
-    ------
-    TableError
-        See `make_curves`.
     """
     for points in cases(runs, settings) if ranked else ():
         if curves := make_curves(points, ranked, settings):
@@ -122,10 +114,8 @@ def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Sett
 
     Parameters
     ----------
-    points : CasePoints
     ranked : dict
         As `ranking` gives it.
-    settings : Settings
 
     Raises
     ------
@@ -244,12 +234,7 @@ def _curves(
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Curves of the same process counts, and of draws of the same shape.
-
-    Attributes
-    ----------
-    curves : list of Curve
-    """
+    """Curves of the same process counts, and of draws of the same shape."""
 
     curves: list[Curve]
 
@@ -264,13 +249,22 @@ class Alike:
         arrays = [curve.table[name] if name in table else getattr(curve, name) for curve in self.curves]
         return np.stack(arrays, axis=1)
 
-    def named(self, *names: str) -> dict[str, NDArray]:
-        """Columns (curves × counts,) of attributes that have one value a curve."""
-        return {name: self.repeated([getattr(curve, name) for curve in self.curves]) for name in names}
+    def of_reference(self, name: str) -> NDArray:
+        """An attribute of each curve's reference, array (curves,)."""
+        return np.array([getattr(curve.reference, name) for curve in self.curves])
 
-    def repeated(self, values: Sequence[object]) -> NDArray[np.object_]:
-        """Column (curves × counts,) of a value of each curve."""
-        return np.repeat(np.array(values, object), len(self.processes))
+    def named(self, *of_reference: str) -> dict[str, NDArray]:
+        """Columns (curves × counts,) that name the curves and their references, with attributes of these."""
+        columns: dict[str, NDArray] = names_of(self.curves)
+        columns |= {f"reference_{name}": self.of_reference(name) for name in of_reference}
+        references = [curve.reference.interconnect or None for curve in self.curves]
+        columns["reference_interconnect"] = np.array(references, object)
+        return {name: np.repeat(column, len(self.processes)) for name, column in columns.items()}
+
+
+def names_of(curves: Sequence[Curve]) -> dict[str, NDArray[np.object_]]:
+    """Columns (curves,) that name curves."""
+    return {name: np.array([getattr(curve, name) for curve in curves], object) for name in CURVE}
 
 
 def alike(curves: Iterable[Curve]) -> Iterator[Alike]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import percentile_interval
+from analysis.estimates.comparison import Pair, of_one_baseline
 from analysis.estimates.curves import Curve
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
@@ -99,21 +100,12 @@ def targets_of(baseline: Curve, settings: Settings) -> Targets:
     )
 
 
-def equivalent_pieces(pairs: Sequence[tuple[Curve, Curve, str]], settings: Settings) -> Iterator[Piece]:
-    """Rows of the node-equivalent table for pairs of curves, one a target of `targets_of`.
-
-    Neighbours with the same baseline, and of the same process counts, are worked out together.
-    """
-
-    def key(pair: tuple[Curve, Curve, str]) -> tuple:
-        baseline, other, kind = pair
-        return id(baseline), kind, other.processes.tobytes(), other.draws.shape
-
-    for _, group in groupby(pairs, key):
-        baselines, others, (kind, *_) = zip(*group, strict=True)
-        targets = targets_of(baselines[0], settings)
+def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Piece]:
+    """Rows of the node-equivalent table for pairs of curves, one a target of `targets_of`."""
+    for baseline, others, kind in of_one_baseline(pairs):
+        targets = targets_of(baseline, settings)
         if len(targets.speedup):
-            yield _equivalents(baselines[0], others, kind, targets, settings.level)
+            yield _equivalents(baseline, others, kind, targets, settings.level)
 
 
 def _equivalents(
@@ -130,13 +122,11 @@ def _equivalents(
     equivalent, low, high = (ends.T.ravel() for ends in (equivalent, low, high))
     target, baseline_processes = (np.tile(values, len(others)) for values in (target, _cells(processes)))
     return {
-        "case": baseline.case,
+        **baseline.names,
         "target_speedup": target,
         "baseline_interconnect": baseline.interconnect,
         "interconnect": np.repeat(np.array([other.interconnect for other in others], object), len(processes)),
         "kind": kind,
-        "oversubscription": baseline.oversubscription,
-        "processes_per_node": baseline.processes_per_node,
         "baseline_processes": baseline_processes,
         "equivalent_processes": _cells(equivalent),
         "equivalent_low": _cells(low),

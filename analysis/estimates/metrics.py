@@ -86,11 +86,6 @@ def improvement_percent(seconds: ArrayLike, baseline_seconds: ArrayLike) -> Floa
     return percent
 
 
-def oversubscription_gain_percent(seconds: ArrayLike, seconds_of_one: ArrayLike) -> Floats:
-    """What more processes a core bring at equal cores: 100 (T(level 1) / T(level L) - 1), in percent."""
-    return improvement_percent(seconds, seconds_of_one)
-
-
 def rate(work: ArrayLike, seconds: ArrayLike) -> Floats:
     """Work a second (cell iterations, for one), work / T."""
     return np.asarray(work, float) / np.asarray(seconds, float)

@@ -10,8 +10,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import percentile_interval
-from analysis.estimates.curves import Curve
+from analysis.estimates.bootstrap import interval_columns, percentile_interval
+from analysis.estimates.curves import Curve, names_of
 from analysis.estimates.models import (
     MODELS_OF,
     ScalingModel,
@@ -24,8 +24,19 @@ from analysis.estimates.models import (
 )
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
-from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, TEXT, table_schema
+from analysis.tables.contract import (
+    COUNT,
+    FLAG,
+    NOTE,
+    NUMBER,
+    OF_A_CURVE,
+    POSITIVE,
+    TEXT,
+    table_schemas,
+    with_interval,
+)
 from analysis.tables.frames import Piece, Pieces
+from analysis.tables.selection import CURVE
 
 DRAWS = 1_000
 """Bootstrap draws that are fitted at most."""
@@ -34,53 +45,36 @@ SHARE = 4
 GRID = 16
 """Process counts besides the measured ones at which a fitted curve is evaluated, at most."""
 
-_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, "model": TEXT}
-MODEL_TABLES = {
-    "models": table_schema(
-        "models",
-        **_CURVE,
+TERMS = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
+"""Columns of the terms of `analysis.estimates.models.cost_terms`."""
+MODEL_TABLES = table_schemas(
+    models=dict(
+        **OF_A_CURVE,
+        model=TEXT,
         formula=TEXT,
-        counts=COUNT,
-        fitted_from=COUNT,
-        fitted_to=COUNT,
-        serial_fraction=NUMBER,
-        serial_fraction_low=NUMBER,
-        serial_fraction_high=NUMBER,
-        coherency=NUMBER,
-        coherency_low=NUMBER,
-        coherency_high=NUMBER,
-        work_seconds=NUMBER,
-        constant_seconds=NUMBER,
-        log2_seconds=NUMBER,
-        linear_seconds=NUMBER,
-        fit_error_percent=NUMBER,
-        held_out_percent=NUMBER,
+        **dict.fromkeys(("counts", "fitted_from", "fitted_to"), COUNT),
+        **with_interval("serial_fraction", NUMBER),
+        **with_interval("coherency", NUMBER),
+        **dict.fromkeys((*TERMS, "fit_error_percent", "held_out_percent"), NUMBER),
         best=FLAG,
         told_to=COUNT,
-        peak_processes=NUMBER,
-        peak_low=NUMBER,
-        peak_high=NUMBER,
-        limit_speedup=NUMBER,
-        limit_low=NUMBER,
-        limit_high=NUMBER,
+        **dict.fromkeys(("peak_processes", "peak_low", "peak_high"), NUMBER),
+        **dict.fromkeys(("limit_speedup", "limit_low", "limit_high"), NUMBER),
         processes_per_node=POSITIVE,
         note=NOTE,
     ),
-    "model_curves": table_schema(
-        "model_curves",
-        **_CURVE,
+    model_curves=dict(
+        **OF_A_CURVE,
+        model=TEXT,
         processes=COUNT,
         seconds=POSITIVE,
-        speedup=POSITIVE,
-        speedup_low=POSITIVE,
-        speedup_high=POSITIVE,
+        **with_interval("speedup", POSITIVE),
         extrapolated=FLAG,
         processes_per_node=POSITIVE,
     ),
-}
+)
 """Schema of each table of this module by its name."""
-_OF_A_CURVE = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
-_OF_A_FIT = [name for name in MODEL_TABLES["models"].columns if name not in (*_OF_A_CURVE, "best", "site")]
+_OF_A_FIT = [name for name in MODEL_TABLES["models"].columns if name not in (*CURVE, "best", "site")]
 
 
 def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
@@ -96,7 +90,6 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
     ----------
     curves : iterable of Curve
         Neighbours of the same process counts are fitted together, whatever their case.
-    settings : Settings
 
     Returns
     -------
@@ -123,7 +116,6 @@ class FittedCurves:
 
     Attributes
     ----------
-    curves : list of Curve
     processes : array (counts,)
         What is fitted; above level 1 without the shared serial run, which is a point of level 1.
     seconds : array (counts, curves)
@@ -138,11 +130,6 @@ class FittedCurves:
     draws: Floats
     reference_seconds: Floats
     reference_draws: Floats
-
-    @property
-    def names(self) -> dict[str, NDArray]:
-        """Columns (curves,) that say which curve a row is about."""
-        return {key: np.array([getattr(curve, key) for curve in self.curves], object) for key in _OF_A_CURVE}
 
     @cached_property
     def to_fit(self) -> Floats:
@@ -178,7 +165,6 @@ class Fit:
 
     Attributes
     ----------
-    model : ScalingModel
     coefficients : array (coefficients, curves)
     draws : array (coefficients, curves × scenarios × B)
         Refits to bootstrap draws, NaN where there are none.
@@ -229,7 +215,7 @@ def _model_columns(group: FittedCurves, fits: Sequence[Fit | Unfitted], confiden
     errors = columns["held_out_percent"].astype(float).reshape(-1, len(models)).round(6)
     errors[np.isnan(errors)] = np.inf
     best = errors.argmin(axis=1)[:, None] == np.arange(len(models))  # of equals the fewest coefficients
-    repeated = {name: np.repeat(column, len(models)) for name, column in group.names.items()}
+    repeated = {name: np.repeat(column, len(models)) for name, column in names_of(group.curves).items()}
     return repeated | columns | {"best": (best & np.isfinite(errors)).ravel()}
 
 
@@ -250,8 +236,7 @@ def _columns_of_model(group: FittedCurves, fit: Fit | Unfitted, confidence: floa
         "note": np.array(None, object),
     }
     costs, cost_draws = cost_terms(model, fit.coefficients), cost_terms(model, fit.draws)
-    terms = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
-    columns |= dict(zip(terms, costs, strict=True))
+    columns |= dict(zip(TERMS, costs, strict=True))
     names = ("serial_fraction", "coherency")
     values = dict(zip(names, fractions(model, fit.coefficients), strict=True))
     draws = dict(zip(names, fractions(model, fit.draws), strict=True))
@@ -263,8 +248,8 @@ def _columns_of_model(group: FittedCurves, fit: Fit | Unfitted, confidence: floa
             draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws, turning_draws)
     titles = {"peak": "peak_processes", "limit": "limit_speedup"}
     for name, value in values.items():
-        low, high = percentile_interval(draws[name].reshape(group.reference_draws.shape), confidence)
-        columns |= {titles.get(name, name): value, f"{name}_low": low, f"{name}_high": high}
+        drawn = draws[name].reshape(group.reference_draws.shape)
+        columns |= {titles.get(name, name): value, **interval_columns(name, drawn, confidence)}
     return columns
 
 
@@ -283,7 +268,7 @@ def _curve_columns(group: FittedCurves, fits: Sequence[Fit], confidence: float) 
     values = {name: np.stack([table[name] for table in tables], axis=2) for name in tables[0]}
     models = np.array([fit.model.name for fit in fits], object)
     return {
-        **{name: np.repeat(column, shape[1] * shape[2]) for name, column in group.names.items()},
+        **{name: np.repeat(column, shape[1] * shape[2]) for name, column in names_of(group.curves).items()},
         "model": np.broadcast_to(models[:, None], shape).ravel(),
         "processes": np.broadcast_to(counts, shape).ravel(),
         **{name: value.transpose(1, 2, 0).ravel() for name, value in values.items()},

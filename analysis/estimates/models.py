@@ -18,11 +18,10 @@ class ScalingModel:
 
     Attributes
     ----------
-    name, formula : str
     scaling : str
         ``strong`` or ``weak``: what it describes.
-    terms : function
-        Of process counts (counts,), gives (counts, coefficients).
+    summands : tuple of str
+        Of `_TERMS`, one a coefficient.
     of_rate : bool
         The terms add up to 1/T, not to T.
     """
@@ -30,13 +29,17 @@ class ScalingModel:
     name: str
     formula: str
     scaling: str
-    terms: Callable[[Floats], Floats]
+    summands: tuple[str, ...]
     of_rate: bool = False
 
     @property
     def coefficients(self) -> int:
         """Number of coefficients."""
-        return self.terms(np.ones(1)).shape[1]
+        return len(self.summands)
+
+    def terms(self, processes: Floats) -> Floats:
+        """Terms (counts, coefficients) at process counts (counts,)."""
+        return np.stack([_TERMS[summand](processes) for summand in self.summands], axis=1)
 
     def fit(self, processes: ArrayLike, seconds: Floats) -> Floats:
         """Fit the coefficients by least squares of the relative error.
@@ -85,7 +88,6 @@ def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, 
 
     Parameters
     ----------
-    model : ScalingModel
     processes : array (counts,)
     seconds : array (counts, curves)
     fitted : array (coefficients, counts × curves)
@@ -209,32 +211,19 @@ def _solve(gram: Floats, right: Floats) -> Floats:
     return solution
 
 
-def _amdahl(p: Floats) -> Floats:
-    return np.stack([1 / p, np.ones_like(p)], axis=1)
-
-
-def _scalability_law(p: Floats) -> Floats:
-    return np.stack([1 / p, np.ones_like(p), p - 1], axis=1)
-
-
-def _communication(p: Floats) -> Floats:
-    return np.stack([1 / p, np.ones_like(p), np.log2(p), p], axis=1)
-
-
-def _gustafson(p: Floats) -> Floats:
-    return np.stack([np.ones_like(p), 1 / p], axis=1)
-
-
-def _weak_communication(p: Floats) -> Floats:
-    return np.stack([np.ones_like(p), np.log2(p), p], axis=1)
-
-
+_TERMS: dict[str, Callable[[Floats], Floats]] = {
+    "1/p": lambda p: 1 / p,
+    "1": np.ones_like,
+    "log2 p": np.log2,
+    "p": lambda p: p,
+    "p - 1": lambda p: p - 1,
+}
 MODELS = (
-    ScalingModel("amdahl", "T1 ((1 - f)/p + f)", "strong", _amdahl),
-    ScalingModel("usl", "T1 ((1 - f)/p + f + k (p - 1))", "strong", _scalability_law),
-    ScalingModel("communication", "a/p + b + c log2 p + d p", "strong", _communication),
-    ScalingModel("gustafson", "T1 p / (f + (1 - f) p)", "weak", _gustafson, of_rate=True),
-    ScalingModel("communication", "b + c log2 p + d p", "weak", _weak_communication),
+    ScalingModel("amdahl", "T1 ((1 - f)/p + f)", "strong", ("1/p", "1")),
+    ScalingModel("usl", "T1 ((1 - f)/p + f + k (p - 1))", "strong", ("1/p", "1", "p - 1")),
+    ScalingModel("communication", "a/p + b + c log2 p + d p", "strong", ("1/p", "1", "log2 p", "p")),
+    ScalingModel("gustafson", "T1 p / (f + (1 - f) p)", "weak", ("1", "1/p"), of_rate=True),
+    ScalingModel("communication", "b + c log2 p + d p", "weak", ("1", "log2 p", "p")),
 )
 """Amdahl (AFIPS 30, 1967), Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 Gustafson (CACM 31, 1988), and work, constant, tree and linear communication costs."""

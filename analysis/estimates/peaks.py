@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import tail
-from analysis.estimates.curves import Alike
+from analysis.estimates.curves import Alike, names_of
 from analysis.runs.groups import Floats
 from analysis.tables.frames import Piece
 
@@ -35,8 +35,7 @@ def peak_columns(group: Alike, confidence: float) -> Piece:
     """Columns of the peaks table for curves of the same counts, one row a curve."""
     curves = group.curves
     peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), confidence)
-    names = ("case", "interconnect", "kind", "oversubscription", "processes_per_node")
-    own = {name: np.array([getattr(curve, name) for curve in curves], object) for name in names}
+    own = names_of(curves)
     counts = group.processes.astype(str)
     notes = list(map(_peak_note, own["kind"], peak.members.any(axis=0)))
     at_peak = {
@@ -91,7 +90,6 @@ def may_lead(values: Floats, confidence: float) -> NDArray[np.bool_]:
     ----------
     values : array (options, ..., scenarios, B)
         Draws, without NaN, or there is none; axes between are choices of their own.
-    confidence : float
 
     Returns
     -------

@@ -37,7 +37,6 @@ class CasePoints:
 
     Attributes
     ----------
-    case : str
     table : dict of arrays (points,)
         Columns of `point_table`.
     samples : list of Sample
@@ -90,7 +89,6 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     ----------
     times, point
         As `block_times` gives them.
-    confidence : float
 
     Returns
     -------

@@ -13,7 +13,18 @@ from analysis.estimates.trend import trend
 from analysis.runs.groups import Floats, Groups, Integers, coded, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
-from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, OF_A_POINT, SHARE, table_schema, validated
+from analysis.tables.contract import (
+    COUNT,
+    FLAG,
+    NOTE,
+    NUMBER,
+    OF_A_POINT,
+    P_VALUES,
+    SHARE,
+    in_percent,
+    table_schemas,
+    validated,
+)
 
 OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the quartiles of its point"
 FENCES = 1.5
@@ -25,15 +36,11 @@ MOST = 1_000
 """Blocks the drift of a point is worked out from; of more, medians of as many groups in a row."""
 
 POINT = list(OF_A_POINT)
-_TEST = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": FLAG}
-QUALITY = {
-    "repetitions": table_schema(
-        "repetitions",
+QUALITY = table_schemas(
+    repetitions=dict(
         **OF_A_POINT,
         block=pa.Column("Int64"),
-        repetition=COUNT,
-        attempt=COUNT,
-        order=COUNT,
+        **dict.fromkeys(("repetition", "attempt", "order"), COUNT),
         started=NOTE,
         seconds=NUMBER,
         relative_seconds=NUMBER,
@@ -43,29 +50,17 @@ QUALITY = {
         reason=NOTE,
         record=NOTE,
     ),
-    "variability": table_schema(
-        "variability",
+    variability=dict(
         **OF_A_POINT,
         n=COUNT,
-        seconds=NUMBER,
-        spread_percent=NUMBER,
-        worst_percent=NUMBER,
+        **dict.fromkeys(("seconds", "spread_percent", "worst_percent"), NUMBER),
         baseline_interconnect=NOTE,
         baseline_spread_percent=NUMBER,
         blocks=COUNT,
-        **_TEST,
+        **P_VALUES,
     ),
-    "drift": table_schema(
-        "drift",
-        **OF_A_POINT,
-        n=COUNT,
-        drift_percent=NUMBER,
-        drift_low=NUMBER,
-        drift_high=NUMBER,
-        kendall_tau=NUMBER,
-        **_TEST,
-    ),
-}
+    drift=dict(**OF_A_POINT, n=COUNT, **in_percent("drift"), kendall_tau=NUMBER, **P_VALUES),
+)
 """Schema of each table of this module by its name."""
 
 
@@ -80,7 +75,6 @@ def make_quality_tables(
         As `analysis.runs.runs.read_runs` gives it.
     ranked : dict
         As `analysis.estimates.curves.ranking` gives it.
-    settings : Settings
 
     Raises
     ------
@@ -128,7 +122,6 @@ def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
 
     Parameters
     ----------
-    runs : DataFrame
     point : array (rows,)
         As `points_of` gives it for them.
 
@@ -194,10 +187,8 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     starts = np.minimum.reduceat(valid["order"].to_numpy()[groups.order], groups.first) if len(valid) else []
     of_times = point[groups.rows]
     first, n = runs_of(of_times)
-    seconds, order = (
-        groups.median(valid["seconds"].to_numpy()),
-        Groups.of(of_times, np.array(starts, int)).order,
-    )
+    seconds = groups.median(valid["seconds"].to_numpy())
+    order = Groups.of(of_times, np.array(starts, int)).order
     return _Times(
         valid[POINT].take(groups.rows[first]).reset_index(drop=True),
         first,

@@ -34,7 +34,6 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it. The order of its rows changes nothing.
-    settings : Settings
 
     Returns
     -------
@@ -101,11 +100,10 @@ def check_names(runs: pd.DataFrame, settings: Settings) -> None:
 
 def scaling_columns(group: Alike, settings: Settings) -> Piece:
     """Columns of the scaling table for curves of the same counts."""
-    references = [curve.reference for curve in group.curves]
     table = {name: group.stacked(name) for name in group.curves[0].table}
     speedups = {name: group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high")}
     cores, processes, seconds = table["cores"], table["processes"], table["seconds"]
-    reference = {name: np.array([getattr(run, name) for run in references]) for name in _OF_REFERENCE}
+    reference = {name: group.of_reference(name) for name in ("seconds", "processes", "cores")}
     fraction = serial_fraction(seconds, reference["seconds"], processes, reference["processes"])
     efficiencies = {
         name.replace("speedup", "efficiency"): efficiency(values, cores, reference["cores"])
@@ -120,15 +118,7 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
         "serial_fraction": fraction if settings.scaling == "strong" else np.full(fraction.shape, np.nan),
         "serial": ~group.stacked("own"),
     }
-    return {
-        **group.named("case", "interconnect", "kind", "oversubscription", "processes_per_node"),
-        **{f"reference_{name}": np.repeat(reference[name], len(group.processes)) for name in _OF_REFERENCE},
-        "reference_interconnect": group.repeated([run.interconnect or None for run in references]),
-        **flat(arrays),
-    }
-
-
-_OF_REFERENCE = ("seconds", "processes", "cores")
+    return group.named(*reference) | flat(arrays)
 
 
 def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:

@@ -9,32 +9,20 @@ import pandas as pd
 
 from analysis.estimates.quality import POINT
 from analysis.runs.runs import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, valid_rows
-from analysis.tables.contract import COUNT, NUMBER, OF_A_POINT, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import COUNT, NUMBER, OF_A_POINT, SHARE, TEXT, table_schemas, validated
 
 PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
 STAGES = (PREPARATION, RUN, MAIN_LOOP)
-START_UP, LOOP, OUTPUT, REST = RUN_PARTS = ("start-up", "main loop", "output", "rest")
-PART_TABLES = {
-    "parts": table_schema("parts", **OF_A_POINT, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
-    "solver_iterations": table_schema(
-        "solver_iterations",
-        **OF_A_POINT,
-        field=TEXT,
-        n=COUNT,
-        iterations=NUMBER,
-        relative=NUMBER,
-        reference_processes=COUNT,
+RUN_PARTS = ("start-up", "main loop", "output", "rest")
+PART_TABLES = table_schemas(
+    parts=dict(**OF_A_POINT, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
+    solver_iterations=dict(
+        **OF_A_POINT, field=TEXT, n=COUNT, iterations=NUMBER, relative=NUMBER, reference_processes=COUNT
     ),
-    "communication": table_schema(
-        "communication",
-        **OF_A_POINT,
-        operation=TEXT,
-        n=COUNT,
-        calls=NUMBER,
-        bytes=NUMBER,
-        remote_bytes=NUMBER,
+    communication=dict(
+        **OF_A_POINT, operation=TEXT, n=COUNT, calls=NUMBER, bytes=NUMBER, remote_bytes=NUMBER
     ),
-}
+)
 """Schema of each table of this module by its name."""
 
 

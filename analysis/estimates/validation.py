@@ -5,29 +5,21 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.runs.facts import Facts
-from analysis.tables.contract import COUNT, NUMBER, POSITIVE, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import COUNT, NUMBER, POSITIVE, SHARE, TEXT, table_schemas, validated
 
 _POINT = ["case", "processes", "site"]
 
-VALIDATION = {
-    "validation": table_schema(
-        "validation",
-        case=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
-        model=TEXT,
+VALIDATION = table_schemas(
+    validation=dict(
+        **dict.fromkeys(("case", "interconnect", "kind", "model"), TEXT),
         processes=COUNT,
         n=COUNT,
-        predicted_seconds=POSITIVE,
-        predicted_low=POSITIVE,
-        predicted_high=POSITIVE,
-        measured_seconds=POSITIVE,
-        measured_low=POSITIVE,
-        measured_high=POSITIVE,
+        **dict.fromkeys(("predicted_seconds", "predicted_low", "predicted_high"), POSITIVE),
+        **dict.fromkeys(("measured_seconds", "measured_low", "measured_high"), POSITIVE),
         error_percent=NUMBER,
         noise=SHARE,
     )
-}
+)
 """One row a case, `interconnect` (of `kind`) and process count from 2, at one process a core, that was both
 run and predicted on its `model`; columns.yaml says what the columns mean."""
 

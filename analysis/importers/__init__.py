@@ -15,16 +15,9 @@ from analysis.importers.netpipe import read_netpipe
 from analysis.importers.osu import TITLE, read_osu
 from analysis.importers.reframe import PERFLOG_START, read_perflog, read_report
 from analysis.importers.results import CURVES, Import, make_curves, write_table
-from analysis.importers.tables import (
-    merge_derived,
-    read_curve_table,
-    read_derived,
-    read_run_table,
-    table_of,
-    write_derived,
-)
+from analysis.importers.tables import merge_derived, read_curve_table, read_derived, table_of, write_derived
 from analysis.importers.variables import Recorded, make_runs
-from analysis.runs.runs import TableError
+from analysis.runs.runs import TableError, read_runs
 
 __all__ = [
     "COLUMNS",
@@ -42,6 +35,8 @@ __all__ = [
 ]
 
 Reader = Callable[[str, str], tuple[list, list[str]]]
+"""Takes the content of a file and its name; gives what it read (`Recorded` runs, or rows of network curves
+with their ``line``), and a line for each thing that it could not read."""
 
 _RECORDED: dict[str, Reader] = {
     "reframe-report": read_report,
@@ -51,7 +46,7 @@ _RECORDED: dict[str, Reader] = {
 _PRINTED: dict[str, Reader] = {"osu": read_osu, "imb": read_imb, "netpipe": read_netpipe}
 
 _OWN: dict[str, Callable[[Path, str], Import]] = {
-    "runs": lambda path, text: read_run_table(path),
+    "runs": lambda path, text: Import(runs=read_runs(path)),
     "curves": read_curve_table,
     "derived": read_derived,
 }
@@ -94,7 +89,7 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
             raise TableError(f"is a folder, where {format} is a file", str(path))
         return _read_perflogs(path, mapping)
     if path.suffix == ".parquet" and format in (None, "runs"):
-        return read_run_table(path)
+        return Import(runs=read_runs(path))
     text = _read_text(path)
     format = format or _detected(text, path)
     if format in _RECORDED:

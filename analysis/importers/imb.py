@@ -29,20 +29,9 @@ COLUMNS: dict[str, str] = {
 
 
 def read_imb(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that IMB-MPI1 or IMB-NBC printed.
+    """Read the text that IMB-MPI1 or IMB-NBC printed (an `analysis.importers.Reader` of network curves).
 
-    Parameters
-    ----------
-    text : str
-    source : str
-        The file's name.
-
-    Returns
-    -------
-    rows : list of dict
-        Columns of network curves, and ``line``. The bandwidth is left out where the version, and with
-        it the unit, is not known.
-    unread : list of str
+    The bandwidth is left out where the version, and with it the unit, is not known.
     """
     rows: list[dict] = []
     unread: list[str] = []

@@ -16,21 +16,10 @@ _RULE = re.compile(r"^\|[-|: ]+\|$")
 
 
 def read_table(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read one of JUBE's result tables, in the style csv or pretty.
+    """Read one of JUBE's result tables, in the style csv or pretty (an `analysis.importers.Reader` of runs).
 
-    Parameters
-    ----------
-    text : str
-        Content of the file; a second table in it is not read.
-    source : str
-        Its name.
-
-    Returns
-    -------
-    records : list of Recorded
-        One a row; ``name[unit]`` in the heading gives a variable and its unit. A variable without a unit
-        counts as a parameter, since it may be.
-    unread : list of str
+    A second table in the file is not read. A run is a row; ``name[unit]`` in the heading gives a variable and
+    its unit. A variable without a unit counts as a parameter, since it may be.
 
     Raises
     ------

@@ -35,7 +35,6 @@ def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str
 
     Parameters
     ----------
-    cells : sequence of str
     targets : sequence of Target or None
         By cell; None is not kept.
 

@@ -83,9 +83,7 @@ def read_mapping(path: str | Path) -> Mapping:
     TableError
         In one line with file, key and what is allowed.
     """
-    path = Path(path)
-    data = read_yaml(path)
-    return make_mapping(data, str(path))
+    return make_mapping(read_yaml(Path(path)), str(path))
 
 
 def make_mapping(data: object, source: str = "mapping") -> Mapping:

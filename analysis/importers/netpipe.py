@@ -18,20 +18,10 @@ NETPIPE_5 = (("bytes", 1.0), ("bandwidth_MBps", GIGABIT), None, None, ("latency_
 
 
 def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read a file of NetPIPE.
+    """Read a file of NetPIPE (an `analysis.importers.Reader` of network curves).
 
-    Parameters
-    ----------
-    text : str
-    source : str
-        The file's name.
-
-    Returns
-    -------
-    rows : list of dict
-        Columns of network curves, and ``line``. The time is half a round trip, or the time of a
-        message where NetPIPE streamed or sent in both directions; then both directions' bytes are counted.
-    unread : list of str
+    The time is half a round trip, or the time of a message where NetPIPE streamed or sent in both directions;
+    then both directions' bytes are counted.
     """
     rows: list[dict] = []
     unread: list[str] = []
@@ -54,9 +44,8 @@ def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:
 def _row(cells: list[str]) -> dict | str:
     if len(cells) == 2 or cells[-1] == "failures":
         return "is an integrity check without a time"
-    numbers = (
-        cells[:5] if len(cells) == 7 else cells
-    )  # NetPIPE 5 --workload appends what was computed meanwhile
+    # NetPIPE 5 --workload appends what was computed meanwhile
+    numbers = cells[:5] if len(cells) == 7 else cells
     targets = NETPIPE_3 if len(numbers) == 3 else NETPIPE_5
     row = read_row(numbers, targets)
     if isinstance(row, str):

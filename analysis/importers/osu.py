@@ -24,20 +24,9 @@ COLUMNS: dict[str, Target] = {
 
 
 def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that OSU micro-benchmarks printed.
+    """Read the text that OSU micro-benchmarks printed (an `analysis.importers.Reader` of network curves).
 
-    Parameters
-    ----------
-    text : str
-        Also with other programs' lines in it, which are listed as unread.
-    source : str
-        The file's name.
-
-    Returns
-    -------
-    rows : list of dict
-        Columns of network curves, and ``line``.
-    unread : list of str
+    Other programs' lines in it are listed as unread.
     """
     rows: list[dict] = []
     unread: list[str] = []

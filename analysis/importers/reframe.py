@@ -21,22 +21,11 @@ _PARAMETER = re.compile(r" %[.$]?([^\s=%]+)=(\S*)")
 
 
 def read_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read the report that ``reframe --report-file`` writes.
+    """Read the report that ``reframe --report-file`` writes (an `analysis.importers.Reader` of runs).
 
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    source : str
-        Its name.
-
-    Returns
-    -------
-    records : list of Recorded
-        One a test case; valid also if it missed a performance reference, as its answer was right.
-        Variables are the test's own, its parameters and performance variables, ``test`` (its name without
-        parameters) and ``nodes`` (how many it ran on).
-    unread : list of str
+    A run is a test case; valid also if it missed a performance reference, as its answer was right. Variables
+    are the test's own, its parameters and performance variables, ``test`` (its name without parameters) and
+    ``nodes`` (how many it ran on).
 
     Raises
     ------
@@ -106,21 +95,10 @@ def _named(name: str) -> dict[str, Value]:
 
 
 def read_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read a performance log in ReFrame's default format, with its header.
+    """Read a performance log in ReFrame's default format (an `analysis.importers.Reader` of runs).
 
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    source : str
-        Its name.
-
-    Returns
-    -------
-    records : list of Recorded
-        One a line. A failed test with a value failed by a reference only and is valid: ReFrame takes no
-        value before the answer was found right.
-    unread : list of str
+    A run is a line. A failed test with a value failed by a reference only and is valid: ReFrame takes no
+    value before the answer was found right.
 
     Raises
     ------

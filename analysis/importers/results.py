@@ -11,10 +11,10 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaError
 
-from analysis.runs.runs import KINDS, NAME, RUNS, TableError
+from analysis.runs.checked import empty
+from analysis.runs.runs import COUNT, KIND, NAME, RUNS, TableError
 
 _POSITIVE = pa.Check.in_range(0, inf, include_min=False, include_max=False, error="must be above 0")
-_COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
 _SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
 
 
@@ -25,9 +25,9 @@ def _optional(dtype: str | type, check: pa.Check) -> pa.Column:
 CURVES = pa.DataFrameSchema(
     {
         "interconnect": pa.Column(str, NAME),
-        "kind": pa.Column(str, pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")),
+        "kind": pa.Column(str, KIND),
         "benchmark": pa.Column(str, NAME),
-        "processes": _optional("Int64", _COUNT),
+        "processes": _optional("Int64", COUNT),
         "group": _optional("Int64", _SIZE),
         "bytes": _optional("Int64", _SIZE),
         "latency_us": _optional(float, _POSITIVE),
@@ -35,7 +35,7 @@ CURVES = pa.DataFrameSchema(
         "latency_us_high": _optional(float, _POSITIVE),
         "bandwidth_MBps": _optional(float, _POSITIVE),
         "messages_per_second": _optional(float, _POSITIVE),
-        "samples": _optional("Int64", _COUNT),
+        "samples": _optional("Int64", COUNT),
         "record": pa.Column(str, nullable=True),
     },
     name="network curves",
@@ -44,11 +44,6 @@ CURVES = pa.DataFrameSchema(
     coerce=True,
 )
 """Columns of a table of network curves, one row a message size."""
-
-
-def _empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
-    columns = {name: pd.Series(dtype=str(column.dtype)) for name, column in schema.columns.items()}
-    return pd.DataFrame(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +62,8 @@ class Import:
         One line for each thing that was skipped: file, line, why.
     """
 
-    runs: pd.DataFrame = field(default_factory=lambda: _empty(RUNS))
-    curves: pd.DataFrame = field(default_factory=lambda: _empty(CURVES))
+    runs: pd.DataFrame = field(default_factory=lambda: empty(RUNS))
+    curves: pd.DataFrame = field(default_factory=lambda: empty(CURVES))
     derived: dict[str, pd.DataFrame] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
 
@@ -84,7 +79,6 @@ def make_curves(
         Columns of `CURVES` as far as the output holds them, and ``line``, the number of its line.
     constants : mapping
         What the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
-    unread : list of str
     source : str
         The file.
 

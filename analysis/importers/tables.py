@@ -11,99 +11,79 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
-from analysis.runs.runs import NAME, REQUIRED, TableError, read_runs
+from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
 from analysis.tables.listing import read_listing
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
-_COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+_NAMED = pa.Column(str, NAME)
+_TEXT = pa.Column(str)
+_NOTE = pa.Column(str, nullable=True)
+_COUNT = pa.Column("Int64", COUNT)
+_COUNT_OR_NONE = pa.Column("Int64", COUNT, nullable=True)
+_NUMBER = pa.Column(float)
+_AMOUNT = pa.Column(float, _POSITIVE)
+_AMOUNT_OR_NONE = pa.Column(float, _POSITIVE, nullable=True)
+_STATEMENT = {"quantity": _TEXT, "value": _NUMBER, "unit": _NOTE}
 
 
 def _schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(columns, name=name, strict=True, coerce=True)
 
 
-def _name() -> pa.Column:
-    return pa.Column(str, NAME)
-
-
-def _count(nullable: bool = False) -> pa.Column:
-    return pa.Column("Int64", _COUNT, nullable=nullable)
-
-
-def _number(positive: bool = True, nullable: bool = False) -> pa.Column:
-    return pa.Column(float, _POSITIVE if positive else None, nullable=nullable)
-
-
-def _text() -> pa.Column:
-    return pa.Column(str, nullable=True)
-
-
-_STATEMENT = {"quantity": pa.Column(str), "value": _number(positive=False), "unit": _text()}
-
 DERIVED = {
     schema.name: schema
     for schema in (
-        _schema(
-            "cases",
-            case=_name(),
-            title=_text(),
-            serial_seconds=_number(nullable=True),
-            cells=_count(nullable=True),
-        ),
-        _schema("peaks", case=_name(), interconnect=_name(), peak_processes=_count(), note=_text()),
+        _schema("cases", case=_NAMED, title=_NOTE, serial_seconds=_AMOUNT_OR_NONE, cells=_COUNT_OR_NONE),
+        _schema("peaks", case=_NAMED, interconnect=_NAMED, peak_processes=_COUNT, note=_NOTE),
         _schema(
             "improvement",
-            case=_name(),
-            baseline_interconnect=_name(),
-            interconnect=_name(),
-            at_processes=_count(nullable=True),
-            improvement_percent=_number(positive=False),
-            average_percent=_number(positive=False, nullable=True),
+            **dict.fromkeys(("case", "baseline_interconnect", "interconnect"), _NAMED),
+            at_processes=_COUNT_OR_NONE,
+            improvement_percent=_NUMBER,
+            average_percent=pa.Column(float, nullable=True),
         ),
         _schema(
             "node_equivalent",
-            case=_name(),
-            target_speedup=_number(),
-            interconnect=_name(),
-            processes=_count(),
-            processes_saved=_number(positive=False),
+            case=_NAMED,
+            target_speedup=_AMOUNT,
+            interconnect=_NAMED,
+            processes=_COUNT,
+            processes_saved=_NUMBER,
         ),
         _schema(
             "network_summary",
-            interconnect=_name(),
-            api=_text(),
-            latency_us=_number(nullable=True),
-            latency_us_high=_number(nullable=True),
-            peak_Mbps=_number(nullable=True),
-            note=_text(),
+            interconnect=_NAMED,
+            api=_NOTE,
+            **dict.fromkeys(("latency_us", "latency_us_high", "peak_Mbps"), _AMOUNT_OR_NONE),
+            note=_NOTE,
         ),
-        _schema("network_names", interconnect=_name(), network=_name(), api=pa.Column(str)),
+        _schema("network_names", interconnect=_NAMED, network=_NAMED, api=_TEXT),
         _schema(
             "network_peaks",
-            interconnect=_name(),
-            link_peak_unidirectional_MBps=_number(),
-            max_unidirectional_MBps=_number(),
-            unidirectional_percent_of_peak=_number(),
-            max_bidirectional_MBps=_number(),
-            bidirectional_percent_of_peak=_number(),
+            interconnect=_NAMED,
+            link_peak_unidirectional_MBps=_AMOUNT,
+            max_unidirectional_MBps=_AMOUNT,
+            unidirectional_percent_of_peak=_AMOUNT,
+            max_bidirectional_MBps=_AMOUNT,
+            bidirectional_percent_of_peak=_AMOUNT,
         ),
-        _schema("network_statements", experiment=pa.Column(str), condition=_text(), **_STATEMENT),
-        _schema("link_statements", rate=pa.Column(str), medium=_text(), path=_text(), **_STATEMENT),
+        _schema("network_statements", experiment=_TEXT, condition=_NOTE, **_STATEMENT),
+        _schema("link_statements", rate=_TEXT, medium=_NOTE, path=_NOTE, **_STATEMENT),
         _schema(
             "list_prices",
-            interconnect=_name(),
-            switching=_text(),
-            ports=_count(),
-            list_price_usd=_number(),
-            price_per_port_usd=_number(),
+            interconnect=_NAMED,
+            switching=_NOTE,
+            ports=_COUNT,
+            list_price_usd=_AMOUNT,
+            price_per_port_usd=_AMOUNT,
         ),
         _schema(
             "node_prices",
-            interconnect=_name(),
-            nodes=_count(nullable=True),
-            usd_per_node=_number(),
-            usd_per_node_high=_number(nullable=True),
-            note=_text(),
+            interconnect=_NAMED,
+            nodes=_COUNT_OR_NONE,
+            usd_per_node=_AMOUNT,
+            usd_per_node_high=_AMOUNT_OR_NONE,
+            note=_NOTE,
         ),
     )
 }
@@ -125,11 +105,11 @@ _KEYS = {
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(
     "network curves in one column",
-    benchmark=_name(),
-    interconnect=_name(),
+    benchmark=_NAMED,
+    interconnect=_NAMED,
     bytes=pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more")),
     quantity=pa.Column(str, pa.Check.isin(_QUANTITIES, error=f"must be one of {', '.join(_QUANTITIES)}")),
-    value=_number(),
+    value=_AMOUNT,
 )
 
 
@@ -153,11 +133,6 @@ def table_of(text: str) -> str:
 def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
     found = next((schema for schema in DERIVED.values() if heading - {SOURCE} == set(schema.columns)), None)
     return found.add_columns({SOURCE: pa.Column(str)}) if found and SOURCE in heading else found
-
-
-def read_run_table(path: Path) -> Import:
-    """Read a runs table: see `analysis.runs.runs.read_runs`."""
-    return Import(runs=read_runs(path))
 
 
 def read_curve_table(path: Path, text: str) -> Import:

@@ -68,8 +68,6 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
 
     Parameters
     ----------
-    records : sequence of Recorded
-    mapping : Mapping
     unread : iterable of str
         What the reader could not read.
     source : str

@@ -12,16 +12,7 @@ from analysis.tables.details import LABELS, RUN, WHOLE
 
 PERCENTILES = (5, 25, 75, 95)
 
-POINT = (
-    "site",
-    "case",
-    "interconnect",
-    "kind",
-    "oversubscription",
-    "nodes",
-    "processes",
-    "imported_from",
-)
+POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes", "imported_from")
 
 DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
 """Benchmarks of two processes that have headline numbers, and the messages that are under way at once."""
@@ -36,17 +27,12 @@ NETWORK = table_schema(
     latency_us=POSITIVE,
     bandwidth_MBps=POSITIVE,
     **{f"latency_us_p{share}": POSITIVE for share in PERCENTILES},
-    latency_us_lowest_run=POSITIVE,
-    latency_us_highest_run=POSITIVE,
-    latency_us_lowest_rank=POSITIVE,
-    latency_us_highest_rank=POSITIVE,
+    **{f"latency_us_{end}_{what}": POSITIVE for what in ("run", "rank") for end in ("lowest", "highest")},
     busy_share=POSITIVE,
     n=COUNT,
     runs=COUNT,
     case=TEXT,
-    oversubscription=COUNT,
-    nodes=COUNT,
-    pairs=COUNT,
+    **dict.fromkeys(("oversubscription", "nodes", "pairs"), COUNT),
     source=WHOLE,
     target=WHOLE,
     part=NOTE,

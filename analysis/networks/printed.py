@@ -35,13 +35,7 @@ NETPIPE = {"pingpong": 1, "sendrecv": 2}
 
 
 def osu_text(curve: pd.DataFrame) -> str:
-    """Write a curve as OSU 7.4 with option ``-f`` does.
-
-    Parameters
-    ----------
-    curve : DataFrame
-        Rows of one curve of `analysis.networks.curves.NETWORK`, of a benchmark in `OSU`.
-    """
+    """Write a curve as OSU 7.4 with option ``-f`` does."""
     first = curve.iloc[0]
     heading = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)", "Iterations"]
     sized = curve["bytes"].notna().all()
@@ -58,19 +52,11 @@ def osu_text(curve: pd.DataFrame) -> str:
 
 
 def imb_text(curve: pd.DataFrame) -> str:
-    """Write a curve as IMB-MPI1 2021 does; its bandwidth goes with the slowest process.
-
-    Parameters
-    ----------
-    curve : DataFrame
-        Rows of one curve of `analysis.networks.curves.NETWORK`, of a benchmark in `IMB`.
-    """
+    """Write a curve as IMB-MPI1 2021 does; its bandwidth goes with the slowest process."""
     first = curve.iloc[0]
     names = ["#bytes"] if curve["bytes"].notna().all() else []
-    names += [
-        "#repetitions",
-        *(["t[usec]"] if _one_clock(first) else ["t_min[usec]", "t_max[usec]", "t_avg[usec]"]),
-    ]
+    one_clock = first["benchmark"] == "pingpong"  # one process takes the time
+    names += ["#repetitions"] + (["t[usec]"] if one_clock else ["t_min[usec]", "t_max[usec]", "t_avg[usec]"])
     names += ["Mbytes/sec"] if curve["bandwidth_MBps"].notna().any() else []
     lines = [
         f"# Written by Nodeworth from its benchmark {first['benchmark']}, in the format of:",
@@ -80,7 +66,7 @@ def imb_text(curve: pd.DataFrame) -> str:
         "".join(f"{name:>14s}" for name in names),
     ]
     for row in curve.to_dict("records"):
-        slowest = row["latency_us"] if _one_clock(first) else row["latency_us_highest_rank"]
+        slowest = row["latency_us"] if one_clock else row["latency_us_highest_rank"]
         rate = 0.0 if pd.isna(row["bandwidth_MBps"]) else row["bandwidth_MBps"] * row["latency_us"] / slowest
         cells = {
             "#bytes": row["bytes"],
@@ -100,11 +86,6 @@ def netpipe_text(curve: pd.DataFrame) -> str:
 
     Trials are batches here: the slowest and the fastest are the 95th and the 5th percentile. NetPIPE has no
     message of 0 bytes.
-
-    Parameters
-    ----------
-    curve : DataFrame
-        Rows of one curve of `analysis.networks.curves.NETWORK`, of a benchmark in `NETPIPE`.
     """
     messages = NETPIPE[curve["benchmark"].iat[0]]
     lines = []
@@ -120,7 +101,8 @@ FORMATS: dict[str, tuple[Callable[[pd.DataFrame], str], dict]] = {
     "imb": (imb_text, IMB),
     "netpipe": (netpipe_text, NETPIPE),
 }
-"""What writes a format, and the benchmarks that it has."""
+"""What writes a format, from the rows of one curve of `analysis.networks.curves.NETWORK`, and the benchmarks
+that it has."""
 
 
 def write_texts(network: pd.DataFrame, folder: Path) -> list[Path]:
@@ -148,8 +130,3 @@ def write_texts(network: pd.DataFrame, folder: Path) -> list[Path]:
                 written.append(folder / f"{name}.{suffix}")
                 written[-1].write_text(text(curve), encoding="utf-8")
     return written
-
-
-def _one_clock(first: pd.Series) -> bool:
-    """Whether the time is taken by one process, as in a ping-pong."""
-    return first["benchmark"] == "pingpong"

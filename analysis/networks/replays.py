@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.tables.contract import COUNT, POSITIVE, TEXT, table_schema, validated
+from analysis.tables.contract import COUNT, POSITIVE, TEXT, table_schemas, validated
 from analysis.tables.details import DETAILS, FACTORS, RUN, SECONDS, USES, WHOLE, Details
 
 _POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT}
@@ -13,17 +13,9 @@ _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "by
 
 SIMULATED_TABLES = {
     **{name: DETAILS[name] for name in ("traces", *_AMOUNTS)},
-    "simulated_times": table_schema(
-        "simulated_times",
-        **_POINT,
-        rank=WHOLE,
-        **{f"{use}_seconds": SECONDS for use in USES},
-    ),
-    "simulated_efficiency": table_schema(
-        "simulated_efficiency",
-        **_POINT,
-        parallel_efficiency=POSITIVE,
-        **dict.fromkeys(FACTORS, POSITIVE),
+    **table_schemas(
+        simulated_times=dict(**_POINT, rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
+        simulated_efficiency=dict(**_POINT, **dict.fromkeys(("parallel_efficiency", *FACTORS), POSITIVE)),
     ),
     "model_fit": DETAILS["model_fit"],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from itertools import permutations
 
 import pandas as pd
@@ -19,82 +20,48 @@ from analysis.networks.curves import (
 from analysis.networks.headlines import faster_from, headlines
 from analysis.networks.links import LINKS
 from analysis.runs.facts import Facts
-from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schema, validated
+from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schemas, validated
 from analysis.tables.details import WHOLE
 
-HEADLINES = table_schema(
-    "network_headlines",
-    benchmark=TEXT,
-    case=TEXT,
-    interconnect=NOTE,
-    kind=TEXT,
-    processes=COUNT,
-    oversubscription=COUNT,
-    latency_us=POSITIVE,
-    peak_MBps=POSITIVE,
-    peak_bytes=COUNT,
-    link_MBps=POSITIVE,
-    percent_of_link=POSITIVE,
-    half_peak_bytes=POSITIVE,
-    switches=NOTE,
-    loses_from_bytes=COUNT,
-    imported_from=NOTE,
+_POINT = {"case": TEXT, "interconnect": NOTE, "kind": TEXT, "processes": COUNT, "oversubscription": COUNT}
+_MADE = table_schemas(
+    network_headlines=dict(
+        benchmark=TEXT,
+        **_POINT,
+        latency_us=POSITIVE,
+        peak_MBps=POSITIVE,
+        peak_bytes=COUNT,
+        **dict.fromkeys(("link_MBps", "percent_of_link", "half_peak_bytes"), POSITIVE),
+        switches=NOTE,
+        loses_from_bytes=COUNT,
+        imported_from=NOTE,
+    ),
+    network_crossings=dict(
+        **dict.fromkeys(("benchmark", "case", "kind"), TEXT),
+        processes=COUNT,
+        oversubscription=COUNT,
+        interconnect=TEXT,
+        other_interconnect=TEXT,
+        from_bytes=COUNT,
+    ),
+    network_availability=dict(
+        **_POINT, bytes=WHOLE, exchange_us=POSITIVE, overhead_us=NUMBER, availability=NUMBER
+    ),
+    network_pairs=dict(
+        **_POINT,
+        nodes=COUNT,
+        bytes=WHOLE,
+        pairs=COUNT,
+        **dict.fromkeys(("latency_us", "bandwidth_MBps", "pair_MBps", "share_of_alone"), POSITIVE),
+    ),
 )
-"""One row a curve; columns.yaml says what the columns of these tables mean."""
+PAIRS = _MADE["network_pairs"]
+NETWORK_TABLES = {"network": NETWORK, **_MADE, "network_links": LINKS}
+"""Schema of each table of a study that measures or imports network curves, by its name.
 
-CROSSINGS = table_schema(
-    "network_crossings",
-    benchmark=TEXT,
-    case=TEXT,
-    kind=TEXT,
-    processes=COUNT,
-    oversubscription=COUNT,
-    interconnect=TEXT,
-    other_interconnect=TEXT,
-    from_bytes=COUNT,
-)
-"""Sizes from which `interconnect` is faster than `other_interconnect` while it was not at the size before."""
-
-AVAILABILITY = table_schema(
-    "network_availability",
-    case=TEXT,
-    interconnect=NOTE,
-    kind=TEXT,
-    processes=COUNT,
-    oversubscription=COUNT,
-    bytes=WHOLE,
-    exchange_us=POSITIVE,
-    overhead_us=NUMBER,
-    availability=NUMBER,
-)
-"""How much of an exchange's time is left to the application: see `analysis.networks.curves.availability`."""
-
-PAIRS = table_schema(
-    "network_pairs",
-    case=TEXT,
-    interconnect=NOTE,
-    kind=TEXT,
-    processes=COUNT,
-    oversubscription=COUNT,
-    nodes=COUNT,
-    bytes=WHOLE,
-    pairs=COUNT,
-    latency_us=POSITIVE,
-    bandwidth_MBps=POSITIVE,
-    pair_MBps=POSITIVE,
-    share_of_alone=POSITIVE,
-)
-"""Pairs that exchange messages at once."""
-
-NETWORK_TABLES = {
-    "network": NETWORK,
-    "network_headlines": HEADLINES,
-    "network_crossings": CROSSINGS,
-    "network_availability": AVAILABILITY,
-    "network_pairs": PAIRS,
-    "network_links": LINKS,
-}
-"""Schema of each table of a study that measures or imports network curves, by its name."""
+Headlines have one row a curve. Crossings are sizes from which `interconnect` is faster than
+`other_interconnect` while it was not at the size before. Pairs exchange messages at once. columns.yaml says
+what the columns mean."""
 
 
 def link_rates(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str, float]:
@@ -132,13 +99,13 @@ def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> di
         Those of `NETWORK_TABLES` that have rows, but published links: see `analysis.networks.links`.
     """
     kept = powers_only(network)
-    tables = {
-        "network": network,
-        "network_headlines": validated(HEADLINES, pd.DataFrame(_headline_rows(kept, links))),
-        "network_crossings": validated(CROSSINGS, pd.DataFrame(_crossing_rows(kept))),
-        "network_availability": validated(AVAILABILITY, availability(network)),
-        "network_pairs": validated(PAIRS, _pairs_at_once(network)),
+    made = {
+        "network_headlines": pd.DataFrame(_headline_rows(kept, links)),
+        "network_crossings": pd.DataFrame(_crossing_rows(kept)),
+        "network_availability": availability(network),
+        "network_pairs": _pairs_at_once(network),
     }
+    tables = {"network": network} | {name: validated(_MADE[name], table) for name, table in made.items()}
     return {name: table for name, table in tables.items() if len(table)}
 
 
@@ -163,12 +130,8 @@ def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterato
         yield {
             **curve.iloc[0][["site", "benchmark", "case", "interconnect", "kind", "processes"]],
             "oversubscription": curve["oversubscription"].iat[0],
-            "latency_us": found.latency_us,
+            **asdict(found),
             "peak_MBps": found.peak_bandwidth,
-            "peak_bytes": found.peak_bytes,
-            "percent_of_link": found.percent_of_link,
-            "half_peak_bytes": found.half_peak_bytes,
-            "loses_from_bytes": found.loses_from_bytes,
             "link_MBps": link,
             "switches": " ".join(map(str, found.switches)) or None,
             "imported_from": curve["imported_from"].iat[0],

@@ -4,56 +4,43 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.tables.contract import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schema, validated
-from analysis.tables.details import CHOICE, PHASE, RATE, RUN, WHOLE, Details
+from analysis.tables.contract import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schemas, validated
+from analysis.tables.details import CHOICE, DELAYS, PHASE, RATE, RUN, WHOLE, Details
 
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes")
 
 _PATTERN = {
     "interconnect": NOTE,
-    "kind": TEXT,
-    "pattern": TEXT,
-    "job": TEXT,
+    **dict.fromkeys(("kind", "pattern", "job"), TEXT),
     "processes": COUNT,
     "offered_load": POSITIVE,
     "beside_load": POSITIVE,
 }
 _CASE = {**CHOICE, "case": TEXT, "oversubscription": COUNT, "nodes": COUNT}
-
-TRAFFIC = table_schema(
-    "traffic",
-    **_PATTERN,
-    accepted_load=RATE,
-    accepted_load_lowest_run=RATE,
-    accepted_load_highest_run=RATE,
-    offered_MBps=RATE,
-    accepted_MBps=RATE,
-    target_MBps=RATE,
-    link_MBps=POSITIVE,
-    fairness=SHARE,
-    slowdown=POSITIVE,
-    delay_seconds_p5=RATE,
-    delay_seconds_p50=RATE,
-    delay_seconds_p95=RATE,
-    clients=COUNT,
-    targets=COUNT,
-    messages=WHOLE,
-    completed=WHOLE,
-    withheld=WHOLE,
-    runs=COUNT,
-    **_CASE,
-)
-"""One row a point, job of a pattern and load, medians over runs; columns.yaml says what they mean."""
-
-PROCESSES = table_schema("traffic_processes", **_PATTERN, process=WHOLE, accepted_MBps=RATE, **_CASE)
-"""One row a client of `TRAFFIC`'s rows."""
-
-TRAFFIC_TABLES = {"traffic": TRAFFIC, "traffic_processes": PROCESSES}
-
-_MEDIANS = ("accepted_load", "offered_MBps", "accepted_MBps", "target_MBps", "link_MBps", "fairness",
-            "slowdown", "delay_seconds_p5", "delay_seconds_p50", "delay_seconds_p95")  # fmt: skip
+_RATES = ("offered_MBps", "accepted_MBps", "target_MBps")
+_DELAYS = tuple(f"delay_seconds_p{share}" for share in DELAYS)
+_MEDIANS = ("accepted_load", *_RATES, "link_MBps", "fairness", "slowdown", *_DELAYS)
 _FIRST = ("clients", "targets")
 _SUMS = ("messages", "completed", "withheld")
+
+TRAFFIC_TABLES = table_schemas(
+    traffic=dict(
+        **_PATTERN,
+        **dict.fromkeys(("accepted_load", "accepted_load_lowest_run", "accepted_load_highest_run"), RATE),
+        **dict.fromkeys(_RATES, RATE),
+        link_MBps=POSITIVE,
+        fairness=SHARE,
+        slowdown=POSITIVE,
+        **dict.fromkeys(_DELAYS, RATE),
+        **dict.fromkeys(_FIRST, COUNT),
+        **dict.fromkeys(_SUMS, WHOLE),
+        runs=COUNT,
+        **_CASE,
+    ),
+    traffic_processes=dict(**_PATTERN, process=WHOLE, accepted_MBps=RATE, **_CASE),
+)
+"""``traffic`` has one row a point, job of a pattern and load, medians over runs; ``traffic_processes`` one a
+client of these. columns.yaml says what the columns mean."""
 
 
 def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.DataFrame]:

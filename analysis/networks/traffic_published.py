@@ -74,21 +74,21 @@ def _highest(rows: pd.DataFrame, column: str) -> float | None:
     return float(rows[column].max()) if len(rows) and rows[column].notna().any() else None
 
 
-def _of_pattern(tables: Tables, name: str, column: str = "accepted_MBps") -> float | None:
-    return _highest(_pattern(tables, name), column)
+def _of_pattern(name: str, column: str = "accepted_MBps", processes: int = NODES) -> Finder:
+    return lambda tables: _highest(_pattern(tables, name, processes), column)
 
 
 def _of_uneven(tables: Tables, choose: Callable[[list[float]], float]) -> float | None:
-    found = [_of_pattern(tables, name) for name in UNEVEN]
+    found = [_of_pattern(name)(tables) for name in UNEVEN]
     return None if None in found else choose(found)
 
 
-def _hot(tables: Tables, processes: int) -> float | None:
-    return _highest(_pattern(tables, "hot_spot", processes), "target_MBps")
+_HALF = _of_pattern("hot_spot", "target_MBps", NODES // 2)
+_WHOLE = _of_pattern("hot_spot", "target_MBps")
 
 
 def _hot_decrease(tables: Tables) -> float | None:
-    half, whole = _hot(tables, NODES // 2), _hot(tables, NODES)
+    half, whole = _HALF(tables), _WHOLE(tables)
     return 100 * (1 - whole / half) if half and whole else None
 
 
@@ -119,19 +119,15 @@ def _degradation(tables: Tables, mapping: str, application: str) -> float | None
 
 _UNEVEN = "shuffle, transpose, bit-reversal"
 FOUND: Mapping[Statement, Finder] = {
-    ("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)"): partial(
-        _of_pattern, name="uniform"
-    ),
-    ("uniform", "64 nodes", "fraction of bidirectional maximum"): partial(
-        _of_pattern, name="uniform", column="accepted_load"
-    ),
+    ("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)"): _of_pattern("uniform"),
+    ("uniform", "64 nodes", "fraction of bidirectional maximum"): _of_pattern("uniform", "accepted_load"),
     **{
-        ("permutation", name, "asymptotic bandwidth"): partial(_of_pattern, name=name)
+        ("permutation", name, "asymptotic bandwidth"): _of_pattern(name)
         for name in ("neighbor", "butterfly", "complement")
     },
     ("permutation", _UNEVEN, "asymptotic bandwidth, lowest"): partial(_of_uneven, choose=min),
     ("permutation", _UNEVEN, "asymptotic bandwidth, highest"): partial(_of_uneven, choose=max),
-    ("hot-spot", "1 MB messages, up to 32 nodes", "aggregate bandwidth"): partial(_hot, processes=NODES // 2),
+    ("hot-spot", "1 MB messages, up to 32 nodes", "aggregate bandwidth"): _HALF,
     ("hot-spot", "1 MB messages, 64 nodes", "decrease"): _hot_decrease,
     **{
         ("hot-spot", f"64 nodes, senders {first}-{last}", "bandwidth per node"): partial(

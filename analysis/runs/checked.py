@@ -31,6 +31,12 @@ def checked(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     return cast if _sound(schema, cast) else schema.validate(table)
 
 
+def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
+    """Table of a schema without rows."""
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
+    return pd.DataFrame(columns=list(types)).astype(types)
+
+
 def _sound(schema: pa.DataFrameSchema, table: pd.DataFrame) -> bool:
     if (schema.strict or schema.ordered) and list(table) != list(schema.columns):
         return False

@@ -20,7 +20,6 @@ class TableError(Exception):
         The file, or what else the table is called.
     location : str
         ``line 7`` of a text file, ``row 6`` of another table; empty where no row is to blame.
-    column : str
     row : int or None
         Position of the row in the table, from 0.
     """

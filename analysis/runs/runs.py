@@ -19,80 +19,12 @@ from pandera.errors import SchemaError
 from analysis.runs.checked import checked
 from analysis.runs.errors import TableError
 from analysis.runs.groups import Groups, coded
+from analysis.runs.kinds import ORDER
 
-KINDS = ("measured", "emulated", "simulated", "published")
+KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
-COLUMNS = (
-    "study",
-    "case",
-    "application",
-    "interconnect",
-    "kind",
-    "nodes",
-    "processes",
-    "cores",
-    "oversubscription",
-    "block",
-    "repetition",
-    "attempt",
-    "seconds",
-    "valid",
-    "reason",
-    "noise",
-    "started",
-    "record",
-    "site",
-)
-REPETITION = (
-    "site",
-    "case",
-    "interconnect",
-    "kind",
-    "nodes",
-    "processes",
-    "oversubscription",
-    "block",
-    "repetition",
-    "attempt",
-)
-_TEXTS = (
-    "study",
-    "case",
-    "application",
-    "interconnect",
-    "kind",
-    "reason",
-    "started",
-    "record",
-    "site",
-    "origin",
-    "work_unit",
-)
-_COUNTS = (
-    "nodes",
-    "processes",
-    "cores",
-    "oversubscription",
-    "block",
-    "repetition",
-    "attempt",
-    "data_servers",
-)
-_NUMBERS = (
-    "seconds",
-    "seconds_low",
-    "seconds_high",
-    "noise",
-    "wall_seconds",
-    "cpu_seconds",
-    "startup_seconds",
-    "output_seconds",
-    "foreign_cores",
-    "stolen_cores",
-    "idle_wait_seconds",
-    "answer",
-    "work",
-)
+_POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription")
+REPETITION = (*_POINT, "block", "repetition", "attempt")
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
 SOLVER_ITERATIONS = "solver_iterations."
@@ -101,45 +33,43 @@ RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
 """Beginnings of columns that an application's runs may have: time of a part of the main loop, time of a part
 of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
 an operation of the Global Arrays. Those that a record has are `RECORDED`."""
+_NUMBERS = ("seconds_low", "seconds_high", "wall_seconds", "cpu_seconds", "startup_seconds", "output_seconds",
+            "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer")  # fmt: skip
+"""Columns of numbers that a table may have beside those of `RUNS`."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 NAME = pa.Check.str_matches(
     r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z",
     error="must be letters, digits and _ . + -, the first a letter or a digit",
 )
-
-
-def _name(nullable: bool = False) -> pa.Column:
-    return pa.Column(str, NAME, nullable=nullable)
-
-
-def _count(nullable: bool = False) -> pa.Column:
-    check = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
-    return pa.Column("Int64", check, nullable=nullable)
-
-
+COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+KIND = pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")
+_NAME = pa.Column(str, NAME)
+_NAME_OR_NONE = pa.Column(str, NAME, nullable=True)
+_COUNT = pa.Column("Int64", COUNT)
+_TEXT = pa.Column(str, nullable=True)
 RUNS = pa.DataFrameSchema(
     {
-        "study": _name(nullable=True),
-        "case": _name(),
-        "application": pa.Column(str, nullable=True),
-        "interconnect": _name(nullable=True),
-        "kind": pa.Column(str, pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")),
-        "nodes": _count(nullable=True),
-        "processes": _count(),
-        "cores": _count(),
-        "oversubscription": _count(),
+        "study": _NAME_OR_NONE,
+        "case": _NAME,
+        "application": _TEXT,
+        "interconnect": _NAME_OR_NONE,
+        "kind": pa.Column(str, KIND),
+        "nodes": pa.Column("Int64", COUNT, nullable=True),
+        "processes": _COUNT,
+        "cores": _COUNT,
+        "oversubscription": _COUNT,
         "block": pa.Column("Int64"),
-        "repetition": _count(),
-        "attempt": _count(),
+        "repetition": _COUNT,
+        "attempt": _COUNT,
         "seconds": pa.Column(float, nullable=True),
         "valid": pa.Column(bool),
-        "reason": pa.Column(str, nullable=True),
+        "reason": _TEXT,
         "noise": pa.Column(
             float, pa.Check.in_range(0, 1, error="must be a share from 0 to 1"), nullable=True
         ),
-        "started": pa.Column(str, nullable=True),
-        "record": pa.Column(str, nullable=True),
-        "site": _name(nullable=True),
+        "started": _TEXT,
+        "record": _TEXT,
+        "site": _NAME_OR_NONE,
         "origin": pa.Column(str, nullable=True, required=False),
         "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
         "work_unit": pa.Column(str, nullable=True, required=False),
@@ -149,6 +79,7 @@ RUNS = pa.DataFrameSchema(
 """Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
 in `seconds`, in `work_unit`; a table without it gives no rates. `origin` is how a row came into a study's
 table; it is empty for results of other tools."""
+COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
 _TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
 _MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
@@ -347,11 +278,11 @@ def _truth(column: pd.Series) -> pd.Series:
     return truth
 
 
+_READERS = {"Int64": (_whole, "Int64"), "float64": (_number, "float"), "bool": (_truth, "boolean")}
 _READ = {
-    **dict.fromkeys(_TEXTS, (_text, "str")),
-    **dict.fromkeys(_COUNTS, (_whole, "Int64")),
-    **dict.fromkeys(_NUMBERS, (_number, "float")),
-    "valid": (_truth, "boolean"),
+    **{name: _READERS.get(str(column.dtype), (_text, "str")) for name, column in RUNS.columns.items()},
+    **dict.fromkeys(_NUMBERS, _READERS["float64"]),
+    "data_servers": _READERS["Int64"],
 }
 
 
@@ -373,7 +304,7 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
         ordered = runs.loc[lone].sort_values([*group, "kind", "interconnect", "nodes", "seconds"])
         runs.loc[lone, "block"] = first + ordered.groupby(group, dropna=False).cumcount()
     if runs["repetition"].isna().any():
-        order = _rows_with_the_same(runs, REPETITION[:-2]).position + 1
+        order = _rows_with_the_same(runs, (*_POINT, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
 

@@ -65,7 +65,6 @@ class Settings(Chosen):
         baseline: the interconnect with the most points, of equals the first by name.
     compare_kinds : tuple of pairs
         Kinds that may be compared with each other, as ``(("measured", "simulated"),)``.
-    seed : int
     scaling : str
         ``strong`` (fixed size) or ``weak`` (size grows with the processes).
     compare_sites : tuple of pairs
@@ -126,7 +125,6 @@ class NodePrice(JsonPart, optional={"cores", "source"}):
     ----------
     price : float
         0 or more.
-    currency : str
     year : int
         Of the price.
     cores : int or None
@@ -187,7 +185,6 @@ class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))
 
     Attributes
     ----------
-    name, title, source, note : str
     quantity : str
         One of `analysis.decisions.rules.QUANTITIES`.
     limits : tuple of Limit

@@ -19,6 +19,9 @@ OF_A_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscriptio
 """Columns that name a curve."""
 OF_A_POINT = OF_A_CURVE | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
 """Columns that name a point; a serial run has no interconnect."""
+OF_A_PAIR = dict.fromkeys(("baseline_interconnect", "interconnect", "kind"), TEXT)
+"""Columns that name two curves that are compared."""
+P_VALUES = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": FLAG}
 OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
 """Columns about a test after Holm's correction."""
 
@@ -38,19 +41,20 @@ def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(columns | {"site": NOTE}, name=name, ordered=True, strict=True, coerce=True)
 
 
+def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchema]:
+    """Closed schemas of several tables by their names: see `table_schema`."""
+    return {name: table_schema(name, **columns) for name, columns in tables.items()}
+
+
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """Validate a table after giving it the schema's columns, empty where it has none, in its order."""
     return checked(schema, table.reindex(columns=list(schema.columns)))
 
 
-TABLES = {
-    "scaling": table_schema(
-        "scaling",
+TABLES = table_schemas(
+    scaling=dict(
         **OF_A_CURVE,
-        nodes=COUNT,
-        processes=COUNT,
-        cores=COUNT,
-        n=COUNT,
+        **dict.fromkeys(("nodes", "processes", "cores", "n"), COUNT),
         **with_interval("seconds", POSITIVE),
         coverage=SHARE,
         reference_seconds=POSITIVE,
@@ -67,25 +71,19 @@ TABLES = {
         rate=POSITIVE,
         rate_unit=NOTE,
     ),
-    "peaks": table_schema(
-        "peaks",
+    peaks=dict(
         **OF_A_CURVE,
         peak_processes=COUNT,
         peak_set=NOTE,
         peak_speedup=POSITIVE,
         reached=FLAG,
-        processes_per_node=POSITIVE,
-        peak_speedup_low=POSITIVE,
-        peak_speedup_high=POSITIVE,
+        **dict.fromkeys(("processes_per_node", "peak_speedup_low", "peak_speedup_high"), POSITIVE),
         blocks=COUNT,
         note=NOTE,
     ),
-    "improvement": table_schema(
-        "improvement",
+    improvement=dict(
         case=TEXT,
-        baseline_interconnect=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
+        **OF_A_PAIR,
         oversubscription=COUNT,
         at_processes=COUNT,
         **in_percent("improvement"),
@@ -98,29 +96,20 @@ TABLES = {
         **OF_A_TEST,
         note=NOTE,
     ),
-    "node_equivalent": table_schema(
-        "node_equivalent",
+    node_equivalent=dict(
         case=TEXT,
         target_speedup=POSITIVE,
-        baseline_interconnect=TEXT,
-        interconnect=TEXT,
-        kind=TEXT,
-        baseline_processes=POSITIVE,
-        equivalent_processes=POSITIVE,
-        equivalent_low=POSITIVE,
-        equivalent_high=POSITIVE,
+        **OF_A_PAIR,
+        **dict.fromkeys(("baseline_processes", "equivalent_processes"), POSITIVE),
+        **dict.fromkeys(("equivalent_low", "equivalent_high"), POSITIVE),
         processes_saved=NUMBER,
         attainable=FLAG,
         oversubscription=COUNT,
         processes_per_node=POSITIVE,
     ),
-    "oversubscription": table_schema(
-        "oversubscription",
+    oversubscription=dict(
         **OF_A_CURVE,
-        cores=COUNT,
-        nodes=COUNT,
-        processes=COUNT,
-        processes_of_one=COUNT,
+        **dict.fromkeys(("cores", "nodes", "processes", "processes_of_one"), COUNT),
         seconds=POSITIVE,
         seconds_of_one=POSITIVE,
         **in_percent("gain"),
@@ -129,8 +118,7 @@ TABLES = {
         processes_per_node=POSITIVE,
         **OF_A_TEST,
     ),
-    "placement": table_schema(
-        "placement",
+    placement=dict(
         **OF_A_CURVE,
         processes=COUNT,
         cores=COUNT,
@@ -146,5 +134,5 @@ TABLES = {
         distinguishable=FLAG,
         **OF_A_TEST,
     ),
-}
+)
 """Schema of each table by its name, which is that of its file."""

@@ -8,9 +8,19 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.runs.checked import checked
+from analysis.runs.checked import checked, empty
 from analysis.runs.errors import TableError
-from analysis.tables.contract import COUNT, FLAG, NOTE, NUMBER, POSITIVE, SHARE, TEXT, table_schema
+from analysis.tables.contract import (
+    COUNT,
+    FLAG,
+    NOTE,
+    NUMBER,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    table_schemas,
+    with_interval,
+)
 
 WHOLE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
 """Bytes or number of a rank: 0 is a value."""
@@ -75,57 +85,37 @@ DETAILS = {
     "traffic_processes": _of_runs("traffic_processes", row=WHOLE, process=WHOLE, process_MBps=RATE),
     "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),
     "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
-    "traces": table_schema(
-        "traces",
-        case=TEXT,
-        processes=COUNT,
-        steps=COUNT,
-        clock=TEXT,
-        cores=COUNT,
-        timing=TEXT,
-        timing_reason=NOTE,
-        repeats=COUNT,
-        disturbed_repeats=WHOLE,
-        serial_seconds=POSITIVE,
-        compute_seconds=POSITIVE,
-        corrected_seconds=POSITIVE,
-        low_seconds=POSITIVE,
-        high_seconds=POSITIVE,
-        inflation=POSITIVE,
-        corun_percent=RATE,
-        corun_percent_low=RATE,
-        corun_percent_high=RATE,
-        correction=TEXT,
-        indicative=FLAG,
-        noise=SHARE,
-        cpu=NOTE,
-    ),
-    "trace_profile": table_schema(
-        "trace_profile",
-        case=TEXT,
-        processes=COUNT,
-        operation=TEXT,
-        largest_bytes=WHOLE,
-        calls=POSITIVE,
-        bytes=NUMBER,
-    ),
-    "trace_pairs": table_schema(
-        "trace_pairs",
-        case=TEXT,
-        processes=COUNT,
-        source=WHOLE,
-        target=WHOLE,
-        messages=POSITIVE,
-        bytes=NUMBER,
-    ),
-    "model_fit": table_schema(
-        "model_fit",
-        interconnect=TEXT,
-        bytes=WHOLE,
-        given_us=POSITIVE,
-        simulated_us=POSITIVE,
-        error_percent=NUMBER,
-        left_out_percent=NUMBER,
+    **table_schemas(
+        traces=dict(
+            case=TEXT,
+            processes=COUNT,
+            steps=COUNT,
+            clock=TEXT,
+            cores=COUNT,
+            timing=TEXT,
+            timing_reason=NOTE,
+            repeats=COUNT,
+            disturbed_repeats=WHOLE,
+            **dict.fromkeys(("serial_seconds", "compute_seconds", "corrected_seconds"), POSITIVE),
+            **dict.fromkeys(("low_seconds", "high_seconds", "inflation"), POSITIVE),
+            **with_interval("corun_percent", RATE),
+            correction=TEXT,
+            indicative=FLAG,
+            noise=SHARE,
+            cpu=NOTE,
+        ),
+        trace_profile=dict(
+            case=TEXT, processes=COUNT, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER
+        ),
+        trace_pairs=dict(
+            case=TEXT, processes=COUNT, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER
+        ),
+        model_fit=dict(
+            interconnect=TEXT,
+            bytes=WHOLE,
+            **dict.fromkeys(("given_us", "simulated_us"), POSITIVE),
+            **dict.fromkeys(("error_percent", "left_out_percent"), NUMBER),
+        ),
     ),
 }
 """Schema of each side table by its name, which is that of its file."""
@@ -164,9 +154,9 @@ def write_details(tables: Details, folder: str | Path) -> None:
 
 
 def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    types = {name: str(column.dtype) for name, column in schema.columns.items()}
     if not file.is_file():
-        return pd.DataFrame(columns=list(types)).astype(types)
+        return empty(schema)
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
     try:
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
         return checked(schema, table)

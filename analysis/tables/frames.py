@@ -47,6 +47,11 @@ def _typed(values: NDArray) -> NDArray | pd.api.extensions.ExtensionArray:
     return typed.take(codes, allow_fill=True)
 
 
+def with_ends(name: str, value: object, low: object, high: object) -> Piece:
+    """Columns of a quantity and of the ends of its interval."""
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
 def merge(several: Iterable[Pieces]) -> Pieces:
     """Put the pieces of the same table together, in order."""
     merged: Pieces = {}

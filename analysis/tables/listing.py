@@ -25,7 +25,6 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
     path : path of a UTF-8 CSV file
     schema : DataFrameSchema
         Its checks have an ``error`` that reads after "it".
-    rules : list of RowRule
 
     Returns
     -------

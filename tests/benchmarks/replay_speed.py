@@ -14,11 +14,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from workflows.paths import ROOT
-from workflows.replay.points import PROGRAMS
-from workflows.replay.traces import unpack
+from workflows.replay.points import PROGRAMS, unpack
 from workflows.simulation.model import make_model
 from workflows.simulation.platform import platform_xml
-from workflows.simulation.replayer import build, replay
+from workflows.simulation.programs import build
+from workflows.simulation.replayer import SOURCE, replay
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.trace import read_trace
 
@@ -32,12 +32,13 @@ def main() -> None:
     parser.add_argument("traces", type=Path, nargs="+")
     parser.add_argument("--interconnects", default="gigabit_ethernet,infiniband")
     given = parser.parse_args()
-    program, good = build(PROGRAMS), True
+    program, good = build(SOURCE, PROGRAMS), True
     for folder in given.traces:
         trace = read_trace(folder)
         with tempfile.TemporaryDirectory() as scratch:
             unpacked, platform = Path(scratch), Path(scratch) / "platform.xml"
-            lines = unpack(trace, unpacked)
+            unpack(trace, unpacked)
+            lines = sum(path.read_bytes().count(b"\n") for path in unpacked.glob("rank-*.txt"))
             for name in given.interconnects.split(","):
                 model = make_model(load_interconnect(name, ROOT / "config/interconnects"), ROOT)
                 platform.write_text(platform_xml(model, -(-trace.processes // 2), 1.0))

@@ -17,7 +17,7 @@ def matrix_of(tree, shift, routing="deterministic"):
     nodes = range(tree.nodes)
     destination = [(node + shift) % tree.nodes for node in nodes]
     flows = pd.DataFrame({"source": nodes, "destination": destination, "load": 1.0})
-    return congestion_matrix(tree, link_loads(tree, flows, routing))
+    return congestion_matrix(link_loads(tree, flows, routing))
 
 
 def drawn(tree, *shifts):

@@ -84,7 +84,7 @@ def test_a_machine_without_mpich_says_what_is_missing(tmp_path, monkeypatch):
 
 
 def test_the_versions_of_both_libraries_are_known():
-    assert mpi_version().startswith("mpirun (Open MPI) ")
+    assert mpi_version("openmpi").startswith("mpirun (Open MPI) ")
     assert mpi_version("mpich").startswith("MPICH Version: ")
 
 

@@ -8,7 +8,7 @@ from told import traffic_of
 
 from analysis.figures import style
 from analysis.figures.traffic import traffic_figures
-from analysis.networks.traffic import PROCESSES, TRAFFIC, make_traffic_tables
+from analysis.networks.traffic import TRAFFIC_TABLES, make_traffic_tables
 from analysis.runs.facts import Facts
 from analysis.text.traffic import with_titles
 
@@ -60,8 +60,8 @@ def test_nothing_accepted_is_no_missing_value():
 @pytest.mark.parametrize("told", [{}, {"rows": []}, {"rows": [{"bytes": 8, "seconds_p50": 1e-6}]}])
 def test_other_programs_have_no_rows(told):
     tables = tables_of([told])
-    assert list(tables["traffic"]) == list(TRAFFIC.columns) and tables["traffic"].empty
-    assert list(tables["traffic_processes"]) == list(PROCESSES.columns)
+    for name, schema in TRAFFIC_TABLES.items():
+        assert list(tables[name]) == list(schema.columns) and tables[name].empty
 
 
 def test_titles_name_the_choices_that_vary():

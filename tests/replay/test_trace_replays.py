@@ -1,24 +1,21 @@
 """Traces replayed on a platform: hand-worked times, and one line for a trace that cannot be replayed."""
 
-import gzip
-from types import SimpleNamespace
-
 import pytest
 from refused import refusal
 from simulated_link import simulated_link
 
 from workflows.domain import InputError
 from workflows.replay.points import PROGRAMS, Replays, split_times
-from workflows.replay.traces import unpack
 from workflows.simulation.fit import write_traces
 from workflows.simulation.model import make_model
 from workflows.simulation.platform import platform_xml
-from workflows.simulation.replayer import Replay, build, replay
+from workflows.simulation.programs import build
+from workflows.simulation.replayer import SOURCE, Replay, replay
 
 
 @pytest.fixture(scope="module")
 def replayer():
-    return build(PROGRAMS)
+    return build(SOURCE, PROGRAMS)
 
 
 def replayed(program, folder, ranks, factors=None, host_speed=1.0, per_node=1, corun_percent=0.0, **changes):
@@ -131,16 +128,6 @@ def test_a_trace_that_cannot_be_replayed_is_told_in_one_line(replayer, tmp_path,
 def test_an_unknown_algorithm_of_a_collective(replayer, tmp_path):
     with pytest.raises(InputError, match=r"cannot be replayed: .*magic"):
         replayed(replayer, tmp_path, [["allreduce 8 0"]] * 2, collectives={"allreduce": "magic"})
-
-
-def test_unpacking_counts_lines(tmp_path):
-    packed, unpacked = tmp_path / "packed", tmp_path / "unpacked"
-    for folder in (packed, unpacked):
-        folder.mkdir()
-    for rank in (0, 1):
-        (packed / f"rank-{rank}.txt.gz").write_bytes(gzip.compress(b"%d init\n%d finalize\n" % (rank, rank)))
-    assert unpack(SimpleNamespace(folder=packed, processes=2), unpacked) == 4
-    assert (unpacked / "rank-1.txt").read_text() == "1 init\n1 finalize\n"
 
 
 def test_where_the_time_of_a_rank_goes():

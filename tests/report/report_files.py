@@ -1,8 +1,9 @@
 """Running the report's scripts outside Snakemake."""
 
-import importlib.util
 import json
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 from analysis.estimates.scaling import write_tables
 from analysis.importers import write_derived
@@ -10,12 +11,10 @@ from analysis.importers import write_derived
 SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
 
 
-def script(name):
-    """Return the main function of a script of the workflow."""
-    spec = importlib.util.spec_from_file_location(f"script_{name}", SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main
+def run_script(name, inputs, output):
+    """Run a script of the workflow with what Snakemake would give it."""
+    snakemake = SimpleNamespace(input=SimpleNamespace(**inputs), output=output)
+    runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": snakemake})
 
 
 def print_study(folder, runs, tables, facts, published=None):
@@ -25,10 +24,11 @@ def print_study(folder, runs, tables, facts, published=None):
     write_tables(tables, folder / "tables")
     (folder / "facts.json").write_text(json.dumps(facts.as_json()), encoding="utf-8")
     write_derived(published or {}, folder / "published")
-    names = ("runs.parquet", "tables", "facts.json", "figures", "report.json", "report.pdf", "report.html")
-    runs_table, table_folder, facts_json, figures, report, pdf, html = (str(folder / name) for name in names)
-    script("figures")(runs_table, table_folder, facts_json, figures)
-    script("report_data")(runs_table, table_folder, facts_json, figures, str(folder / "published"), report)
-    script("print_report")(report, figures, pdf)
-    script("print_report")(report, figures, html)
+    names = {"runs": "runs.parquet", "report": "report.json", "facts": "facts.json"}
+    names |= {name: name for name in ("tables", "figures", "published")}
+    files = {key: str(folder / name) for key, name in names.items()}
+    run_script("figures", files, SimpleNamespace(figures=files["figures"]))
+    run_script("report_data", files, SimpleNamespace(report=files["report"]))
+    for ending in ("pdf", "html"):
+        run_script("print_report", files, [str(folder / f"report.{ending}")])
     return folder

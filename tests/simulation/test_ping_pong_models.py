@@ -16,7 +16,8 @@ from workflows.simulation.curve import read_curve
 from workflows.simulation.fit import LEFT_OUT_FROM_BYTES, fit_summary, fit_table, sendrecv, simulated_times
 from workflows.simulation.model import Knot, check_section, make_model
 from workflows.simulation.platform import ideal, platform_xml
-from workflows.simulation.replayer import build
+from workflows.simulation.programs import build
+from workflows.simulation.replayer import SOURCE
 from workflows.study.interconnects import load_interconnect
 
 READY = [
@@ -39,7 +40,7 @@ POINTS = {0: 5.0, 1000: 6.0, 2000: 7.0, 4000: 16.0, 8000: 20.0}
 
 @pytest.fixture(scope="module")
 def replayer():
-    return build(PROGRAMS)
+    return build(SOURCE, PROGRAMS)
 
 
 def curve_file(folder, points=POINTS, extra=""):

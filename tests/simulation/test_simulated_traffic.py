@@ -13,6 +13,7 @@ from workflows.paths import CASES
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import programs, traffic
 from workflows.simulation.model import make_model
+from workflows.simulation.platform import platform_xml
 from workflows.simulation.tree import make_tree, route
 from workflows.study.cases import load_case
 from workflows.traffic.cases import is_pattern
@@ -30,8 +31,9 @@ def program():
 @pytest.fixture
 def network(program, tmp_path):
     def network(processes, per_node=1, **changes):
-        model, nodes = make_model(simulated_link(**changes), tmp_path), -(-processes // per_node)
-        return traffic.make_network(program, model, processes, nodes, per_node, "mine")
+        model = make_model(simulated_link(**changes), tmp_path)
+        platform = platform_xml(model, -(-processes // per_node), 1.0)
+        return traffic.Network(program, platform, processes, per_node, "mine")
 
     return network
 

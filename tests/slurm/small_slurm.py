@@ -145,6 +145,10 @@ class SmallSlurm:
         self._daemons[node.name] = self._start(node, ["slurmd", "-D", "-f", self._conf, "-N", node.name])
         self._until(lambda: self._is_up(node), node.name)
 
+    def wait_for_jobs(self) -> None:
+        """Wait until every node has said that its jobs are over: one that is gone before never says so."""
+        self._until(lambda: not self.ask("squeue", "--noheader"), "an empty queue")
+
     def switch_off(self, node: EmulatedNode) -> None:
         """End everything that runs on a node at once, as without power; its temporary files are gone too."""
         end_all(lambda: occupants([node.net]))

@@ -5,6 +5,7 @@ from refused import refusal
 from study_files import study_file as write
 
 from workflows.domain import InputError, Point
+from workflows.plan import design
 from workflows.plan.design import expected_simulation
 from workflows.plan.plan import make_plan
 from workflows.study.study import check_simulation, read_study
@@ -69,7 +70,9 @@ def test_without_them_the_study_itself_is_replayed(tmp_path):
     check_simulation(study, {"shared_memory": "measured"})
 
 
-def test_tracing_is_counted_once_and_replaying_once_an_interconnect():
+def test_tracing_is_counted_once_and_replaying_once_an_interconnect(monkeypatch):
+    monkeypatch.setattr(design, "TRACING_SECONDS", 1)
+    monkeypatch.setattr(design, "REPLAYING_SECONDS", 0.5)
     points = [Point("duct", None, 1, 1, 1, 1)]
     points += [Point("duct", name, 8, 1, 4, 8) for name in ("slow", "swift")]
-    assert expected_simulation(points, tracing_seconds=1, replaying_seconds=0.5) == 9 + 8
+    assert expected_simulation(points) == 9 + 8

@@ -334,10 +334,95 @@ static void other_thread(void)
     if (alone()) thread();
 }
 
-static void window(void)
+/* What neighbours put, take and add up in windows; where a rank reads its own memory it has synchronised before. */
+static void windows(void)
+{
+    MPI_Win made, counter;
+    MPI_Datatype every_other;
+    double *own;
+    long tickets[3], none = -1, one = 1;
+    static long *count;
+    MPI_Win_create(v, sizeof v, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    MPI_Win_fence(0, made);
+    MPI_Put(&me, 1, MPI_INT, next, 3, 1, MPI_INT, made);
+    MPI_Get(w, 4, MPI_DOUBLE, before, 8, 4, MPI_DOUBLE, made);
+    MPI_Win_fence(0, made);
+    eat(v, 64);
+    eat(w, 32);
+    v[9] += w[0]; /* the rank's own store */
+    MPI_Win_fence(0, made);
+    MPI_Type_vector(4, 1, 2, MPI_DOUBLE, &every_other);
+    MPI_Type_commit(&every_other);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, made);
+    MPI_Get(w + 20, 1, every_other, next, 8, 4, MPI_DOUBLE, made);
+    MPI_Type_free(&every_other);
+    MPI_Win_unlock(next, made);
+    eat(w, sizeof w);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&made);
+
+    MPI_Win_allocate(512 * 8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &made);
+    MPI_Win_allocate(me ? 0 : 8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &count, &counter);
+    MPI_Win_lock_all(0, made);
+    MPI_Win_lock_all(0, counter);
+    for (int i = 0; i < 512; i++) own[i] = me;
+    if (me == 0) *count = 5;
+    long *bases[16]; /* as libraries of one-sided calls tell each other */
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, bases, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+    eat(bases, size * sizeof *bases);
+    MPI_Win_sync(counter);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 3; i++) { /* whoever comes first; the order is another one each time */
+        MPI_Fetch_and_op(&one, &tickets[i], MPI_LONG, 0, 0, MPI_SUM, counter);
+        MPI_Win_flush(0, counter);
+        usleep(tickets[i] * 100);
+    }
+    for (int i = 0; i < size; i++) MPI_Accumulate(v, 16, MPI_DOUBLE, i, 32 * i, 16, MPI_DOUBLE, MPI_SUM, made);
+    MPI_Win_flush_all(made);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_sync(made);
+    eat(own, 512 * 8);
+    eat(tickets, sizeof tickets);
+    MPI_Put(v, 8, MPI_DOUBLE, me, 100, 8, MPI_DOUBLE, made); /* to itself */
+    MPI_Get_accumulate(v, 4, MPI_DOUBLE, w, 4, MPI_DOUBLE, me, 100, 4, MPI_DOUBLE, MPI_SUM, made);
+#ifndef OPEN_MPI /* whose osc/rdma fails with it on one machine */
+    MPI_Compare_and_swap(&one, &none, &tickets[0], MPI_LONG, 0, 0, counter);
+#endif
+    MPI_Fetch_and_op(NULL, &tickets[1], MPI_LONG, 0, 0, MPI_NO_OP, counter);
+    MPI_Win_flush_local_all(made);
+    MPI_Win_flush(me, made);
+    MPI_Win_flush_local(0, counter);
+    eat(own, 512 * 8);
+    eat(w, 32);
+    eat(tickets, 2 * sizeof *tickets);
+    MPI_Win_unlock_all(made);
+    MPI_Win_unlock_all(counter);
+    MPI_Win_free(&made);
+    MPI_Win_free(&counter);
+}
+
+/* Memory that was never written to is sent along, with addresses in it. */
+static void address(void)
+{
+    const void *place = &place;
+    MPI_Allgather(&place, sizeof place, MPI_BYTE, v, sizeof place, MPI_BYTE, MPI_COMM_WORLD);
+    eat(v, size * sizeof place);
+}
+
+/* A rank that reads its own memory without synchronising, and sends what it read. */
+static void window_race(void)
 {
     MPI_Win made;
+    volatile double *seen = v;
     MPI_Win_create(v, sizeof v, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    MPI_Win_lock_all(0, made);
+    w[0] = 1000;
+    if (me == 0) MPI_Put(w, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, made);
+    if (me == 0) MPI_Win_flush(1, made);
+    for (int i = 0; me == 1 && *seen != 1000 && i < 10000; i++) usleep(100);
+    w[1] = *seen;
+    MPI_Allreduce(w + 1, w + 2, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Win_unlock_all(made);
     MPI_Win_free(&made);
 }
 
@@ -417,7 +502,7 @@ int main(int argc, char **argv)
         {"other_target", other_target}, {"other_tag", other_tag}, {"other_root", other_root},
         {"other_call", other_call}, {"other_part_of_root", other_part_of_root},
         {"other_value_then_call", other_value_then_call}, {"other_thread", other_thread},
-        {"window", window}, {"part_of_an_element", part_of_an_element},
+        {"windows", windows}, {"address", address}, {"window_race", window_race}, {"part_of_an_element", part_of_an_element},
         {"large", large}, {"full", full}, {"thread", thread}};
     pid_t child = strcmp(argv[1], "forked") ? 0 : fork();
     if (child) return waitpid(child, NULL, 0) < 0; /* the rank is the child */

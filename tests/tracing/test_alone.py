@@ -61,7 +61,7 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize(
     "group",
-    ["messages", "collectives", "clock_branch", "forked"]
+    ["messages", "collectives", "windows", "clock_branch", "forked"]
     + [
         pytest.param(group, marks=pytest.mark.slow)
         for group in ("requests", "later", "communicators", "fortran")
@@ -76,6 +76,13 @@ def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
     assert not list(tmp_path.rglob("alone-*")), "what has been read takes no room"
     for timed in alone.raws:
         assert len(timed.lines.amounts) == np.count_nonzero(timed.lines.which == COMPUTING)
+
+
+def test_an_address_that_a_rank_sends_is_counted_and_not_judged(built, tmp_path):
+    together = recorded(built, "openmpi", "address", tmp_path)
+    alone, printed = rerun(built, "openmpi", "address", tmp_path)
+    assert set(printed) == set(together)
+    assert alone.differing_sends == PROCESSES
 
 
 class MadeRepeats:
@@ -165,6 +172,13 @@ def test_a_rank_that_diverges_is_told_by_its_call(built, library, group, told, t
         rerun(built, library, group, tmp_path)
 
 
+def test_a_rank_that_reads_its_window_without_synchronising_is_told(built, tmp_path):
+    recorded(built, "openmpi", "window_race", tmp_path)
+    told = "rank 1, call 6: MPI_Allreduce sends something else than was recorded"
+    with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+        rerun(built, "openmpi", "window_race", tmp_path)
+
+
 def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
     recorded(built, "openmpi", "other_values", tmp_path)
     told = "rank 0, call 1004: MPI_Allreduce sends something else than was recorded, as 1000 did before"
@@ -177,7 +191,6 @@ def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
 @pytest.mark.parametrize(
     ("group", "told"),
     [
-        ("window", "MPI_Win_create: a window of one-sided communication changes without a call of its owner"),
         ("part_of_an_element", "MPI_Sendrecv: a message of above 2 GB, or with a part of an element"),
         ("thread", "MPI_Comm_rank is called from a second thread"),
         ("large", "MPI_Bcast: more than 2 GB of a derived type"),

@@ -255,7 +255,7 @@ def test_profile_counts_calls_bytes_and_pairs():
     )
     assert summed.compute_seconds == [2.0, 0.0]
     assert {
-        (row["operation"], row["largest_bytes"]): (row["calls"], row["bytes"]) for row in summed.operations()
+        (row["operation"], row["largest_bytes"]): (row["calls"], row["bytes"]) for row in summed.operations
     } == {
         ("isend", 8): (3, 24),
         ("isend", 64): (1, 9),
@@ -266,4 +266,4 @@ def test_profile_counts_calls_bytes_and_pairs():
         ("get", None): (1, 3000000),
         ("scatterv", 8): (1, 6),
     }
-    assert summed.pairs() == [{"source": 0, "target": 1, "messages": 6, "bytes": 3000133}]
+    assert summed.pairs == [{"source": 0, "target": 1, "messages": 6, "bytes": 3000133}]

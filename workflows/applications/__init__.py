@@ -22,13 +22,7 @@ def names() -> tuple[str, ...]:
 
 
 def application(name: str, where: str = "application") -> Application:
-    """Return the module of an application.
-
-    Parameters
-    ----------
-    name : str
-    where : str
-        File and key that hold the name, for the message.
+    """Return the module of an application; `where` says which file and key hold its name, for the message.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import explain, untimed, work  # noqa: F401 - of the application
+from workflows.applications.defaults import environment, explain, untimed, work  # noqa: F401
 from workflows.domain import Case, Line, Reading
 
 
@@ -54,11 +54,6 @@ def command(case: Case, processes: int) -> list[str]:
     values: dict[str, Any] = {**case.parameters, "processes": processes}
     where = f"{case.folder / 'case.yaml'}: settings.program"
     return [tools.substitute(argument, values, where) for argument in case.settings["program"]]
-
-
-def environment(case: Case) -> dict[str, str]:
-    """Environment of every rank."""
-    return case.settings["environment"]
 
 
 def read(case: Case, processes: int, lines: list[Line]) -> Reading:

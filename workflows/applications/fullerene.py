@@ -55,7 +55,8 @@ def fullerene(atoms: int) -> list[Atom]:
         found = [_between(face, (1, 1, 1)) for face in faces]
     elif divisions > 0 and atoms == 60 * divisions**2:
         # A face's own atoms are listed once: those on an edge of the icosahedron belong to two faces.
-        found = list({_key(atom): atom for face in faces for atom in _cut(face, divisions)}.values())
+        of_faces = [atom for face in faces for atom in _cut(face, divisions)]
+        found = list({tuple(round(value, 6) for value in atom): atom for atom in of_faces}.values())
     else:
         raise ValueError(f"no cage of {atoms} atoms; there are those of 20, and of 60 n^2")
     scale = BOND / min(math.dist(found[0], other) for other in found[1:])
@@ -84,7 +85,3 @@ def _between(corners: tuple[Position, ...], weights: tuple[int, ...]) -> Positio
         for axis in range(3)
     )
     return x, y, z
-
-
-def _key(position: Position) -> tuple[float, ...]:
-    return tuple(round(value, 6) for value in position)

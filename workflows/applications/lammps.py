@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import stage, untimed  # noqa: F401 - of the application
+from workflows.applications.defaults import environment, prepare, stage, untimed  # noqa: F401 - of the application
 from workflows.domain import Case, InputError, Line, Reading, Work
 
 INPUT = "input.lmp"
@@ -45,20 +45,10 @@ def inputs(case: Case) -> dict[str, bytes]:
     return files
 
 
-def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
-    """Write the input: LAMMPS divides the box among any number of processes by itself."""
-    tools.write_inputs(inputs(case), folder)
-
-
 def command(case: Case, processes: int) -> list[str]:
     """Program and arguments of one rank, started in the staged folder."""
     variables = [word for name, value in case.parameters.items() for word in ("-var", name, str(value))]
     return ["lmp", "-in", INPUT, "-log", "none", "-nocite", *variables]
-
-
-def environment(case: Case) -> dict[str, str]:
-    """Environment of every rank."""
-    return case.settings["environment"]
 
 
 def read(case: Case, processes: int, lines: list[Line]) -> Reading:

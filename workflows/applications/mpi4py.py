@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import explain, stage, untimed, work  # noqa: F401 - of the application
+from workflows.applications.defaults import explain, prepare, stage, untimed, work  # noqa: F401
 from workflows.benchmarks import SERVERS
 from workflows.domain import Case, InputError, Line, Reading
 from workflows.paths import ROOT
@@ -49,17 +49,10 @@ def inputs(case: Case) -> dict[str, bytes]:
         modules = _modules(own[program], ROOT)
     except SyntaxError as error:
         raise InputError(f"{case.folder / program}: line {error.lineno}: {error.msg}") from None
-    made = modules | {
-        _PARAMETERS: (json.dumps(case.parameters, indent=1) + "\n").encode(),
-    }
+    made = modules | {_PARAMETERS: (json.dumps(case.parameters, indent=1) + "\n").encode()}
     if twice := sorted(own.keys() & made.keys()):
         raise InputError(f"{case.folder / twice[0]}: not for the case: it is written for every run")
     return own | made
-
-
-def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
-    """Write the input files; nothing depends on the process count."""
-    tools.write_inputs(inputs(case), folder)
 
 
 def command(case: Case, processes: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""NWChem: writing the input, staging and starting a case; `nwchem_log` reads its output.
+"""NWChem: writing the input, staging and starting a case, and what its output says.
 
 A case's ``input.nw`` holds basis, theory and one ``task``. What makes a run repeatable is written here:
 ``start`` (never ``restart``, which takes the orbitals of an earlier run), the memory, the geometry, and
@@ -8,12 +8,12 @@ both scratch folders inside the run's own folder.
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePath
 
 from workflows.applications import tools
-from workflows.applications.defaults import untimed, work  # noqa: F401 - of the application
+from workflows.applications.defaults import prepare, untimed, work  # noqa: F401 - of the application
 from workflows.applications.fullerene import fullerene
-from workflows.applications.nwchem_log import read_output, read_version
 from workflows.applications.water import water_cluster
 from workflows.domain import Case, InputError, Line, Reading
 
@@ -33,6 +33,24 @@ GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms",
 """Geometries that are made here: the parameter of the size that each takes, and the function."""
 _NO_THREADS = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE"
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
+_TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
+_TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
+_IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +[\d.]+s"
+_REUSED = r"(Loading old vectors from job|Restarting from old vector in)"
+_PARTS = {
+    "Hartree-Fock": r"^ +NWChem SCF Module",
+    "DFT": r"^ +NWChem DFT Module",
+    "MP2": r"^ +NWChem MP2 .*Module",
+    "four-index transformation": r"^ +Four-Index Transformation *$",
+    "coupled cluster": r"^ +the segmented parallel ccsd program",
+    "plane waves, set-up": r"^ +\* +NWPW PSPW Calculation",
+    "plane waves": r"^ +=+ .* iteration =+ *$",
+}
+"""Parts of a task by the line with which each begins; it lasts until another one begins."""
+_ROW = r"^ *(?:d= *\d+,ls=[\d.]+,diis)? *(\d+)(?: +-?\d*\.\d+(?:[DE][-+]\d+)?){3,} *$"
+"""A row of the tables in which each theory shows its iterations: number, energy, how it changed, ..."""
+_NOT_CONVERGED = r"^ *\*\*\* arr?ived at the Maximum iteration"
+"""Plane waves end in order without having converged, the other theories fail. NWChem writes it with one r."""
 
 
 def programs(case: Case) -> list[str]:
@@ -55,11 +73,6 @@ def inputs(case: Case) -> dict[str, bytes]:
     return {INPUT: (head + tools.substitute(own, case.parameters, str(file))).encode()}
 
 
-def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
-    """Write the input: NWChem needs nothing else, and the same for any number of processes."""
-    tools.write_inputs(inputs(case), folder)
-
-
 def stage(case: Case, prepared: Path, folder: Path) -> None:
     """Link the input into the run's own folder, which also takes all scratch files."""
     tools.require_empty(folder)
@@ -77,9 +90,49 @@ def environment(case: Case) -> dict[str, str]:
 
 
 def read(case: Case, processes: int, lines: list[Line]) -> Reading:
-    """Read the output of one run: see `nwchem_log.read_output`."""
+    """Read the output of one run.
+
+    The main loop is the task: from the heading of its module to its ``Task times`` line, as they arrived.
+    NWChem prints that time too, in steps of 0.1 s: where the two differ by more than 0.3 s and 5 %, the
+    stamps are wrong and the run does not count. The energy is read only where NWChem ended in order: a run
+    that fails can print a plausible answer before.
+
+    Returns
+    -------
+    Reading
+        With ``details``: ``loop_seconds``, the time of each part of the task (`_PARTS`), which add up to
+        ``seconds``; ``iterations_of_parts`` and ``iteration_seconds``, their iterations and the mean time of
+        one, the first left out, by part; ``global_array_calls``, ``global_array_bytes`` and
+        ``global_array_remote_bytes`` (to other processes) of rank 0 by operation; NWChem's own times.
+    """
     assert case.answer is not None  # the schema requires it
-    return read_output(lines, processes, case.settings["read"]["theory"], case.answer)
+    theory = re.escape(case.settings["read"]["theory"])
+    begin = tools.first_match(_TASK_BEGIN, lines)
+    end = tools.first_match(_TASK_END, lines)
+    in_order = tools.first_match(_IN_ORDER, lines) is not None
+    seconds = lines[end].seconds - lines[begin].seconds if begin is not None and end is not None else None
+    cpu, wall = (None, None) if end is None else map(tools.number, re.findall(_TASK_END, lines[end].text)[0])
+    task = lines[begin : end + 1] if begin is not None and end is not None else []
+    communication = _communication(lines)
+    calls = communication.get("global_array_calls", {})
+    energy = tools.last_number(rf"^ *Total {theory} energy *[:=]? *(\S+)", lines) if in_order else None
+    problem = (
+        _error(lines)
+        or _start(lines, processes)
+        or (None if in_order and seconds is not None else "incomplete: no 'Total times' after the task")
+        or ("not converged" if tools.first_match(_NOT_CONVERGED, lines) is not None else None)
+        or (None if wall is None else tools.unsure(seconds, wall, wall, "NWChem"))
+        or tools.impossible(energy, case.answer)
+    )
+    return Reading(
+        seconds=seconds,
+        startup_seconds=None if begin is None else lines[begin].seconds,
+        output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
+        answer=energy,
+        problem=problem,
+        details={"cpu_seconds_of_rank_0": cpu, "printed_seconds": wall, **_parts(task), **communication},
+        one_sided=any(calls.get(operation) for operation in ("get", "put", "acc", "read&inc")),
+    )
 
 
 def explain(errors: str) -> str | None:
@@ -91,8 +144,17 @@ def explain(errors: str) -> str | None:
 
 
 def version(lines: list[Line]) -> str | None:
-    """Version of NWChem as the output's header has it."""
-    return read_version(lines)
+    """Version in the output's header, with that of the Global Arrays and the build: its folder and time."""
+    found = {}
+    for line in lines:
+        if match := re.match(r" +(nwchem branch|ga revision|source|compiled) += (\S+)", line.text):
+            found[match[1]] = match[2]
+    if "nwchem branch" not in found:
+        return None
+    details = [f"Global Arrays {found.get('ga revision', 'unknown')}"]
+    if {"source", "compiled"} <= found.keys():
+        details.append(f"{PurePath(found['source']).name} of {found['compiled'].replace('_', ' ')}")
+    return f"{found['nwchem branch']} ({', '.join(details)})"
 
 
 def _geometry(case: Case) -> str:
@@ -128,3 +190,68 @@ def _text(file: Path) -> str:
         return file.read_text()
     except FileNotFoundError:
         raise InputError(f"{file}: no such file; an NWChem case needs it") from None
+
+
+def _error(lines: Sequence[Line]) -> str | None:
+    """What NWChem says between two rules when it gives up, before the input line that it was at."""
+    index = tools.first_match(r"^ *current input line :", lines)
+    if index is None:
+        return None
+    said = [text for line in lines[max(index - 4, 0) : index] if (text := line.text.strip(" -"))]
+    return f"NWChem stopped: {re.sub(r' {2,}-?[0-9]+$', '', said[-1]) if said else 'no reason printed'}"
+
+
+def _start(lines: Sequence[Line], processes: int) -> str | None:
+    """Say whether the run started from anything but its input, or on another number of processes."""
+    for name, wanted in (("status", "startup"), ("nproc", str(processes))):
+        index = tools.first_match(rf"^ +{name} += ", lines)
+        value = None if index is None else lines[index].text.split("=")[1].strip()
+        if value is not None and value != wanted:
+            return f"not a fresh start: {name} is {value}, not {wanted}"
+    reused = tools.first_match(_REUSED, lines)
+    return None if reused is None else f"not a fresh start: {' '.join(lines[reused].text.split())}"
+
+
+def _communication(lines: Sequence[Line]) -> dict[str, dict[str, float | None]]:
+    """Calls and bytes of rank 0 by operation, from the Global Arrays' statistics at the end."""
+    heading = tools.first_match(r"^ +create +destroy +get +put +acc", lines)
+    if heading is None:
+        return {}
+    operations = lines[heading].text.split()
+    rows = dict(line.text.split(":", 1) for line in lines[heading + 1 : heading + 5] if ":" in line.text)
+    # Creating and destroying an array has no column of bytes.
+    columns = {"calls": operations, "bytes total": operations[2:], "bytes remote": operations[2:]}
+    tables = [
+        dict(zip(names, map(tools.number, rows.get(row, "").split()), strict=False))
+        for row, names in columns.items()
+    ]
+    keys = ("global_array_calls", "global_array_bytes", "global_array_remote_bytes")
+    return dict(zip(keys, tables, strict=True))
+
+
+def _parts(task: Sequence[Line]) -> dict[str, dict[str, float]]:
+    """Time, iterations and time of an iteration of each part of a task, from the arrival of its lines."""
+    seconds: dict[str, float] = {}
+    iterations: dict[str, int] = {}
+    timed: dict[str, tuple[float, int]] = {}
+    part, before, row = None, None, None
+    for line in task:
+        if part is not None and before is not None:
+            seconds[part] = seconds.get(part, 0.0) + line.seconds - before
+        before = line.seconds
+        if begun := next((name for name, mark in _PARTS.items() if re.search(mark, line.text)), None):
+            part, row = begun, None
+        elif part is not None and (match := re.match(_ROW, line.text)):
+            count = int(match[1])
+            done = count - row[0] if row and count > row[0] else count
+            iterations[part] = iterations.get(part, 0) + done
+            if row and count > row[0]:
+                spent, of = timed.get(part, (0.0, 0))
+                timed[part] = (spent + line.seconds - row[1], of + done)
+            row = (count, line.seconds)
+    return {
+        "loop_seconds": seconds,
+        "iterations_of_parts": iterations,
+        # Lines that arrive all at once say nothing of the time between them.
+        "iteration_seconds": {part: spent / of for part, (spent, of) in timed.items() if spent > 0},
+    }

@@ -25,7 +25,8 @@ def case_files(case: Case) -> dict[str, bytes]:
     return {
         name.as_posix(): path.read_bytes()
         for path, name in relative
-        if name.as_posix() != "case.yaml" and not any(map(_is_clutter, name.parts))
+        if name.as_posix() != "case.yaml"
+        and not any(part.startswith(".") or part.endswith("~") for part in name.parts)
     }
 
 
@@ -33,11 +34,6 @@ def write_inputs(files: Mapping[str, bytes], folder: Path) -> None:
     """Make a folder of a run, which must be new or empty, and write its files by relative path."""
     folder.mkdir(parents=True, exist_ok=True)
     require_empty(folder)
-    write_files(files, folder)
-
-
-def write_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write files by relative path, making their folders."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,22 +41,11 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def run_program(
-    command: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    explain: Callable[[str], str | None],
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], explain: Callable[[str], str | None]
 ) -> tuple[str, float]:
-    """Run a program of the preparation and keep its output in ``log.<program>``.
+    """Run a program of the preparation in a folder, and keep its output there in ``log.<program>``.
 
-    Parameters
-    ----------
-    command : sequence of str
-    folder : Path
-        Where it runs.
-    environment : mapping
-        The whole environment.
-    explain : callable
-        Finds the reason of a failure in the output.
+    `environment` is the whole environment; `explain` finds the reason of a failure in the output.
 
     Returns
     -------
@@ -188,7 +173,3 @@ def substitute(text: str, values: Mapping[str, Any], where: str) -> str:
         return str(values[name])
 
     return re.sub(r"\$(?:(?P<dollar>\$)|(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", value, text)
-
-
-def _is_clutter(name: str) -> bool:
-    return name.startswith(".") or name.endswith("~")

@@ -9,13 +9,11 @@ from itertools import cycle, repeat
 
 from mpi4py import MPI
 
-from workflows.benchmarks.messages import content, pages, powers, wrong_bytes
+from workflows.benchmarks.messages import PERIOD, content, pages, powers, wrong_bytes
 from workflows.benchmarks.sweep import Task, Tasks
 
 MOST_BYTES_OF_A_RANK = 1 << 24
 """Largest buffer of a rank where it has a block for each process; larger messages are left out."""
-
-_PERIOD = 251
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,8 @@ def allreduce(comm: MPI.Comm, size: int) -> Operation:
     spec, result = [sent, count, MPI.DOUBLE], [received, count, MPI.DOUBLE]
 
     def doubles(factor: int) -> bytes:
-        period = array("d", (factor * (1 + index) for index in range(_PERIOD)))
-        return (period * (count // _PERIOD + 1))[:count].tobytes()
+        period = array("d", (factor * (1 + index) for index in range(PERIOD)))
+        return (period * (count // PERIOD + 1))[:count].tobytes()
 
     def fill(number: int) -> None:
         sent[:size] = doubles((comm.rank + 1) * (number + 1))

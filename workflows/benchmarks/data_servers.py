@@ -55,7 +55,6 @@ class DistributedArrays:
 
     Parameters
     ----------
-    comm : MPI.Comm
     servers_per_process : int
         0: every process computes and holds blocks.
     blocks, block_doubles : int
@@ -195,7 +194,6 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
 
     Parameters
     ----------
-    comm : MPI.Comm
     blocks, block_doubles : int
         See `DistributedArrays`.
     tasks : int

@@ -30,7 +30,6 @@ def operation_rows(seconds: Mapping[str, Sequence[float]], block_bytes: int) -> 
     ----------
     seconds : mapping of str to sequence of float
         By operation, the times of those that left their process.
-    block_bytes : int
 
     Returns
     -------

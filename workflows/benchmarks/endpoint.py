@@ -47,7 +47,6 @@ class Endpoint:
 
     Parameters
     ----------
-    comm : MPI.Comm
     largest : int
         Bytes of the largest message of any process.
 

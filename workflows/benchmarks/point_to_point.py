@@ -57,7 +57,7 @@ def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> T
         return
     rank = side.comm.rank
     if rank not in (first, last):
-        yield _idle(size, seconds, messages=2, moved=size)
+        yield _idle({"bytes": size}, seconds, moved=size, messages=2)
         return
     partner = last if rank == first else first
     with side.requests(size, partner) as (send, receive):
@@ -91,10 +91,11 @@ def exchange(
 
     Returns the task's row.
     """
+    labels = {"bytes": size, **labels}
     moved = 2 * size * labels.get("pairs", 1)
     together = "pairs" in labels
     if partner is None:
-        return (yield _idle(size, seconds, labels, moved=moved, together=together))
+        return (yield _idle(labels, seconds, moved, together=together))
     with side.requests(size, partner) as (send, receive):
         start_send, end_send, start, end = send.Start, send.Wait, receive.Start, receive.Wait
 
@@ -109,7 +110,7 @@ def exchange(
 
         return (
             yield Task(
-                {"bytes": size, **labels},
+                labels,
                 iterate,
                 side.fill(size),
                 side.check(size, partner),
@@ -120,18 +121,10 @@ def exchange(
         )
 
 
-def _idle(
-    size: int,
-    seconds: float,
-    labels: Row | None = None,
-    *,
-    moved: int,
-    messages: int = 1,
-    together: bool = False,
-) -> Task:
+def _idle(labels: Row, seconds: float, moved: int, messages: int = 1, together: bool = False) -> Task:
     """The task of a rank that only waits."""
     return Task(
-        {"bytes": size, **(labels or {})},
+        labels,
         iterate=lambda count: None,
         fill=lambda number: None,
         check=lambda number: 0,
@@ -200,15 +193,15 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
         share = seconds / len(sizes) / 5
         alone = yield from exchange(side, partner, size, share, {"part": "exchange"})
         loops = math.ceil(2 * alone["seconds_p50"] * _LOOPS_PER_SECOND)
-        yield _work(comm, size, loops, 2 * share, partner is not None)
+        yield _work(size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
 
 
-def _work(comm: MPI.Comm, size: int, loops: int, seconds: float, active: bool) -> Task:
+def _work(size: int, loops: int, seconds: float, active: bool) -> Task:
     def iterate(count: int) -> None:
         for _ in repeat(None, count):
             for _ in repeat(None, loops):
                 pass
 
-    idle = _idle(size, seconds, {"part": "work"}, moved=0)
+    idle = _idle({"bytes": size, "part": "work"}, seconds, moved=0)
     return idle if not active else Task(idle.labels, iterate, idle.fill, idle.check, seconds)

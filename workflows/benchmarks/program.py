@@ -43,7 +43,7 @@ def start(program: Callable[..., Told], known: Sequence[str] | None = None) -> N
     parameters = json.loads(Path("parameters.json").read_text())
     known = known or list(inspect.signature(program).parameters)[1:]
     if set(parameters) != set(known):
-        odd = sorted(set(parameters) ^ set(known))[0]
+        odd = min(set(parameters) ^ set(known))
         raise ValueError(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")
     comm.Barrier()
     if comm.rank == 0:

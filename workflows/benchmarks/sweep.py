@@ -14,7 +14,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mpi4py import MPI
@@ -75,14 +75,6 @@ class Task:
     together: bool = False
 
 
-@dataclass
-class Measured:
-    """Rows that were measured, and wrong bytes on all ranks."""
-
-    rows: list[Row] = field(default_factory=list)
-    wrong_bytes: int = 0
-
-
 def main(program: Callable[..., Tasks]) -> None:
     """Run a benchmark message size by message size with the parameters of the case's size; print its rows.
 
@@ -94,31 +86,28 @@ def main(program: Callable[..., Tasks]) -> None:
 
     @functools.wraps(program)
     def sweep(comm: MPI.Comm, **parameters: Any) -> Told:
-        measured = run(comm, program(comm, **parameters))
-        return {
-            "seconds": summary([row["seconds_p50"] for row in measured.rows if row["summary"]]),
-            "answer": measured.wrong_bytes,
-            "rows": measured.rows,
-        }
+        rows, wrong_bytes = run(comm, program(comm, **parameters))
+        seconds = summary([row["seconds_p50"] for row in rows if row["summary"]])
+        return {"seconds": seconds, "answer": wrong_bytes, "rows": rows}
 
     start(sweep)
 
 
-def run(comm: MPI.Comm, tasks: Tasks) -> Measured:
-    """Measure one task after the other."""
-    measured = Measured()
-    row = None
+def run(comm: MPI.Comm, tasks: Tasks) -> tuple[list[Row], int]:
+    """Measure one task after the other: their rows, and wrong bytes on all ranks."""
+    rows: list[Row] = []
+    wrong_bytes = 0
     gc.disable()
     while True:
         try:
-            task = next(tasks) if row is None else tasks.send(row)
+            task = tasks.send(rows[-1] if rows else None)
         except StopIteration:
-            return measured
-        if not measured.rows:
+            return rows, wrong_bytes
+        if not rows:
             task.iterate(task.multiple)  # makes the connections, which may take longer than the task
         row, wrong = measure(comm, task)
-        measured.rows.append(row)
-        measured.wrong_bytes += wrong
+        rows.append(row)
+        wrong_bytes += wrong
 
 
 def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:

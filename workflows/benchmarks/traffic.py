@@ -47,7 +47,6 @@ def carried(
 
     Parameters
     ----------
-    comm : MPI.Comm
     wanted : sequence of Phase
         The same on every process.
     mean_bytes : int
@@ -57,7 +56,6 @@ def carried(
     link_MBps : float or str
         What a load of 1 is, 10^6 bytes/s of a process; ``measured``: what a process sends while every one of
         the first half exchanges messages with one of the second half, median over the processes.
-    seed : int
 
     Returns
     -------

@@ -56,9 +56,7 @@ class Cluster:
         if None not in (said := (self.nodes, self.cores_per_node, self.memory_per_node_MB)):
             return slurm.Nodes(*said)
         found = slurm.nodes_of(self.partition_of(interconnect), f"{self.file}: partition")
-        return slurm.Nodes(
-            *(own if own is not None else asked for own, asked in zip(said, found, strict=True))
-        )
+        return slurm.Nodes(*(there if own is None else own for own, there in zip(said, found, strict=True)))
 
     @cached_property
     def digest(self) -> str:
@@ -112,18 +110,7 @@ def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
 
 
 def check_cluster(cluster: Cluster, interconnects: Mapping[str, Interconnect]) -> None:
-    """Check that what a cluster file says of interconnects is possible.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    interconnects : mapping of str to Interconnect
-        Those of the study.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise an `InputError` if what a cluster file says of the interconnects of a study is impossible."""
     joined = interconnects.get(cluster.joined_by)
     if joined and not joined.emulate:
         raise InputError(

@@ -16,6 +16,7 @@ from workflows.domain import InputError
 ASK_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+_AWAY = r"unable to contact|connection (refused|timed out)|socket timed out"
 
 
 class Nodes(NamedTuple):
@@ -63,13 +64,7 @@ class Job:
 
 
 def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
-    """Ask Slurm, again while its controller is away.
-
-    Parameters
-    ----------
-    *command : str
-    patience_seconds : float
-        How long a controller that does not answer is waited for.
+    """Ask Slurm, again while its controller is away, for `patience_seconds`.
 
     Raises
     ------
@@ -80,7 +75,7 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
     while True:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_SECONDS)
-            problem, away = done.stderr.strip(), _is_away(done.stderr)
+            problem, away = done.stderr.strip(), re.search(_AWAY, done.stderr, re.I)
             if not done.returncode:
                 return done.stdout
         except FileNotFoundError:
@@ -92,20 +87,11 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
         time.sleep(1)
 
 
-def _is_away(errors: str) -> bool:
-    return bool(re.search(r"unable to contact|connection (refused|timed out)|socket timed out", errors, re.I))
-
-
 @functools.cache
 def nodes_of(partition: str | None, where: str) -> Nodes:
     """Ask for the nodes of a partition, whether they are up now or not.
 
-    Parameters
-    ----------
-    partition : str or None
-        None for Slurm's default.
-    where : str
-        File and key that name it, for messages.
+    `partition` is None for Slurm's default; `where` has the file and key that name it, for messages.
 
     Raises
     ------
@@ -152,29 +138,19 @@ def job(number: str) -> Job:
 def read_job(shown: str) -> Job:
     """Read what ``scontrol show job --oneliner`` prints."""
     fields = dict(re.findall(r"(?:^| )([A-Z]\w+)=(\S*)", shown))
-    ends = fields.get("EndTime", "Unknown")
+    ends, nodes = fields.get("EndTime", "Unknown"), fields.get("NodeList")
     return Job(
         fields["JobId"],
         fields["JobState"],
-        _given(fields.get("NodeList")),
+        None if nodes in ("", "(null)") else nodes,
         int(fields.get("Restarts", 0)),
         None if ends in ("Unknown", "None") else datetime.fromisoformat(ends).timestamp(),
         fields.get("Partition"),
     )
 
 
-def _given(text: str | None) -> str | None:
-    return None if text in (None, "", "(null)") else text
-
-
 def this_job() -> Job | None:
-    """Give the job that this process is in; None outside of a job.
-
-    Raises
-    ------
-    InputError
-        If Slurm does not answer.
-    """
+    """Give the job that this process is in; None outside of a job. See `ask` for what it raises."""
     number = os.environ.get("SLURM_JOB_ID")
     return read_job(ask("scontrol", "show", "job", "--oneliner", number)) if number else None
 

@@ -26,10 +26,7 @@ States = tuple[dict[str, str] | None, float | None]
 def ask_patiently(limit_seconds: float = LIMIT_SECONDS) -> None:
     """Replace the executor's questions by patient ones.
 
-    Parameters
-    ----------
-    limit_seconds : float
-        After which a controller that does not answer ends the study, with one line.
+    A controller that does not answer for `limit_seconds` ends the study, with one line.
     """
     plugin.query_job_status = _patient(plugin.query_job_status, limit_seconds)
     plugin.get_min_job_age = _remembering(plugin.get_min_job_age, limit_seconds)

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
-from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
+from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler
 from workflows.launch.probes import Probe
 from workflows.launch.transport import asking
 from workflows.paths import RESULTS, ROOT
 
 SOURCE = Path(__file__).parent / "attester"
 BUILT = ROOT / RESULTS / ".attesters"
+"""All nodes must see it."""
+
 ALONE = "alone"
 """Program that does nothing but to initialise MPI."""
 
@@ -30,15 +32,13 @@ _WRITTEN = "attested.json"
 _OPTIONS = ("-O2", "-Wall", "-Wextra")
 
 
-def build(library: str, folder: Path = BUILT) -> Path:
-    """Build the attester for an MPI library, unless `folder` has it already.
+def build(library: str) -> Path:
+    """Build the attester for an MPI library, unless `BUILT` has it already.
 
     Parameters
     ----------
     library : str
         ``openmpi`` or ``mpich``.
-    folder : Path
-        Made where it is missing. All nodes must see it.
 
     Returns
     -------
@@ -50,31 +50,31 @@ def build(library: str, folder: Path = BUILT) -> Path:
     InputError
         It cannot be built, or not be preloaded: one line.
     """
-    built = _built(library, folder)
+    built = _built(library)
     if isinstance(built, InputError):
         raise InputError(str(built))
     return built
 
 
 @functools.cache
-def _built(library: str, folder: Path) -> Path | InputError:
+def _built(library: str) -> Path | InputError:
     """Build once in this process, and try no more than once."""
     try:
-        return _found_or_built(library, folder)
+        return _found_or_built(library)
     except InputError as error:
         return error
 
 
-def _found_or_built(library: str, folder: Path) -> Path:
+def _found_or_built(library: str) -> Path:
     compiler = compiler_of(library)
     if compiler is None:
         raise InputError(f"no mpicc.{library} (Debian: {PACKAGES[library]})")
-    if set(" :") & set(str(folder)):
-        raise InputError(f"{folder}: what lies there cannot be preloaded, for the blank or colon in it")
-    command = shown(compiler)
+    if set(" :") & set(str(BUILT)):
+        raise InputError(f"{BUILT}: what lies there cannot be preloaded, for the blank or colon in it")
+    command = run_compiler([compiler, "-show"])
     sources = b"".join(file.read_bytes() for file in sorted(SOURCE.glob("*.c")))
     system = f"{os.confstr('CS_GNU_LIBC_VERSION')} {platform.machine()}"  # of an image, perhaps
-    made = folder / short_digest(f"{command}{system}".encode() + sources)
+    made = BUILT / short_digest(f"{command}{system}".encode() + sources)
     if not made.exists():
         _build(compiler, command, made)
     return made
@@ -118,8 +118,6 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
 
     Parameters
     ----------
-    point : Point
-    interconnect : Interconnect
     scratch : Path
         Folder of this run, which all nodes see.
 

@@ -6,7 +6,7 @@ nothing: `workflows/launch/rank` pins every rank, as on one machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from workflows.launch.launch import (
     start_rank,
 )
 from workflows.launch.leftovers import MARK
+
+Started = tuple[list[str], dict[str, str]]
+"""Command line of a launcher, and what it needs in the environment beside what the ranks do."""
 
 _OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_")
 _KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
@@ -50,12 +53,9 @@ def launch_in_job(
     environment: Mapping[str, str],
     scratch: Path,
 ) -> Launch:
-    """Launch on the first nodes of a job. The arguments are those of `workflows.launch.mpirun`.
+    """Launch on the first nodes of a job; all nodes see `scratch`.
 
-    Parameters
-    ----------
-    scratch : Path
-        Folder of this run that all nodes see.
+    The arguments are those of `workflows.launch.mpirun`.
     """
     here = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
     rank = start_rank(point, command, scratch.resolve())
@@ -73,8 +73,13 @@ def launch_in_job(
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     }
-    build = {"srun": _srun, "mpirun": _mpirun, "hydra": _hydra}[nodes[0].launcher]
-    argv, more = build(here, point.processes, program, added, nodes[0], scratch)
+    match nodes[0].launcher:
+        case "srun":
+            argv, more = _srun(here, program, nodes[0], scratch / "hosts")
+        case "mpirun":
+            argv, more = _mpirun(here, program, nodes[0], added)
+        case _:
+            argv, more = _hydra(here, program, nodes[0])
     # What Slurm or Flux say of a job's first tasks is not meant for the ranks that are started in it.
     inherited = {
         name: value for name, value in outside_mpi().items() if not name.startswith(_OF_JOB) or name in _KEPT
@@ -95,38 +100,23 @@ def mca_of(point: Point, interconnect: Interconnect | None) -> dict[str, Any]:
     }
 
 
-def _srun(
-    here: Mapping[str, int],
-    ranks: int,
-    program: Sequence[str],
-    _added: Mapping[str, str],
-    node: JobNode,
-    scratch: Path,
-) -> tuple[list[str], dict[str, str]]:
-    """Start a step of the job; a file with a host for each rank says exactly where each goes."""
-    file = scratch / "hosts"
-    file.write_text("".join(f"{host}\n" * count for host, count in here.items()))
+def _srun(here: Mapping[str, int], program: Sequence[str], node: JobNode, hosts: Path) -> Started:
+    """Start a step of the job; the file `hosts`, a host for each rank, says exactly where each goes."""
+    hosts.write_text("".join(f"{host}\n" * count for host, count in here.items()))
     argv = [
-        *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={ranks}"),
+        *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={sum(here.values())}"),
         *("--distribution=arbitrary", "--overcommit", "--cpu-bind=none", "--mem=0"),
         "--overlap",  # the step in which this process itself runs keeps its cores
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
     ]
-    return argv, {"SLURM_HOSTFILE": str(file.resolve())}
+    return argv, {"SLURM_HOSTFILE": str(hosts.resolve())}
 
 
-def _mpirun(
-    here: Mapping[str, int],
-    ranks: int,
-    program: Sequence[str],
-    added: Mapping[str, str],
-    node: JobNode,
-    _scratch: Path,
-) -> tuple[list[str], dict[str, str]]:
+def _mpirun(here: Mapping[str, int], program: Sequence[str], node: JobNode, added: Iterable[str]) -> Started:
     """Start by Open MPI's mpirun, which starts its daemons by the scheduler; srun gets the job's settings."""
     exported = (word for name in added if not name.startswith("OMPI_") for word in ("-x", name))
-    slots = ",".join(f"{host}:{count}" for host, count in here.items())
-    argv = ["mpirun", "-n", str(ranks), "--host", slots, "--bind-to", "none", *exported, *program]
+    slots, ranks = ",".join(f"{host}:{count}" for host, count in here.items()), str(sum(here.values()))
+    argv = ["mpirun", "-n", ranks, "--host", slots, "--bind-to", "none", *exported, *program]
     settings = {
         "SLURM_NODELIST": ",".join(here),
         "SLURM_NNODES": str(len(here)),
@@ -137,17 +127,10 @@ def _mpirun(
     return argv, settings if node.scheduler == "slurm" else {}
 
 
-def _hydra(
-    here: Mapping[str, int],
-    ranks: int,
-    program: Sequence[str],
-    _added: Mapping[str, str],
-    node: JobNode,
-    _scratch: Path,
-) -> tuple[list[str], dict[str, str]]:
+def _hydra(here: Mapping[str, int], program: Sequence[str], node: JobNode) -> Started:
     """Start with mpiexec.hydra of Intel MPI or MPICH, which starts its proxies by the scheduler."""
-    slots = ",".join(f"{host}:{count}" for host, count in here.items())
     by_slurm = node.scheduler == "slurm"  # other schedulers are found by hydra itself
     bootstrap = ["-bootstrap", "slurm"] if by_slurm else []
-    argv = ["mpiexec.hydra", *bootstrap, "-hosts", slots, "-n", str(ranks), *program]
+    slots, ranks = ",".join(f"{host}:{count}" for host, count in here.items()), str(sum(here.values()))
+    argv = ["mpiexec.hydra", *bootstrap, "-hosts", slots, "-n", ranks, *program]
     return argv, {"I_MPI_PIN": "0", **({"SLURM_OVERLAP": "1"} if by_slurm else {})}

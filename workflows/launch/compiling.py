@@ -34,17 +34,6 @@ def _library_of(compiler: str) -> str | None:
     return "openmpi" if "#define OPEN_MPI " in macros else "mpich"
 
 
-def shown(compiler: str) -> str:
-    """Command line that a compiler wrapper stands for.
-
-    Raises
-    ------
-    InputError
-        See `run_compiler`.
-    """
-    return run_compiler([compiler, "-show"])
-
-
 def run_compiler(command: Sequence[str], given: str = "", what: str = "the tracer") -> str:
     """Run a compiler on the source `given`, and give what it prints.
 

@@ -61,12 +61,16 @@ class EmulatedNode:
         """Make a command run on this node, on its cores."""
         return [
             *("nsenter", f"--net={self.net}", f"--uts={self.uts}", "--"),
-            *("taskset", "-c", _core_list(self.cores), *command),
+            *("taskset", "-c", self._core_list, *command),
         ]
 
     def entry(self) -> str:
         """Describe the node to the script ``enter-node``."""
-        return f"{self.name}:{self.net}:{self.uts}:{_core_list(self.cores)}"
+        return f"{self.name}:{self.net}:{self.uts}:{self._core_list}"
+
+    @property
+    def _core_list(self) -> str:
+        return ",".join(map(str, self.cores))
 
 
 @contextlib.contextmanager
@@ -142,7 +146,8 @@ def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, 
                 paths.append(f"/proc/{os.getpid()}/fd/{descriptor}")
         _, errors = maker.communicate()
     if not paths:
-        raise EmulationError(f"cannot make a network namespace (as root?): {_one_line(errors)}")
+        reason = " ".join(errors.split())
+        raise EmulationError(f"cannot make a network namespace (as root?): {reason}")
     return paths[0], paths[1]
 
 
@@ -157,9 +162,8 @@ def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -
         ]
     _batch("ip", [*wires, "link set bridge up"], switch)
     if len(nodes) > 2:  # of two nodes, each gets only what has passed the other's limit already
-        _batch(
-            "tc", [line for number in range(len(nodes)) for line in _limit(f"port{number}", emulate)], switch
-        )
+        limits = [line for number in range(len(nodes)) for line in _limit(f"port{number}", emulate)]
+        _batch("tc", limits, switch)
     for node in nodes:
         interface = [f"addr add {node.address}/24 dev {INTERFACE}", f"link set {INTERFACE} up"]
         _batch("ip", ["link set lo up", *interface], node.net)
@@ -187,7 +191,7 @@ def _batch(program: str, commands: Sequence[str], net: str) -> None:
         timeout=60,
     )
     if done.returncode:
-        errors = _one_line(done.stderr)
+        errors = " ".join(done.stderr.split())
         line = re.search(r"Command failed -:(\d+)", errors)
         command = commands[int(line[1]) - 1] if line else ""
         raise EmulationError(f"{program} {command}: {errors}")
@@ -203,11 +207,3 @@ def occupants(nets: Sequence[str]) -> Iterator[int]:
             continue
         if namespace in inside:
             yield pid
-
-
-def _core_list(cores: Sequence[int]) -> str:
-    return ",".join(map(str, cores))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

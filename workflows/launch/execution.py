@@ -85,15 +85,8 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
 
     Parameters
     ----------
-    argv : list of str
     env : dict
         The whole environment; the owner's mark is added.
-    cwd : Path
-    time_limit_seconds : float
-
-    Returns
-    -------
-    Execution
 
     Raises
     ------

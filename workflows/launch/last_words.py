@@ -8,7 +8,8 @@ _RULE = re.compile(r"[ \t=#-]*")
 _FRAME = re.compile(r"-{74}")  # before and after each text of Open MPI
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b(?::|$)")
 _ADDED = re.compile(  # by the libraries
-    r"\[[^]]+:\d+\] |\[[^]]+\]\[\[\d+,\d+\],\d+\]\[|Abort\(\d+\) on node \d+ "
+    r"\[[^]]+:\d+\] |\[[^]]+\]\[\[\d+,\d+\],\d+\]\[|Abort\(\d+\) on node \d+ |"
+    r"#\d+ +0x|at \S+:\d+$|Backtrace for this error"
 )
 _LAUNCHER = re.compile(r"(?:mpirun|mpiexec|orterun|prterun)\S* |Primary job |MPI_ABORT was invoked ")
 _OF_STATUS = re.compile(r"Primary job |\S+ detected that one or more processes exited with non-zero status")

@@ -55,7 +55,6 @@ class Launch:
 
     Attributes
     ----------
-    argv : list of str
     env : dict
         The whole environment.
     placement : Path
@@ -82,7 +81,6 @@ def mpirun(
 
     Parameters
     ----------
-    point : Point
     interconnect : Interconnect or None
         None for a serial run.
     nodes : sequence of EmulatedNode
@@ -94,10 +92,6 @@ def mpirun(
     scratch : Path
         Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
         folders ``placement`` and ``messages`` are made there.
-
-    Returns
-    -------
-    Launch
     """
     here = list(nodes[: point.nodes])
     hosts = [node.name for node in here] or ["localhost"]
@@ -144,8 +138,8 @@ def outside_jobs() -> dict[str, str]:
 
 
 def openmpi_alone(_scratch: Path) -> dict[str, str]:
-    """Give what lets a program of Open MPI run by itself, without mpirun."""
-    mca = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1"}
+    """Give what lets a program of Open MPI run by itself, without mpirun; only ``pt2pt`` makes windows so."""
+    mca = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1", "osc": "pt2pt"}
     return {f"{_MCA}{name}": str(value) for name, value in mca.items()} | mpi4py_of("openmpi")
 
 
@@ -159,7 +153,6 @@ def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
 
     Parameters
     ----------
-    point : Point
     command : sequence of str
         Program and arguments of one rank.
     scratch : Path
@@ -227,22 +220,13 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         if len(said) != 4:
             continue
         host, process, local_rank, cores = said
-        placement.append(
-            {
-                "rank": rank,
-                "host": host,
-                "process": int(process),
-                "local_rank": int(local_rank),
-                "cores": cores,
-            }
-        )
+        numbers = {"process": int(process), "local_rank": int(local_rank)}
+        placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
     return placement
 
 
 def check_placement(
-    placement: Sequence[dict[str, Any]],
-    point: Point,
-    nodes: Sequence[EmulatedNode],
+    placement: Sequence[dict[str, Any]], point: Point, nodes: Sequence[EmulatedNode]
 ) -> str | None:
     """Compare where the ranks ran with where the point wants them.
 

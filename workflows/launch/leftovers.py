@@ -13,6 +13,7 @@ from pathlib import Path
 
 MARK = "NODEWORTH_OWNER"  # environment variable of every process of a run
 PREFIX = "nodeworth-"  # of the name of every scratch folder, before the owner
+END_SECONDS = 10.0  # a killed process that takes longer hangs in the kernel
 SCRATCH_FOLDERS = (Path("/dev/shm"), Path(tempfile.gettempdir()))
 
 
@@ -40,11 +41,6 @@ def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
     Touches nothing but processes that carry `MARK` in their environment and folders of this user that
     are named `PREFIX`, an owner, and anything after another ``-``.
 
-    Parameters
-    ----------
-    folders : iterable of Path
-        Where to look for scratch folders.
-
     Returns
     -------
     list of str
@@ -55,9 +51,7 @@ def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
     TimeoutError
         If a process does not end.
     """
-    removed = []
-    ended = end_all(_stale_processes)
-    removed += [f"process {pid} of a run whose owner is dead" for pid in sorted(ended)]
+    removed = [f"process {pid} of a run whose owner is dead" for pid in sorted(end_all(_stale_processes))]
     for found in (path for folder in folders for path in sorted(folder.glob(f"{PREFIX}*-*-*"))):
         mark = "-".join(found.name.removeprefix(PREFIX).split("-")[:2])
         ours = found.is_dir() and not found.is_symlink() and found.stat().st_uid == os.geteuid()
@@ -67,20 +61,15 @@ def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
     return removed
 
 
-def end_all(find: Callable[[], Iterable[int]], limit_seconds: float = 10.0) -> set[int]:
-    """Kill the processes that `find` gives until it gives none.
-
-    Returns
-    -------
-    set of int
-        Their ids.
+def end_all(find: Callable[[], Iterable[int]]) -> set[int]:
+    """Kill the processes that `find` gives until it gives none, and give their ids.
 
     Raises
     ------
     TimeoutError
-        If some are still there after `limit_seconds`.
+        If some are still there after `END_SECONDS`.
     """
-    deadline = time.monotonic() + limit_seconds
+    deadline = time.monotonic() + END_SECONDS
     ended: set[int] = set()
     while found := set(find()):
         if time.monotonic() > deadline:

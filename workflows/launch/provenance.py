@@ -37,13 +37,7 @@ def machine() -> dict[str, str | int | float | None]:
 
 
 def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
-    """Maker and model of this node as its firmware names them; None where it does not.
-
-    Parameters
-    ----------
-    system : Path
-        Folder with ``sys_vendor`` and ``product_name``.
-    """
+    """Maker and model of this node as its firmware names them; None where it does not."""
     names = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
     return " ".join(word.strip() for word in names if word and word.strip()) or None
 
@@ -51,10 +45,7 @@ def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
 def adapters(system: Path = Path("/sys/class")) -> list[str]:
     """Network adapters and the rates of their links, as the kernel has them: ``mlx5_0: 200 Gb/sec (4X HDR)``.
 
-    Parameters
-    ----------
-    system : Path
-        Folder with ``net`` and ``infiniband``. An adapter without a rate is left out.
+    An adapter without a rate is left out.
     """
     rates = sorted(system.glob("infiniband/*/ports/*/rate"))
     found = [f"{file.parts[-4]}: {file.read_text().strip()}" for file in rates]
@@ -71,23 +62,15 @@ def adapters(system: Path = Path("/sys/class")) -> list[str]:
 @functools.cache
 def ucx_version() -> str | None:
     """Version of UCX as ``ucx_info -v`` prints it; None where it is not installed."""
-    try:
-        shown = subprocess.run(["ucx_info", "-v"], capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r"version[:=]?\s*v?(\d\S*)", shown.stdout, re.I)
+    match = re.search(r"version[:=]?\s*v?(\d\S*)", _shown("ucx_info", "-v"), re.I)
     return match[1] if match else None
 
 
 @functools.cache
-def mpi_version(library: str = "openmpi") -> str | None:
+def mpi_version(library: str) -> str | None:
     """First line that an MPI library prints of its version; None where it is not installed."""
-    command = {"openmpi": ["mpirun", "--version"], "mpich": ["mpichversion"]}[library]
-    try:
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return " ".join(shown.stdout.partition("\n")[0].split()) or None
+    command = {"openmpi": ("mpirun", "--version"), "mpich": ("mpichversion",)}[library]
+    return " ".join(_shown(*command).partition("\n")[0].split()) or None
 
 
 @functools.cache
@@ -105,19 +88,21 @@ def mpi_library(program: str) -> str | None:
         None where it is no program here, or is bound to none by itself (a script, for example).
     """
     path = shutil.which(program)
-    if path is None:
-        return None
-    try:
-        shown = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", shown.stdout)
+    match = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", _shown("ldd", path)) if path else None
     return str(Path(match[1]).resolve()) if match else None
 
 
 def relevant_environment(environment: dict[str, str]) -> dict[str, str]:
     """The variables of an environment that change how a run communicates or computes."""
     return {name: value for name, value in sorted(environment.items()) if name.startswith(RELEVANT_PREFIXES)}
+
+
+def _shown(*command: str) -> str:
+    """What a program prints; nothing where it is not installed or does not end."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def _field(file: str, name: str, separator: str = ":") -> str | None:

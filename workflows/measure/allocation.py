@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -72,13 +73,8 @@ class Allocation:
     _seen: str | None = None
 
     def check_time(self, seconds: float) -> None:
-        """See whether a run that takes so long ends before the job does.
-
-        Raises
-        ------
-        OutOfTimeError
-        """
-        left = float("inf") if self.job.ends is None else self.job.ends - time.time()
+        """Raise an `OutOfTimeError` if a run that takes so long does not end before the job does."""
+        left = math.inf if self.job.ends is None else self.job.ends - time.time()
         if left < seconds + MARGIN_SECONDS:
             if STOPPED in os.environ:
                 Path(os.environ[STOPPED]).write_text(f"{self.made}")
@@ -88,12 +84,7 @@ class Allocation:
             )
 
     def check_failed(self, errors: str) -> None:
-        """See whether a run failed by itself, and not because of the job that it was in.
-
-        Parameters
-        ----------
-        errors : str
-            Its standard error.
+        """See whether a run failed by itself, as its standard error has it, and not because of its job.
 
         Raises
         ------
@@ -192,19 +183,9 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
 
 
 def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list[str]:
-    """Write records of the runs that ended with their jobs, and remove the files of these runs.
+    """Write records of the runs that ended with their jobs, and remove their files; gives a line for each.
 
-    Parameters
-    ----------
-    cluster : Cluster
-    paths : StudyPaths
-    own : Path, optional
-        Notes of the job in which this process is: what they name was under way in an earlier job.
-
-    Returns
-    -------
-    list of str
-        One line a run.
+    `own` are the notes of the job in which this process is: what they name was under way in an earlier job.
     """
     lines = []
     for notes in sorted(paths.measured.rglob("*.running.json")):

@@ -34,11 +34,6 @@ QUANTITIES = {"latency_us": ("latency", "µs"), "bandwidth_MBps": ("bandwidth", 
 def pair_of(placement: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """Choose two ranks between which the interconnect can be seen: as far apart as there are.
 
-    Parameters
-    ----------
-    placement : sequence of mapping
-        By rank: see `workflows.launch.launch.read_placement`.
-
     Returns
     -------
     tuple of int
@@ -63,13 +58,7 @@ def attest_once(
 ) -> Probe | None:
     """Attest the interconnect of a repetition that could not do so itself, once a block.
 
-    Parameters
-    ----------
-    case : Case
-    point, interconnect, nodes, placement
-        Those of `probe`.
-    block : hashable
-        Different for every block, also of other studies.
+    `block` is different for every block, also of other studies; the other arguments are those of `probe`.
 
     Returns
     -------
@@ -130,15 +119,10 @@ def probe(
     ----------
     point : Point
         Of at least two processes.
-    interconnect : Interconnect
     nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
     placement : sequence of mapping
         Where the ranks of the repetition ran.
-
-    Returns
-    -------
-    Probe
     """
     pair = pair_of(placement)
     with scratch_folder() as scratch:
@@ -211,20 +195,16 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     ranges = interconnect.attest
     if all(low <= getattr(probe, quantity) <= high for quantity, (low, high) in ranges.items()):
         return None
-    measured = ", ".join(
-        _measured(quantity, getattr(probe, quantity), ranges.get(quantity)) for quantity in QUANTITIES
-    )
+    measured = []
+    for quantity, (title, unit) in QUANTITIES.items():
+        attested = ranges.get(quantity)
+        wanted = f" (attested {attested[0]:g} to {attested[1]:g})" if attested else ""
+        measured.append(f"{title} {getattr(probe, quantity):.4g} {unit}{wanted}")
     ranks = " and ".join(map(str, probe.ranks))
-    return f"the probe between ranks {ranks} contradicts {interconnect.name}: {measured}"
+    return f"the probe between ranks {ranks} contradicts {interconnect.name}: {', '.join(measured)}"
 
 
 def _says_nothing(probe: Probe, interconnect: Interconnect) -> bool:
     """Whether two ranks take turns on one core, or share a node of an interconnect between nodes."""
     one_host, one_core = (first == second for first, second in (probe.hosts, probe.cores))
     return one_host and (one_core or interconnect.joins_nodes)
-
-
-def _measured(quantity: str, value: float, attested: Sequence[float] | None) -> str:
-    title, unit = QUANTITIES[quantity]
-    wanted = f" (attested {attested[0]:g} to {attested[1]:g})" if attested else ""
-    return f"{title} {value:.4g} {unit}{wanted}"

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from workflows.applications import application
-from workflows.domain import Point, Repetition
+from workflows.domain import Line, Point, Repetition
 from workflows.launch import provenance
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.leftovers import remove_stale
-from workflows.measure import logs
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
 from workflows.measure.answers import compare_answer, read_expected
 from workflows.measure.attestation import attest_once, contradiction
@@ -42,7 +42,6 @@ def measure_study(
 
     Parameters
     ----------
-    plan : Plan
     log : text file
         Gets the lines that also show the progress on standard error.
     stopping : callable
@@ -144,19 +143,12 @@ def measure(
 
     Parameters
     ----------
-    plan : Plan
-    repetition : Repetition
     attempt : int
         Number of the attempt, from 1; there must be no record of it yet.
     nodes : sequence of EmulatedNode
         Nodes of the interconnect, if it is emulated, or of the job.
     allocation : Allocation, optional
         The job, on a cluster.
-
-    Returns
-    -------
-    Record
-        As written.
     """
     point, limits = repetition.point, plan.asked.study.limits
     case = plan.asked.cases[point.case]
@@ -209,7 +201,7 @@ def measure(
         log = path.with_suffix(".log.gz")
         with contextlib.ExitStack() as unless_recorded:
             unless_recorded.callback(log.unlink, missing_ok=True)
-            logs.write_log(log, done.execution.lines)
+            write_log(log, done.execution.lines)
             records.write_record(path, record)
             unless_recorded.pop_all()
     return record
@@ -220,7 +212,6 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
     point = repetition.point
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
-    program = application(case.application).command(case, point.processes)[0]
     return Record.of_point(
         point,
         study=plan.asked.study.name,
@@ -232,11 +223,18 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
         attempt=attempt,
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         mpi=provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
-        mpi_library=provenance.mpi_library(program),
+        mpi_library=provenance.mpi_library(application(case.application).command(case, point.processes)[0]),
         machine=provenance.machine(),
         inputs=plan.design.inputs(point),
         cluster=allocation.facts() if allocation else None,
     )
+
+
+def write_log(path: Path, lines: Iterable[Line]) -> None:
+    """Write ``<seconds since the launch> <text>`` of each line, microseconds kept, through gzip."""
+    raw = "".join(f"{line.seconds:.6f} {line.text}\n" for line in lines).encode(errors="replace")
+    # Without the file's name and date in it, the same lines give the same bytes.
+    path.write_bytes(gzip.compress(raw, compresslevel=6, mtime=0))
 
 
 Layout = tuple[str | None, tuple[tuple[str, int], ...]]

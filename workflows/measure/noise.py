@@ -10,6 +10,7 @@ from pathlib import Path
 from workflows.domain import Noise
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,25 +60,11 @@ def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | No
     foreign_cores = None
     if own_cpu_seconds is not None:
         foreign_cores = max((after.busy - before.busy - own_cpu_seconds) / elapsed, 0.0)
-    return Noise(
-        pressure_share=share,
-        foreign_cores=foreign_cores,
-        stolen_cores=(after.steal - before.steal) / elapsed,
-    )
+    return Noise(share, foreign_cores, stolen_cores=(after.steal - before.steal) / elapsed)
 
 
-def wait_until_idle(
-    limit_seconds: float, window_seconds: float = 0.1, idle_cores: float = 0.1
-) -> tuple[float, float]:
-    """Wait until the machine is idle, for a bounded time.
-
-    Parameters
-    ----------
-    limit_seconds : float
-    window_seconds : float
-        Length of one look.
-    idle_cores : float
-        The machine counts as idle while fewer CPUs than this are busy.
+def wait_until_idle(limit_seconds: float, idle_cores: float = 0.1) -> tuple[float, float]:
+    """Wait until fewer CPUs than `idle_cores` are busy, for a bounded time.
 
     Returns
     -------
@@ -87,7 +74,7 @@ def wait_until_idle(
     """
     start = before = read_counters()
     while True:
-        time.sleep(window_seconds)
+        time.sleep(_LOOK_SECONDS)
         after = read_counters()
         seen = noise_between(before, after, own_cpu_seconds=0.0)
         busy = seen.foreign_cores + seen.stolen_cores

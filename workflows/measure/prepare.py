@@ -13,16 +13,9 @@ from workflows.measure.running import run
 
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) -> None:
-    """Prepare a case for a process count.
+    """Prepare a case for a process count in a folder, which may be there.
 
-    Parameters
-    ----------
-    case : Case
-    processes : int
-    folder : Path
-        What is made; it may be there.
-    base : Path, optional
-        The case prepared for one process, for more of them.
+    `base` is the case prepared for one process, for more of them.
 
     Raises
     ------
@@ -44,10 +37,8 @@ def reference_answer(
 
     Parameters
     ----------
-    case : Case
     prepared : Path
         The case prepared for one process. It is run once, untimed, where there is no golden answer.
-    time_limit_seconds : float
     nodes : sequence of JobNode
         Those of the job, on a cluster.
 

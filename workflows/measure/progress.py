@@ -16,7 +16,6 @@ class Progress:
 
     Parameters
     ----------
-    cases : mapping of str to Case
     total : int
         Repetitions of the whole study.
     missing : sequence of Point

@@ -73,8 +73,6 @@ def run(
 
     Parameters
     ----------
-    case : Case
-    point : Point
     prepared : Path
         The case prepared for the point's processes; not changed.
     interconnect : Interconnect or None
@@ -87,11 +85,6 @@ def run(
         What each rank's command begins with: a program that starts the rest of it (``env`` for a tracer).
     attest : bool
         Whether the ranks attest the interconnect, if its file asks for it and they can.
-
-    Returns
-    -------
-    Run
-        Also of a run that failed.
     """
     app = application(case.application)
     with scratch_folder() as scratch:
@@ -165,14 +158,7 @@ def problem_of(
 ) -> str | None:
     """Why a run does not count, placement and answer apart: the first that holds, in one line.
 
-    Parameters
-    ----------
-    app : Application
-    execution : Execution
-    reading : Reading
-        What `app` read of its output.
-    time_limit_seconds : float
-        Limit that `execution` was given.
+    `reading` is what `app` read of its output, `time_limit_seconds` the limit that `execution` was given.
     """
     if execution.timed_out:
         return f"stopped at its time limit of {time_limit_seconds:g} s"

@@ -16,19 +16,8 @@ WHAT = (
 )
 
 
-def ask_again(plan: Plan, what: str) -> int:
-    """Note a request that the study's next run fulfils; a killed run goes on fulfilling it.
-
-    Parameters
-    ----------
-    plan : Plan
-    what : str
-        See `workflows.plan.records.Rerun`.
-
-    Returns
-    -------
-    int
-        How many points it means.
+def ask_again(plan: Plan, what: str) -> None:
+    """Note a request (`Rerun`) that the study's next run fulfils; a killed run goes on fulfilling it.
 
     Raises
     ------
@@ -37,11 +26,9 @@ def ask_again(plan: Plan, what: str) -> int:
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     request = Rerun(what, now)
-    covered = sum(request.covers(point) for point in plan.design.points)
-    if not covered:
+    if not any(map(request.covers, plan.design.points)):
         raise InputError(f"--again {what}: no point of {plan.asked.study.file}; write {WHAT}")
     file = plan.paths.requests
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a") as requests:
         requests.write(json.dumps(asdict(request)) + "\n")
-    return covered

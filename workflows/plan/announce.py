@@ -15,12 +15,7 @@ from workflows.traffic.cases import is_pattern
 
 
 def check_cost(plan: Plan) -> None:
-    """Refuse a study that is expected to take more than it allows itself.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise an `InputError` for a study that is expected to take more than it allows itself."""
     study, cost = plan.asked.study, plan.design.cost
     allowed = study.limits.core_hours
     if cost.core_hours > allowed:
@@ -79,9 +74,8 @@ def announcement(plan: Plan) -> str:
     joined = [interconnect for name, interconnect in asked.interconnects.items() if name in used]
     if emulated := [interconnect.name for interconnect in joined if interconnect.emulate]:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
-    return "\n".join(
-        [*lines, *(f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out)]
-    )
+    lines += [f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out]
+    return "\n".join(lines)
 
 
 def tell_done(paths: StudyPaths) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, product
+from operator import attrgetter
 from types import MappingProxyType
 
 from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, short_digest
@@ -109,15 +111,7 @@ class Design:
 
 
 def design(asked: Asked, here: Here, blocks: int) -> Design:
-    """Choose what is run of a study, from what it asks for and what can be done here.
-
-    Parameters
-    ----------
-    asked : Asked
-    here : Here
-    blocks : int
-        Of every point.
-    """
+    """Choose what is run, `blocks` of every point, from what a study asks for and what can be done here."""
     study = asked.study
     to_measure, to_replay = (
         {name: case for name, case in several.items() if name not in here.missing_programs}
@@ -144,7 +138,6 @@ def points(
 
     Parameters
     ----------
-    study : Study
     cases, interconnects : mapping of str to Case, Interconnect
         Those that can be used here; a name of the study that is missing is passed over.
     unsuited : mapping
@@ -159,17 +152,15 @@ def points(
         One entry a reason.
     """
     found: list[Point] = []
-    refused: dict[str, list[Point]] = {}
+    refused: defaultdict[str, list[Point]] = defaultdict(list)
     for case, processes in product(study.cases, study.processes):
         name = study.case_at(case, processes)
         if name not in cases:
             continue
         if processes == 1:
             serial = Point(name, None, 1, 1, nodes=1, cores=1)
-            if reason := _too_few(serial, cases[name]):
-                refused.setdefault(reason, []).append(serial)
-            else:
-                found.append(serial)
+            reason = _too_few(serial, cases[name])
+            (refused[reason] if reason else found).append(serial)
             continue
         usable = [interconnects[joining] for joining in study.interconnects if joining in interconnects]
         placements = study.processes_per_node or (None,)
@@ -179,10 +170,7 @@ def points(
             reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and study.excludes(point):
                 reason = "excluded by the study"
-            if reason:
-                refused.setdefault(reason, []).append(point)
-            else:
-                found.append(point)
+            (refused[reason] if reason else found).append(point)
     return found, [LeftOut(_describe(left, cases, study), reason) for reason, left in refused.items()]
 
 
@@ -201,8 +189,7 @@ def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> st
     return "; ".join(descriptions)
 
 
-def _counts(point: Point) -> tuple[int, int, int | None]:
-    return point.processes, point.oversubscription, point.processes_per_node
+_counts = attrgetter("processes", "oversubscription", "processes_per_node")
 
 
 def _point(case: Case, interconnect: Interconnect, processes: int, level: int, per_node: int | None) -> Point:
@@ -235,7 +222,9 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
         return f"a process and its servers, {each}, cannot be spread evenly at the oversubscription level"
     if each > interconnect.cores_per_node * level:
         return f"a node has too few cores for a process and its servers ({interconnect.cores_per_node})"
-    if _threads(case) and interconnect.launch.get("mca", {}).get("osc") == "pt2pt":
+    # Whether the ranks ask MPI to let several threads of one rank call it at once.
+    threads = case.option and case.option.environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
+    if threads and interconnect.launch.get("mca", {}).get("osc") == "pt2pt":
         return "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
     if point.cores > have:
         return f"needs more cores than there are ({have})"
@@ -248,11 +237,6 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
     if interconnect.kind == "emulated" and point.nodes == 1:
         return "would not leave one node, so nothing of the emulated interconnect would be used"
     return None
-
-
-def _threads(case: Case) -> bool:
-    """Whether the ranks of a case ask MPI to let several threads of one rank call it at once."""
-    return case.option is not None and case.option.environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
 
 
 def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -> str | None:
@@ -287,16 +271,10 @@ def repetitions(
 
     Parameters
     ----------
-    points : sequence of Point
-    blocks : iterable of int
     seed : int
         The same seed gives the same order; the order of a block does not depend on the others.
     partition_of : callable
         Partition in which runs over an interconnect are made. Runs of two partitions share no block.
-
-    Returns
-    -------
-    list of Repetition
     """
 
     def key(point: Point) -> tuple[str, int, int, str]:
@@ -312,38 +290,20 @@ def repetitions(
     return ordered
 
 
-def expected_cost(
-    points: Iterable[Point],
-    blocks: int,
-    cases: Mapping[str, Case],
-    overhead_seconds: float = 0.7,
-    turn_seconds: float = 0.3,
-    parallel_loss: float = 2.0,
-) -> Cost:
-    """Estimate what all runs of a study take, from each case's serial time.
+OVERHEAD_SECONDS = 0.7
+"""Launch and start-up of one run, its probe included."""
+TURN_SECONDS = 0.3
+"""How much longer these take for each process beyond one a core."""
+PARALLEL_LOSS = 2.0
+"""Times that a run with perfect speedup takes: the mean of the shipped studies on slow interconnects."""
 
-    Parameters
-    ----------
-    points : iterable of Point
-    blocks : int
-    cases : mapping of str to Case
-        ``serial_seconds`` of each is its time on one core.
-    overhead_seconds : float
-        Launch and start-up of one run, its probe included.
-    turn_seconds : float
-        How much longer launch and start-up take for each process beyond one a core.
-    parallel_loss : float
-        How many times longer a parallel run takes than with perfect speedup. The default is about the
-        mean of the shipped studies over slow interconnects.
 
-    Returns
-    -------
-    Cost
-    """
+def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case]) -> Cost:
+    """Estimate what all runs of a study take, from each case's time on one core, ``serial_seconds``."""
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
-        loss = parallel_loss if point.processes > 1 else 1.0
-        starting = overhead_seconds + turn_seconds * (point.running - point.cores)
+        loss = PARALLEL_LOSS if point.processes > 1 else 1.0
+        starting = OVERHEAD_SECONDS + TURN_SECONDS * (point.running - point.cores)
         run_seconds = loss * cases[point.case].serial_seconds / point.cores + starting
         runs += blocks
         seconds += blocks * run_seconds
@@ -351,27 +311,21 @@ def expected_cost(
     return Cost(runs, seconds, core_seconds / 3600)
 
 
-def expected_simulation(
-    points: Iterable[Point], tracing_seconds: float = 1.1, replaying_seconds: float = 0.25
-) -> float:
-    """Estimate the wall seconds that tracing and replaying take on a machine of two cores.
+TRACING_SECONDS = 1.1
+"""A rank of a trace, timed alone, of flow cases of a few thousand cells: the elbow of 4,000 was traced on 1,
+2, 8, 16 and 64 ranks in 97 s."""
+REPLAYING_SECONDS = 0.25
+"""A rank of a point that is replayed."""
+
+
+def expected_simulation(points: Collection[Point]) -> float:
+    """Estimate the wall seconds that tracing and replaying points take on a machine of two cores.
 
     Both grow with the number of ranks, however little each of them computes.
-
-    Parameters
-    ----------
-    points : iterable of Point
-        What is replayed from traces.
-    tracing_seconds : float
-        A rank of a trace, timed alone. The defaults are those of flow cases of a few thousand cells: the
-        elbow of 4,000 was traced on 1, 2, 8, 16 and 64 ranks in 97 s.
-    replaying_seconds : float
-        A rank of a point that is replayed.
     """
-    points = list(points)
     traced = sum(processes for _, processes in {(point.case, point.processes) for point in points})
     replayed = sum(point.processes for point in points if point.processes > 1)
-    return tracing_seconds * traced + replaying_seconds * replayed
+    return TRACING_SECONDS * traced + REPLAYING_SECONDS * replayed
 
 
 def duration(seconds: float) -> str:

@@ -31,18 +31,9 @@ LONGEST_NAME = 200  # of a file; longer texts are descriptions
 
 
 def begin(plan: Plan, workflow: Any) -> None:
-    """Announce a study, and have its end said also where Snakemake finds nothing to do.
+    """Announce a study (see `announce`), and have its end said also where Snakemake finds nothing to do.
 
-    Parameters
-    ----------
-    plan : Plan
-    workflow : Workflow
-        Snakemake's; it knows whether the run is dry.
-
-    Raises
-    ------
-    InputError
-        See `workflows.plan.announce.announce`.
+    Snakemake's `workflow` knows whether the run is dry.
     """
     announce(plan)
     _begun[plan.paths.results] = _Begun.now(plan)
@@ -79,18 +70,7 @@ def end(plan: Plan) -> None:
 
 
 def start(plan: Plan) -> int:
-    """Keep others from the study before its first job; from now on it does not count as finished.
-
-    Returns
-    -------
-    int
-        See `workflows.plan.machine.hold_study`.
-
-    Raises
-    ------
-    InputError
-        If another process runs the study.
-    """
+    """Keep others from the study (see `hold_study`) before its first job; from now on it is not finished."""
     held = hold_study(plan.paths.results)
     (plan.paths.results / STAMP).unlink(missing_ok=True)
     end_scripts_at_sigterm()

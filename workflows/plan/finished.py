@@ -58,10 +58,7 @@ _UNRELATED = re.compile(
 def answer(file: Path) -> list[str] | None:
     """Give what a finished study said at its end, if nothing of what it depends on has changed since.
 
-    Parameters
-    ----------
-    file : Path
-        The study file, as it is handed to Snakemake. The current folder is the project's.
+    `file` is the study's, as it is handed to Snakemake; the current folder is the project's.
 
     Returns
     -------
@@ -82,12 +79,7 @@ def answer(file: Path) -> list[str] | None:
 def given(files: Iterable[str], programs: Iterable[str]) -> str:
     """Digest of what a study is given: the project, files that the study names, programs, and this machine.
 
-    Parameters
-    ----------
-    files : iterable of str
-        Files and folders; it counts too whether they are there.
-    programs : iterable of str
-        Their names.
+    Of `files` (folders too) it counts whether they are there.
     """
     environment = _environment()
     path = environment.pop("PATH", os.defpath)
@@ -101,18 +93,13 @@ def given(files: Iterable[str], programs: Iterable[str]) -> str:
         [_dated(name) for name in folders],
         [list(_tree(name)) for name in (*_PROJECT, *files)],
     ]
-    return _digest(content)
+    return digest(content)
 
 
 def this_machine(programs: Iterable[str], path: str) -> list[object]:
     """Give what on this machine decides what can be run: kernel, rights, what is installed.
 
-    Parameters
-    ----------
-    programs : iterable of str
-        Their names.
-    path : str
-        Folders in which they are looked for, as ``PATH`` has them.
+    The programs are looked for in the folders of `path`, which is as ``PATH`` has them.
     """
     found = [shutil.which(program, path=path) or program for program in programs]
     return [
@@ -125,7 +112,7 @@ def this_machine(programs: Iterable[str], path: str) -> list[object]:
 
 def made(results: Path) -> str:
     """Digest of what is there of a study: name, size and dates of every file, records and requests too."""
-    return _digest(list(_tree(str(results))))
+    return digest(list(_tree(str(results))))
 
 
 def changed_at(files: Sequence[str]) -> float:
@@ -165,5 +152,6 @@ def _dated(name: str) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _digest(value: object) -> str:
+def digest(value: object) -> str:
+    """Digest of what a value shows of itself."""
     return hashlib.sha256(repr(value).encode(errors="surrogateescape")).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from workflows.jobs.cluster import Cluster
 from workflows.launch import emulation, mpi
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
 from workflows.paths import ROOT
-from workflows.plan.finished import this_machine
+from workflows.plan.finished import digest, this_machine
 from workflows.simulation.programs import cannot_simulate
 from workflows.study.asked import Asked
 from workflows.study.interconnects import curve_file
@@ -67,7 +66,6 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
     ----------
     asked : Asked
         With its interconnects as they are on the cluster.
-    cluster : Cluster or None
     has_program : callable
         Whether a program is there, by its name.
     """
@@ -93,11 +91,7 @@ def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None
     To try emulated nodes is to build them, and each process that plans would do it. Only that something can
     be used is kept: a reason why it cannot be may have passed.
 
-    Parameters
-    ----------
-    interconnect : Interconnect
-    kept : Path, optional
-        Folder of what is known; it need not be possible to write there.
+    What is known is in the folder `kept`; it need not be possible to write there.
     """
     if interconnect.simulate:
         return unavailable(interconnect)
@@ -120,8 +114,7 @@ def _state(interconnect: Interconnect) -> str:
     ours = [Path(module).stat().st_mtime_ns for module in (__file__, mpi.__file__, emulation.__file__)]
     environment = sorted(item for item in os.environ.items() if item[0].startswith(_OF_MPI))
     machine = this_machine(programs, os.environ.get("PATH", os.defpath))
-    content = [interconnect, ours, inside, environment, machine]
-    return hashlib.sha256(repr(content).encode(errors="surrogateescape")).hexdigest()
+    return digest([interconnect, ours, inside, environment, machine])
 
 
 def unavailable(interconnect: Interconnect) -> str | None:

@@ -56,12 +56,7 @@ class Batch:
 
 
 def batches(plan: Plan) -> dict[str, Batch]:
-    """Cut a study into batches, each for a job, by name, in the order of the blocks.
-
-    Parameters
-    ----------
-    plan : Plan
-        With a cluster.
+    """Cut a study on a cluster into batches, each for a job, by name, in the order of the blocks.
 
     Raises
     ------
@@ -165,8 +160,8 @@ class JobResources:
 def request_of(plan: Plan, batch: Batch) -> JobResources:
     """Choose what the job of a batch asks for.
 
-    The walltime is WALLTIME_FACTOR times what the runs are expected to
-    take, at least what one run may take, and WALLTIME_MINUTES; at most the cluster's ``minutes``.
+    The walltime is WALLTIME_FACTOR times what the runs are expected to take, at least what one run may take,
+    and WALLTIME_MINUTES; at most the cluster's ``minutes``.
     """
     points, limits = batch.points, plan.asked.study.limits
     runs = [repetition.point for repetition in batch.repetitions]
@@ -197,8 +192,8 @@ def check_requests(plan: Plan) -> None:
 
     slurm_executor.ask_patiently()
     slurm_executor.start_directly()
-    named = {"account": cluster.account, "constraint": cluster.constraint, "qos": cluster.qos}
-    site = [f"--{name}={value}" for name, value in named.items() if value is not None]
+    named = {name.removeprefix("slurm_"): value for name, value in site_resources(cluster).items()}
+    site = [f"--{name}={value}" for name, value in named.items() if name != "partition"]
     kinds = {(request_of(plan, batch), batch.partition): batch for batch in reversed(batches(plan).values())}
     for (job, partition), batch in kinds.items():
         size = [f"--nodes={job.nodes}", f"--ntasks-per-node={job.tasks_per_node}"]
@@ -210,13 +205,7 @@ def check_requests(plan: Plan) -> None:
 
 
 def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any]:
-    """Give the resources of the measuring rule: those of `resources_of` and of `site_resources`.
-
-    Parameters
-    ----------
-    plan : Plan
-    known : mapping of str to Batch
-        See `batches`.
+    """Give the resources of the rule that measures `batches`: of `resources_of` and of `site_resources`.
 
     Returns
     -------

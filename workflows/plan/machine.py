@@ -38,7 +38,6 @@ def only_one(
 
     Parameters
     ----------
-    lock : Path
     other : str
         Who may have it, for messages.
     say : callable
@@ -103,7 +102,8 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     that whatever was set up is taken down.
     """
     above = psutil.Process().parents()
-    snakemakes = [index for index, process in enumerate(above) if _is_snakemake(process)]
+    named = [[Path(word).name for word in _words(process)[:3]] for process in above]
+    snakemakes = [index for index, names in enumerate(named) if "snakemake" in names]
     watched = above[: snakemakes[-1] + 1] if snakemakes else []
     done = threading.Event()
 
@@ -136,7 +136,8 @@ def end_scripts_at_sigterm() -> None:
         snakemakes(number, frame)
         for process in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):  # gone meanwhile
-                if _is_script(process):
+                # Python with a script of a rule, not the shell in which Snakemake starts that.
+                if any("/.snakemake/scripts/" in word for word in _words(process)[1:2]):
                     process.terminate()
 
     signal.signal(signal.SIGTERM, end)
@@ -156,19 +157,11 @@ def _stop(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _is_script(process: psutil.Process) -> bool:
-    """Whether it is Python with a script of a rule, not the shell in which Snakemake starts that."""
+def _words(process: psutil.Process) -> list[str]:
     try:
-        return any("/.snakemake/scripts/" in word for word in process.cmdline()[1:2])
+        return process.cmdline()
     except psutil.Error:  # gone meanwhile
-        return False
-
-
-def _is_snakemake(process: psutil.Process) -> bool:
-    try:
-        return any(Path(word).name == "snakemake" for word in process.cmdline()[:3])
-    except psutil.Error:  # gone meanwhile
-        return False
+        return []
 
 
 def _lives(process: psutil.Process) -> bool:

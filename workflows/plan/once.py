@@ -19,16 +19,10 @@ from snakemake.dag import ScriptProcessor
 
 
 def expect_many_jobs(workflow: Any) -> None:
-    """Have Snakemake make thousands of jobs quickly.
-
-    Parameters
-    ----------
-    workflow : Workflow
-        Snakemake's. What prepares a case is one job of one core, whatever the machine has that it runs on.
-    """
+    """Have Snakemake, whose `workflow` it is, make thousands of jobs quickly."""
     gc.set_threshold(100_000)  # jobs stay in memory; to look for garbage in them takes a sixth of the time
     work_out_once()
-    workflow.register_resource("_cores", 1)
+    workflow.register_resource("_cores", 1)  # to prepare a case is a job of one core, wherever it runs
 
 
 def work_out_once() -> None:

@@ -43,12 +43,7 @@ def make_plan(
 ) -> Plan:
     """Read a study, look what can be done of it here, and choose what is run.
 
-    Parameters
-    ----------
-    file, overrides
-        See `workflows.study.asked.read_asked`.
-    has_program : callable, optional
-        Whether a program is there, by its name. By default those on the ``PATH`` are.
+    The study is given as to `read_asked`; `has_program` says whether a program is there, by its name.
 
     Raises
     ------

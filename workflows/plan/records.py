@@ -137,12 +137,10 @@ def wanted(
 
     Parameters
     ----------
-    repetition : Repetition
     records : sequence of Record
         All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
     inputs : mapping
         Digests of its case and interconnect as they are now. Records of other inputs do not count.
-    requests : sequence of Rerun
     """
     counted = [record for record in records if record.inputs == inputs]
     if all(record.interrupted for record in counted):

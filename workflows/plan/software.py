@@ -66,12 +66,7 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
 def environment_with(modules: Sequence[str], key: str) -> dict[str, str]:
     """Give the environment of this process with these modules and no others, and the function ``module``.
 
-    Parameters
-    ----------
-    modules : sequence of str
-        As ``module load`` takes them.
-    key : str
-        Where a user named them, for messages.
+    Modules are named as ``module load`` takes them; `key` is where a user did, for messages.
 
     Raises
     ------
@@ -87,12 +82,7 @@ def environment_with(modules: Sequence[str], key: str) -> dict[str, str]:
 def programs_in(image: str, key: str) -> frozenset[str]:
     """Names of the programs on the ``PATH`` of an image.
 
-    Parameters
-    ----------
-    image : str
-        As ``apptainer exec`` takes it.
-    key : str
-        Where a user named it, for messages.
+    The image is named as ``apptainer exec`` takes it; `key` is where a user did, for messages.
 
     Raises
     ------

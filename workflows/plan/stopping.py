@@ -49,10 +49,6 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
         yet: see `analysis.estimates.precision.half_widths`.
     core_hours : float
         Taken until now. The next block is expected to take as much as one of these blocks.
-
-    Returns
-    -------
-    Stopping
     """
     until, allowed = study.until, study.limits.core_hours
     missing = half_widths.empty or half_widths.isna().any()

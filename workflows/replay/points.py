@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import json
+import shutil
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +22,12 @@ from workflows.plan import files
 from workflows.plan.plan import Plan
 from workflows.plan.record import SimulatedRecord
 from workflows.replay import servers
-from workflows.replay.traces import unpack
-from workflows.simulation import fit, programs, traffic
+from workflows.simulation import fit, programs, replayer, traffic
 from workflows.simulation.model import InterconnectModel, make_model
 from workflows.simulation.platform import ideal, platform_xml
-from workflows.simulation.replayer import Replay, build, replay
+from workflows.simulation.replayer import Replay, replay
 from workflows.study.study import Study
-from workflows.tracing.trace import Trace, read_trace
+from workflows.tracing.trace import Trace, rank_file, read_trace
 from workflows.traffic.cases import is_pattern
 
 PROGRAMS = ROOT / RESULTS / ".programs"
@@ -59,13 +61,14 @@ def replay_study(plan: Plan, threads: int) -> None:
     InputError
         A bad curve or trace, or a simulation that fails: one line.
     """
-    program = build(PROGRAMS)
+    program = programs.build(replayer.SOURCE, PROGRAMS)
     used = {point.interconnect for point in plan.design.simulated if point.interconnect}
     models = {name: make_model(plan.asked.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
     traced, study = files.traced(plan), plan.asked.study
-    for (case, processes), group in groupby(sorted(traced, key=_traced), key=_traced):
+    trace_of = attrgetter("case", "processes")
+    for (case, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
         points = list(group)
         trace = read_trace(plan.paths.trace(case, processes))
         done = _replay_trace(program, trace, points, models, study, threads)
@@ -92,8 +95,12 @@ def record_path(point: Point) -> Path:
     return Path(point.case) / (point.interconnect or "serial") / name
 
 
-def _traced(point: Point) -> tuple[str, int]:
-    return point.case, point.processes
+def unpack(trace: Trace, folder: Path) -> None:
+    """Write ``rank-<r>.txt`` of every rank of a checked trace into an empty folder."""
+    for rank in range(trace.processes):
+        target = folder / f"rank-{rank}.txt"
+        with gzip.open(trace.folder / rank_file(rank), "rb") as packed, target.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked, 1 << 20)
 
 
 def _replay_trace(
@@ -110,7 +117,7 @@ def _replay_trace(
         unpack(trace, Path(scratch))
         begun: dict[tuple, Future[Replay]] = {}
 
-        def replayed(point: Point, end: str, free: bool = False) -> Future[Replay]:
+        def replayed(point: Point, end: str, free: bool) -> Future[Replay]:
             """A replay that is under way; equal ones, as many without messages are, are made once."""
             model = models[point.interconnect] if point.interconnect else anybody
             per_node = point.processes_per_node or model.cores_per_node
@@ -125,15 +132,8 @@ def _replay_trace(
                 begun[key] = pool.submit(replay, program, platform, Path(scratch), factors, per_node, what)
             return begun[key]
 
-        asked = [
-            (
-                replayed(point, "low"),
-                replayed(point, "high"),
-                replayed(point, "corrected"),
-                replayed(point, "corrected", free=True),
-            )
-            for point in points
-        ]
+        ways = (("low", False), ("high", False), ("corrected", False), ("corrected", True))
+        asked = [[replayed(point, end, free) for end, free in ways] for point in points]
         return [Replays(*(one.result() for one in four)) for four in asked]
 
 
@@ -173,11 +173,10 @@ def _carried(
 ) -> dict[str, Any]:
     """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
     model = models[point.interconnect]
-    network = traffic.make_network(
+    network = traffic.Network(
         programs.build(traffic.SOURCE, PROGRAMS),
-        model,
+        platform_xml(model, point.nodes, 1.0),
         point.processes,
-        point.nodes,
         point.processes_per_node or model.cores_per_node,
         f"{point.case} on {point.processes} processes over {point.interconnect}",
     )
@@ -191,8 +190,9 @@ def _served(
     plan: Plan, point: Point, models: Mapping[str, InterconnectModel], threads: int
 ) -> dict[str, Any]:
     """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
-    taken, study = servers.read_times(plan.paths.times(point.case)), plan.asked.study
-    ends = {"low": taken[0], "corrected": statistics.median(taken), "high": taken[-1]}
+    study = plan.asked.study
+    taken = json.loads(plan.paths.times(point.case).read_text())["cpu_seconds"]
+    ends = {"low": min(taken), "corrected": statistics.median(taken), "high": max(taken)}
     serial_seconds = [seconds / study.host_speed(end) for end, seconds in ends.items()]
     details = {"host_speed": study.host_speed()}
     if point.interconnect is None:
@@ -228,7 +228,6 @@ def split_times(replays: Replays, scale: float) -> dict[str, Any]:
 
     Parameters
     ----------
-    replays : Replays
     scale : float
         What replayed times are multiplied by.
 

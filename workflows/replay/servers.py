@@ -7,7 +7,6 @@ interconnect. So the tasks are carried out in simulated time, with the messages 
 
 from __future__ import annotations
 
-import json
 import statistics
 import tempfile
 from collections import defaultdict
@@ -67,11 +66,6 @@ class CoreSharing:
     look: float = 14e-6
     spread: float = 0.04
 
-    @property
-    def times(self) -> tuple[float, ...]:
-        """What the program takes."""
-        return self.turn, self.change, self.nap, self.look
-
 
 def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, Any]:
     """Find the CPU time of all tasks of a case in serial runs.
@@ -105,11 +99,6 @@ def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[st
             raise InputError(f"case {case.name}, serial: its tasks cannot be timed: {wrong}")
         seconds.append(done.reading.seconds * done.reading.details["busy_share"]["processes"])
     return {"cpu_seconds": seconds}
-
-
-def read_times(file: Path) -> list[float]:
-    """Read what `time_tasks` found: CPU seconds of all tasks, ascending."""
-    return sorted(json.loads(file.read_text())["cpu_seconds"])
 
 
 def way_to_wait(case: Case, point: Point) -> str:
@@ -147,13 +136,10 @@ def carry_out(
     ----------
     program : Path
         `SOURCE`, built: see `workflows.simulation.programs.build`.
-    model : InterconnectModel
     case : Case
         See `workflows.traffic.cases.has_array`.
-    point : Point
     task_seconds : float
         What a task computes, on average.
-    scheduler : CoreSharing, optional
     draw : int, optional
         Which one of what each task computes (see `spread_out`), and of how long whoever has a core first
         keeps it: up to two turns, so that the turns of two cores have nothing to do with each other.
@@ -181,10 +167,10 @@ def carry_out(
         placed = [(*rank, first[rank[:2]]) for rank in ranks]
         lists = [_write(Path(scratch) / name, rows) for name, rows in (("ranks", placed), ("tasks", tasks))]
         size = (blocks, block_bytes, 8 * REQUEST_WORDS)
-        failed = (
-            f"{point.case} on {point.processes} processes over {point.interconnect}: cannot be carried out"
-        )
-        done = programs.run(program, (platform, *lists, *size, way, *scheduler.times), failed)
+        times = (scheduler.turn, scheduler.change, scheduler.nap, scheduler.look)
+        what = f"{point.case} on {point.processes} processes over {point.interconnect}"
+        arguments = (platform, *lists, *size, way, *times)
+        done = programs.run(program, arguments, f"{what}: cannot be carried out")
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for operation, taken in done.of("operation"):
         seconds[operation].append(float(taken))
@@ -252,13 +238,8 @@ def spread_out(task_seconds: float, tasks: int, spread: float, draw: int = 0) ->
 
     Parameters
     ----------
-    task_seconds : float
-        Mean.
-    tasks : int
     spread : float
         Standard deviation over mean.
-    draw : int, optional
-        Which one.
 
     Returns
     -------

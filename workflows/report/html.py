@@ -16,16 +16,7 @@ SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
 
 
 def write_html(report: Path, figures: Path, output: Path) -> None:
-    """Print a report as an HTML page with its figures, style and script inside.
-
-    Parameters
-    ----------
-    report : Path
-        JSON file of what `analysis.report.make_report` gives.
-    figures : Path
-        Folder of its figures, as SVG.
-    output : Path
-        The page; written whole or not at all.
+    """Print a report as an HTML page with its figures, style and script inside, from what `write_pdf` takes.
 
     Raises
     ------

@@ -60,15 +60,12 @@ def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: P
         Curves on it: at least one where there are any, whatever room it takes.
     """
 
-    def inputs(number: int) -> dict[str, str]:
-        return {"page": json.dumps(page(number))}
+    def given(number: int) -> dict[str, Any]:
+        return {"font_paths": [FONTS], "sys_inputs": {"page": json.dumps(page(number))}}
 
     def pages(number: int) -> int:
-        found = typst.query(
-            PROPOSAL, "<pages>", field="value", one=True, font_paths=[FONTS], sys_inputs=inputs(number)
-        )
-        return int(found)
+        return int(typst.query(PROPOSAL, "<pages>", field="value", one=True, **given(number)))
 
     fitting = max(bisect_right(range(1, curves + 1), MOST_PAGES, key=pages), min(curves, 1))
-    output.write_bytes(typst.compile(PROPOSAL, font_paths=[FONTS], sys_inputs=inputs(fitting)))
+    output.write_bytes(typst.compile(PROPOSAL, **given(fitting)))
     return fitting

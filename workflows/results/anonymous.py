@@ -74,7 +74,6 @@ def find_names(
     ----------
     machines : iterable of mapping
         As the facts of a study have them.
-    records : iterable of Record
     texts : iterable of str
         Searched for home folders: who ran the study may be another than who packs it.
     people : iterable of str

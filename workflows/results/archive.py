@@ -36,11 +36,7 @@ Files = dict[str, bytes]
 def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
     """Pack what a study is made of and what came out. The results themselves stay as they are.
 
-    Parameters
-    ----------
-    plan : Plan
-    anonymise : bool
-        Replace the names of hosts and users in every file; the report is printed anew.
+    To `anonymise` is to replace the names of hosts and users in every file; the report is printed anew.
 
     Returns
     -------

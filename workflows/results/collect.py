@@ -170,10 +170,6 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     It then gets the first number after the blocks that the others had. A further attempt is a block of its
     own too.
 
-    Parameters
-    ----------
-    records : sequence of Record
-
     Returns
     -------
     list of int

@@ -30,8 +30,6 @@ def make_details(
 
     Parameters
     ----------
-    study : Study
-    paths : StudyPaths
     runs : DataFrame
         The runs table; see `workflows.results.collect.Collected`.
     records : sequence of Record

@@ -46,12 +46,10 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
 
     Parameters
     ----------
-    plan : Plan
     runs : DataFrame
         See `workflows.results.collect.Collected`.
     records : list of Record
         Those of its rows whose ``origin`` is ``run``.
-    unread : list of LeftOut
     """
     asked, design, paths = plan.asked, plan.design, plan.paths
     study, stated = asked.study, _asked(plan, runs)
@@ -89,15 +87,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
 
 
 def outcome(runs: pd.DataFrame, planned: int) -> Counts:
-    """Count runs, and sum up which do not count.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table; see `workflows.results.collect.runs_table`.
-    planned : int
-        How many repetitions of its own the study plans.
-    """
+    """Count the runs of a runs table, and sum up which do not count; `planned` are repetitions of its own."""
     valid = runs["valid"].astype(bool)
     reasons = runs.loc[~valid, "reason"].value_counts()
     any_valid = valid.groupby(runs["interconnect"], sort=False).any()
@@ -156,8 +146,7 @@ def _cluster(record: Record) -> dict[str, str]:
     if job is None:
         return {}
     alone = ", exclusive" if job.exclusive else ""
-    where = f"job {job.job} in {job.partition} on {job.nodes}{alone}, ranks by {job.launcher}"
-    return {"slurm": where}
+    return {"slurm": f"job {job.job} in {job.partition} on {job.nodes}{alone}, ranks by {job.launcher}"}
 
 
 def _transports(records: Sequence[Record]) -> str | None:
@@ -197,12 +186,7 @@ def _asked(plan: Plan, runs: pd.DataFrame) -> Facts:
 def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopping:
     """Apply the stopping rule of a study that goes on until a target, to the figures that its report has.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of a study with a target.
-    runs, records
-        As `workflows.results.collect.runs_table` gives them.
+    `runs` and `records` are as `workflows.results.collect.runs_table` gives them.
     """
     study, blocks = plan.asked.study, plan.design.blocks
     settings = _asked(plan, runs).all_settings()
@@ -230,13 +214,11 @@ def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
     order = {name: index for index, name in enumerate(study.interconnects)}
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
     ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")  # others last
-    settings = Settings(
-        baselines=tuple(sorted(study.baselines, key=lambda name: order.get(name, len(order))))
-    )
+    named = sorted(study.baselines, key=lambda name: order.get(name, len(order)))
+    settings = Settings(baselines=tuple(named))
     of_kinds = ran.groupby("kind", sort=False)["interconnect"]
-    return list(
-        dict.fromkeys(one for _, names in of_kinds for one in settings.baselines_among(names.tolist()))
-    )
+    chosen = (one for _, names in of_kinds for one in settings.baselines_among(names.tolist()))
+    return list(dict.fromkeys(chosen))
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:

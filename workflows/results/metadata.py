@@ -52,7 +52,6 @@ def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise:
 
     Parameters
     ----------
-    asked : Asked
     facts : Facts
         What the study wrote about itself; empty if it has not got so far.
     citation : mapping
@@ -109,14 +108,7 @@ def zenodo(about: About) -> dict[str, Any]:
 
 
 def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Metadata as an RO-Crate 1.1: the archive and every file in it, with its size and digest.
-
-    Parameters
-    ----------
-    about : About
-    files : mapping of str to bytes
-        Content by path in the archive.
-    """
+    """Metadata as an RO-Crate 1.1: the archive and every file in it by its path, with its size and digest."""
     people = [
         {"@id": f"#creator-{number}", "@type": "Person", "name": name}
         for number, name in enumerate(about.creators, 1)

@@ -1,4 +1,4 @@
-"""Draw the figures of a study."""
+"""Draw every figure of a study as SVG and PNG; index.json is what a report needs to know of them."""
 
 import json
 import shutil
@@ -11,21 +11,13 @@ from analysis.runs.runs import TableError, read_complete
 from workflows.errors import one_line_errors
 from workflows.study.sites import read_facts
 
-
-def main(runs: str, tables: str, facts: str, folder: str) -> None:
-    """Write every figure as SVG and PNG, and what a report needs to know of them as index.json."""
-    target = Path(folder)
+inputs, target = snakemake.input, Path(snakemake.output.figures)
+with one_line_errors(TableError):
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    known = read_facts(Path(facts))
-    drawings = draw_figures(read_complete(runs), read_tables(Path(tables)), known)
+    facts = read_facts(Path(inputs.facts))
+    drawings = draw_figures(read_complete(inputs.runs), read_tables(Path(inputs.tables)), facts)
     for drawing in drawings:
         save(drawing, target)
     index = [drawing.entry() for drawing in drawings]
     (target / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
-
-
-if "snakemake" in globals():
-    inputs = snakemake.input
-    with one_line_errors(TableError):
-        main(inputs.runs, inputs.tables, inputs.facts, snakemake.output.figures)

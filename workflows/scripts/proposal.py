@@ -1,4 +1,4 @@
-"""Print the scaling table for a proposal: a page, and tables to paste."""
+"""Print the scaling table for a proposal: a page of the chosen curves, and tables of all to paste."""
 
 from pathlib import Path
 
@@ -17,23 +17,16 @@ from workflows.errors import one_line_errors
 from workflows.report.pdf import write_proposal
 from workflows.study.sites import read_facts
 
-
-def main(runs: str, tables: str, facts: str, pdf: str, tex: str, docx: str) -> None:
-    """Write the page of the chosen curves as PDF, and all curves for LaTeX and Word."""
-    known = read_facts(Path(facts))
-    request = request_of(known)
-    applications = without_benchmarks(read_tables(Path(tables)))
-    _, found, titled = told_apart(read_complete(runs), applications, known)
+inputs, outputs = snakemake.input, snakemake.output
+with one_line_errors(TableError):
+    known = read_facts(Path(inputs.facts))
+    rule = request_of(known).rule
+    applications = without_benchmarks(read_tables(Path(inputs.tables)))
+    _, found, titled = told_apart(read_complete(inputs.runs), applications, known)
     labels = Labels(titled)
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
-    choice = choose(table, request.rule, labels, known.proposal_interconnect)
-    write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), Path(pdf))
-    every = sheets(table, request.rule, labels)
-    Path(tex).write_text(to_latex(every), encoding="utf-8")
-    write_word(every, docx, labels.title)
-
-
-if "snakemake" in globals():
-    inputs, outputs = snakemake.input, snakemake.output
-    with one_line_errors(TableError):
-        main(inputs.runs, inputs.tables, inputs.facts, outputs.pdf, outputs.tex, outputs.docx)
+    choice = choose(table, rule, labels, known.proposal_interconnect)
+    write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), Path(outputs.pdf))
+    every = sheets(table, rule, labels)
+    Path(outputs.tex).write_text(to_latex(every), encoding="utf-8")
+    write_word(every, outputs.docx, labels.title)

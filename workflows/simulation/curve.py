@@ -150,7 +150,8 @@ def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
     name = given["interconnect"]
     try:
         if file.suffix == ".csv":
-            table = pd.read_csv(file) if _of_a_study(file) else read_foreign(file).curves
+            of_a_study = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
+            table = pd.read_csv(file) if of_a_study else read_foreign(file).curves
         else:  # the output of a benchmark does not name its interconnect
             table = read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}})).curves
     except TableError as error:
@@ -164,17 +165,11 @@ def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
     return table
 
 
-def _of_a_study(file: Path) -> bool:
-    heading = pd.read_csv(file, nrows=0)
-    return {*NETWORK_COLUMNS, "runs"} <= set(heading)
-
-
 def _points(rows: pd.DataFrame, empty_as: int | None, where: str, file: str) -> tuple[list[int], list[float]]:
     """Sizes in bytes and one-way times in microseconds, rising by size; 0 bytes as `empty_as` if given."""
     rows = rows.dropna(subset="bytes")
-    times = rows["latency_us"].astype(float)
     by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
-    times = times.fillna(by_rate)
+    times = rows["latency_us"].astype(float).fillna(by_rate)
     points: dict[int, float] = {}
     for size, time in zip(rows["bytes"].astype(int), times, strict=True):
         if not 0 < time < np.inf:

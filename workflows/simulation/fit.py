@@ -66,15 +66,14 @@ def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
     Parameters
     ----------
     program : Path
-        See `workflows.simulation.replayer.build`.
-    model : InterconnectModel
+        The replayer: see `workflows.simulation.replayer.SOURCE`.
 
     Returns
     -------
     DataFrame
         One row a message size: ``bytes``, ``given_us`` (the curve's one-way time), ``simulated_us`` (half of
         the replayed round trip), ``error_percent`` of it, and ``left_out_percent``, what the error is when
-        the model does not know the point: see `Curve.left_out`.
+        the model does not know the point: see `PingPongCurve.left_out`.
     """
     times = simulated_times(program, model, model.curve.bytes) / 2
     table = model.curve.left_out().rename(columns={"microseconds": "given_us"})

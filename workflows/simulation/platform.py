@@ -33,8 +33,6 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
 
     Parameters
     ----------
-    model : InterconnectModel
-    nodes : int
     host_speed : float
         Speed of a core relative to a core of the traced machine.
     corun_percent : float
@@ -51,21 +49,34 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         If the topology has fewer nodes.
     """
     there = _nodes_of(model.topology, nodes)
-    if "fat_tree" in model.topology:
-        inner = _tree_zone(model, nodes, host_speed)
-    else:
-        inner = [_cluster(model, there, host_speed)]
-    settings = {"smpi/async-small-thresh": model.eager_limit_bytes + 1}
-    settings["smpi/send-is-detached-thresh"] = model.eager_limit_bytes + 1
-    settings |= {f"smpi/{name}": algorithm for name, algorithm in model.collectives.items()}
+    host = {"speed": f"{host_speed!r}Gf", "core": model.cores_per_node}
+    settings = {
+        **_FIXED,
+        "smpi/async-small-thresh": model.eager_limit_bytes + 1,
+        "smpi/send-is-detached-thresh": model.eager_limit_bytes + 1,
+        **{f"smpi/{name}": algorithm for name, algorithm in model.collectives.items()},
+    }
     properties = {
         "between_nodes": _as_text(model.between),
         "inside_node": _as_text(model.inside),
-        "hop_us": repr(float(model.hop_us)),
-        "eager_limit_bytes": str(model.eager_limit_bytes),
-        **({"corun_percent": repr(corun_percent)} if corun_percent else {}),
+        "hop_us": float(model.hop_us),
+        "eager_limit_bytes": model.eager_limit_bytes,
+        **({"corun_percent": corun_percent} if corun_percent else {}),
     }
-    return _xml(settings, inner, properties)
+    lines = [
+        '<?xml version="1.0"?>',
+        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
+        '<platform version="4.1">',
+        "<config>",
+        *_properties(settings),
+        "</config>",
+        '<zone id="all" routing="Full">',
+        *_properties(properties),
+        *(tree_zone(model, nodes, host) if "fat_tree" in model.topology else [_cluster(model, there, host)]),
+        "</zone>",
+        "</platform>",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def ideal(model: InterconnectModel) -> InterconnectModel:
@@ -86,31 +97,18 @@ def _as_text(knots: Sequence[Knot]) -> str:
     return " ".join(f"{knot.bytes}:{knot.wait_us!r}:{knot.send_us!r}:{knot.receive_us!r}" for knot in knots)
 
 
-def _host(model: InterconnectModel, host_speed: float) -> dict[str, str]:
-    return {"speed": f"{host_speed!r}Gf", "core": str(model.cores_per_node)}
+def _properties(values: Mapping[str, Any]) -> list[str]:
+    return [f"  <prop id={quoteattr(name)} value={quoteattr(str(value))}/>" for name, value in values.items()]
 
 
-def _tree_zone(model: InterconnectModel, nodes: int, host_speed: float) -> list[str]:
-    fat_tree = model.topology["fat_tree"]
-    return tree_zone(
-        make_tree(fat_tree, nodes),
-        nodes,
-        fat_tree.get("routing") == "spread",
-        _host(model, host_speed),
-        model.curve.bytes_per_us,
-        model.memory_bytes_per_us,
-        model.both_ways_bytes_per_us,
-    )
-
-
-def _cluster(model: InterconnectModel, nodes: int, host_speed: float) -> str:
+def _cluster(model: InterconnectModel, nodes: int, host: Mapping[str, Any]) -> str:
     """SimGrid's cluster of so many nodes."""
     cluster = {
         "id": "nodes",
         "prefix": "node-",
         "suffix": "",
         "radical": f"0-{nodes - 1}",
-        **_host(model, host_speed),
+        **host,
         "lat": "1us",  # a unit: messages.hpp scales it to what a message waits
         "loopback_lat": "1us",
         "bw": f"{model.curve.bytes_per_us!r}MBps",
@@ -119,7 +117,7 @@ def _cluster(model: InterconnectModel, nodes: int, host_speed: float) -> str:
     }
     if model.both_ways_bytes_per_us is not None:
         cluster["limiter_link"] = f"{model.both_ways_bytes_per_us!r}MBps"
-    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    attributes = " ".join(f"{name}={quoteattr(str(value))}" for name, value in cluster.items())
     return f"<cluster {attributes}/>"
 
 
@@ -147,26 +145,3 @@ def _nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
         (name,) = topology
         raise InputError(f"simulate.topology.{name}: has {there} nodes, {nodes} are needed")
     return there
-
-
-def _xml(settings: Mapping[str, Any], nodes: Sequence[str], properties: Mapping[str, str]) -> str:
-    config = [_property(name, value) for name, value in (_FIXED | dict(settings)).items()]
-    inner = [_property(name, value) for name, value in properties.items()]
-    lines = [
-        '<?xml version="1.0"?>',
-        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
-        '<platform version="4.1">',
-        "<config>",
-        *config,
-        "</config>",
-        '<zone id="all" routing="Full">',
-        *inner,
-        *nodes,
-        "</zone>",
-        "</platform>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _property(name: str, value: Any) -> str:
-    return f"  <prop id={quoteattr(name)} value={quoteattr(str(value))}/>"

@@ -29,7 +29,6 @@ class Output:
 
     Attributes
     ----------
-    rows : list of list of str
     cpu_seconds : float
         Processor time that it took.
     """
@@ -69,7 +68,6 @@ def build(source: Path, folder: Path) -> Path:
     ----------
     source : Path
         In C++, in this package.
-    folder : Path
 
     Raises
     ------
@@ -103,7 +101,6 @@ def run(program: Path, arguments: Sequence[object], failed: str) -> Output:
     ----------
     program : Path
         See `build`.
-    arguments : sequence
     failed : str
         What to say before the reason where it fails.
 

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).with_name("replayer.cpp")
 
 @dataclass(frozen=True)
 class Replay:
-    """What one replay gave, in simulated seconds.
+    """What one replay gave, in simulated seconds; the last two as in `workflows.simulation.programs.Output`.
 
     Attributes
     ----------
@@ -23,10 +23,6 @@ class Replay:
         By rank: when it ended, and how long it computed.
     marks : tuple of float
         Times at which rank 0 came to a ``mark`` in its trace.
-    cpu_seconds : float
-        Processor time that the replay itself took.
-    memory_bytes : int
-        Most memory that it had.
     """
 
     seconds: float
@@ -37,17 +33,6 @@ class Replay:
     memory_bytes: int
 
 
-def build(folder: Path) -> Path:
-    """Compile the replayer into `folder` unless it is there already, and give its path.
-
-    Raises
-    ------
-    InputError
-        If it cannot be compiled: one line.
-    """
-    return programs.build(SOURCE, folder)
-
-
 def replay(
     program: Path, platform: Path, traces: Path, factors: Sequence[float], processes_per_node: int, what: str
 ) -> Replay:
@@ -56,14 +41,13 @@ def replay(
     Parameters
     ----------
     program : Path
-        See `build`.
+        `SOURCE`, built: see `workflows.simulation.programs.build`.
     platform : Path
         A file as `workflows.simulation.platform.platform_xml` writes it.
     traces : Path
         Folder with ``rank-<r>.txt``.
     factors : sequence of float
         One a rank, by which its compute times are multiplied.
-    processes_per_node : int
     what : str
         What is replayed, for messages.
 

@@ -18,12 +18,9 @@ from numpy.typing import NDArray
 
 from workflows.domain import Case
 from workflows.simulation import programs
-from workflows.simulation.model import InterconnectModel
-from workflows.simulation.platform import platform_xml
 from workflows.traffic.phases import (
     EXECUTION,
     PHASES,
-    Phase,
     Row,
     add_slowdown,
     given_link_rate,
@@ -40,16 +37,12 @@ SOURCE = Path(__file__).with_name("traffic.cpp")
 
 @dataclass(frozen=True)
 class Carried:
-    """What became of the messages of a schedule.
+    """What became of the messages of a schedule; the other two as in `workflows.simulation.programs.Output`.
 
     Attributes
     ----------
     arrived : array (messages,)
         When each message had arrived, in simulated seconds; NaN if it was never issued.
-    cpu_seconds : float
-        Processor time that the simulation took.
-    memory_bytes : int
-        Most memory that it had.
     """
 
     arrived: NDArray[np.float64]
@@ -59,7 +52,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Network:
-    """Processes on the nodes of a simulated interconnect.
+    """Processes on the nodes of a simulated interconnect, the first ones on the first node.
 
     Attributes
     ----------
@@ -67,7 +60,6 @@ class Network:
         `SOURCE`, built: see `workflows.simulation.programs.build`.
     platform : str
         See `workflows.simulation.platform.platform_xml`.
-    processes, processes_per_node : int
     what : str
         What is simulated, for messages.
     """
@@ -107,39 +99,11 @@ class Network:
         return Carried(arrived, done.cpu_seconds, done.memory_bytes)
 
 
-def make_network(
-    program: Path, model: InterconnectModel, processes: int, nodes: int, processes_per_node: int, what: str
-) -> Network:
-    """Put processes on the nodes of a model, the first ones on the first node.
-
-    Raises
-    ------
-    InputError
-        The model's topology has fewer nodes.
-    """
-    return Network(program, platform_xml(model, nodes, 1.0), processes, processes_per_node, what)
-
-
-def phases_of(case: Case, processes: int) -> list[Phase]:
-    """Phases of a case that is a pattern of traffic: see `workflows.traffic.cases.is_pattern`.
-
-    Raises
-    ------
-    InputError
-        The pattern does not exist for so many processes.
-    """
-    pattern = Path(case.settings["program"]).stem
-    own = {key: value for key, value in case.parameters.items() if key not in EXECUTION}
-    return PHASES[pattern](processes, **own)
-
-
 def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, Any]:
-    """Carry out all phases of a case that is a pattern of traffic.
+    """Carry out all phases of a case that is a pattern of traffic: see `workflows.traffic.cases.is_pattern`.
 
     Parameters
     ----------
-    network : Network
-    case : Case
     pool : Executor
         In which phases are simulated side by side.
 
@@ -152,10 +116,12 @@ def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, 
     Raises
     ------
     InputError
-        See `phases_of` and `Network.carry`.
+        The pattern does not exist for so many processes; or see `Network.carry`.
     """
     seconds, seed = case.parameters["seconds"], case.parameters["seed"]
-    phases = phases_of(case, network.processes)
+    pattern = Path(case.settings["program"]).stem
+    own = {key: value for key, value in case.parameters.items() if key not in EXECUTION}
+    phases = PHASES[pattern](network.processes, **own)
     done: list[Carried] = []
     link = given_link_rate(case.parameters["link_MBps"])
     if link is None:

@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import Any
 
 from analysis.networks.congestion.topology import Tree
+from workflows.simulation.model import InterconnectModel
 
 
 def make_tree(fat_tree: Mapping[str, Any], nodes: int) -> Tree:
@@ -39,7 +40,6 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
 
     Parameters
     ----------
-    tree : Tree
     source, destination : int
         Two numbers of nodes.
     spread : bool
@@ -56,60 +56,43 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
         subtrees = source // tree.below(height), destination // tree.below(height)
         if subtrees[0] == subtrees[1]:
             break
-        first, last = (_link(tree, height, subtree, destination, spread) for subtree in subtrees)
+        paths = tree.paths(height + 1)
+        first, last = (each if spread else each * paths + destination % paths for each in subtrees)
         up.append(f"up-{height}-{first}")
         down.append(f"down-{height}-{last}")
     return up + down[::-1]
 
 
-def _link(tree: Tree, height: int, subtree: int, destination: int, spread: bool) -> int:
-    paths = tree.paths(height + 1)
-    return subtree if spread else subtree * paths + destination % paths
-
-
-def tree_zone(
-    tree: Tree,
-    nodes: int,
-    spread: bool,
-    host: Mapping[str, str],
-    link_MBps: float,  # noqa: N803
-    loopback_MBps: float,  # noqa: N803
-    both_ways_MBps: float | None,  # noqa: N803
-) -> list[str]:
-    """Write the first nodes of a tree, and the links that their messages use, as a zone in XML.
+def tree_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str]) -> list[str]:
+    """Write the first nodes of a model's tree, and the links that their messages use, as a zone in XML.
 
     Parameters
     ----------
-    tree : Tree
     nodes : int
         At most as many as the tree has.
-    spread : bool
-        See `route`.
     host : mapping
         Attributes of each host.
-    link_MBps, loopback_MBps : float
-        Bandwidth of a link in each direction, and inside a node, 10^6 bytes/s.
-    both_ways_MBps : float or None
-        Most that a node sends and receives together.
 
     Returns
     -------
     list of str
         Lines. Links between nodes have a latency of 1 µs, which stands for a unit.
     """
+    fat_tree, both_ways = model.topology["fat_tree"], model.both_ways_bytes_per_us
+    tree, spread = make_tree(fat_tree, nodes), fat_tree.get("routing") == "spread"
     attributes = " ".join(f'{name}="{value}"' for name, value in host.items())
     hosts = [f'<host id="node-{node}" {attributes}/>' for node in range(nodes)]
-    links = [_described(f"loopback-{node}", loopback_MBps, 1) for node in range(nodes)]
-    if both_ways_MBps is not None:
-        links += [_described(f"bus-{node}", both_ways_MBps, 0) for node in range(nodes)]
+    links = [_described(f"loopback-{node}", model.memory_bytes_per_us, 1) for node in range(nodes)]
+    if both_ways is not None:
+        links += [_described(f"bus-{node}", both_ways, 0) for node in range(nodes)]
     routes = [_route(node, node, [f"loopback-{node}"]) for node in range(nodes)]
     used: dict[str, float] = {}
     for source, destination in permutations(range(nodes), 2):
         way = route(tree, source, destination, spread)
         for name in way:
             height = int(name.split("-")[1])
-            used[name] = link_MBps * (tree.paths(height + 1) if spread else 1)
-        if both_ways_MBps is not None:
+            used[name] = model.curve.bytes_per_us * (tree.paths(height + 1) if spread else 1)
+        if both_ways is not None:
             way = [f"bus-{source}", *way, f"bus-{destination}"]
         routes.append(_route(source, destination, way))
     links += [_described(name, rate, 1) for name, rate in used.items()]

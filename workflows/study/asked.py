@@ -81,12 +81,7 @@ class Asked:
 def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     """Read a study with its cases and interconnects.
 
-    Parameters
-    ----------
-    file : Path
-        The study file. Its cases and interconnects are looked up in the project's own folders.
-    overrides : mapping, optional
-        See `workflows.study.study.read_study`.
+    Those are looked up in the project's own folders. The arguments are those of `read_study`.
 
     Raises
     ------

@@ -64,14 +64,9 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
 
 
 def case_of_results(name: str, folder: str | None) -> Case:
-    """Load a case by the name that it has in a study's results.
+    """Load a case by the name that it has in a study's results: with its own size too, where that has sizes.
 
-    Parameters
-    ----------
-    name : str
-        See `load_case`; with its own size too, where the study has sizes.
-    folder : str or None
-        Folder of the cases; None for the project's.
+    `folder` is that of the cases; None for the project's.
     """
     return replace(load_case(name, Path(folder) if folder else CASES), name=name)
 
@@ -95,8 +90,6 @@ def size_at_scale(case: Case, scale: float, where: str) -> str:
     ----------
     case : Case
         At its own size.
-    scale : float
-        Above 0.
     where : str
         File and key that hold its name, for messages.
 

@@ -20,7 +20,7 @@ A row without ``seconds`` was prepared and not run; an application without a mes
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -62,14 +62,7 @@ Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
 
 
 def page(cases: Path, measured: pd.DataFrame) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    cases : Path
-        Folder of the cases.
-    measured : pandas.DataFrame
-        See `read_measured`.
+    """Write the page of the cases in a folder, with what `read_measured` gives of them.
 
     Returns
     -------
@@ -105,10 +98,9 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
         for size in _ordered(documents[name])
         if (name, size, 1) in rows
     ]
+    captions = {name: documents[name]["picture"]["caption"] for name in order if "picture" in documents[name]}
     pictures = [
-        _picture(name, documents[name]["picture"]["caption"])
-        for name in order
-        if "picture" in documents[name]
+        f"![{said}]({PICTURES}/{name}.png)\n\n*`{name}`: {said}*\n" for name, said in captions.items()
     ]
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
     sections = [_INTRODUCTION.format(machines=machines), *overview]
@@ -117,10 +109,7 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
 
 
 def read_measured(file: Path = MEASURED) -> pd.DataFrame:
-    """Read what was measured, one row a case, size and process count; the module says which columns.
-
-    The file is made by the project's own benchmark; where it is missing, nothing was measured yet.
-    """
+    """Read what was measured; the module says which columns. Where the file is missing, nothing was yet."""
     key = {"case": str, "size": str, "processes": int}
     return pd.read_csv(file, dtype=key) if file.exists() else pd.DataFrame(columns=list(key))
 
@@ -149,18 +138,10 @@ def _cost_row(name: str, size: str, rows: Rows) -> Sequence[str]:
         f"`{name}-{size}`",
         _count(serial.get("cells")),
         _count(serial.get("iterations")),
-        *(_clock(row, "seconds") for row in (serial, parallel)),
+        _clock(serial),
+        _clock(parallel),
         *(_number(serial.get(key)) for key in ("cpu_seconds", "memory_MB")),
     )
-
-
-def _picture(name: str, caption: str) -> str:
-    return f"![{caption}]({PICTURES}/{name}.png)\n\n*`{name}`: {caption}*\n"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"|{'|'.join(line)}|" for line in lines) + "\n"
 
 
 def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -168,13 +149,14 @@ def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     kept = [column for column in range(len(heads)) if any(row[column] != _MISSING for row in rows)]
     if len(kept) < 2:
         return ""
-    return _table([heads[column] for column in kept], [[row[column] for column in kept] for row in rows])
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"|{'|'.join(line[column] for column in kept)}|\n" for line in lines)
 
 
-def _clock(row: Mapping[str, Any], key: str) -> str:
+def _clock(row: Mapping[str, Any]) -> str:
     """Time by the clock, marked where other programs used the machine, or where that is not known."""
-    mark = "~" if key in row and row.get("foreign_cores", math.inf) > DISTURBED_CORES else ""
-    return mark + _number(row.get(key))
+    mark = "~" if "seconds" in row and row.get("foreign_cores", math.inf) > DISTURBED_CORES else ""
+    return mark + _number(row.get("seconds"))
 
 
 def _number(value: float | None) -> str:

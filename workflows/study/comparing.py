@@ -21,12 +21,7 @@ KEPT = ("baselines", "compare_kinds")
 
 
 def write_comparison(before: Path, after: Path) -> Path:
-    """Write a study that compares the results of two studies.
-
-    Parameters
-    ----------
-    before, after : Path
-        Folders of results, or runs tables.
+    """Write a study that compares the results of two studies: folders of results, or runs tables.
 
     Returns
     -------

@@ -9,9 +9,8 @@ import pandas as pd
 
 from analysis.networks.congestion.tables import topology_of
 from analysis.networks.congestion.topology import Topology
-from analysis.runs.errors import TableError
 from workflows.domain import InputError
-from workflows.inputs import choose
+from workflows.inputs import choose, found_wrong_in
 from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import Pattern, jobs_of
 from workflows.traffic.schedule import Demand
@@ -48,10 +47,8 @@ def requested_topologies(requested: Requested, where: str) -> dict[str, Topology
     """
     made = {}
     for title, given in requested.get("topologies", {}).items():
-        try:
+        with found_wrong_in(f"{where}.topologies.{title}"):
             made[title] = topology_of(given)
-        except TableError as error:
-            raise InputError(f"{where}.topologies.{title}: {error}") from None
         if made[title].nodes > MOST_NODES:
             raise InputError(f"{where}.topologies.{title}: {made[title].nodes} nodes; at most {MOST_NODES}")
     return made
@@ -64,7 +61,6 @@ def requested_flows(
 
     Parameters
     ----------
-    requested : mapping
     topologies : mapping of str to Tree or Torus
         As `requested_topologies` gives them.
     where : str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -12,11 +11,12 @@ from typing import Any
 import pandas as pd
 
 from analysis.estimates.changes import check_site_names, check_sites
-from analysis.importers import Import, make_mapping, merge_derived, read_foreign
+from analysis.importers import make_mapping, merge_derived, read_foreign
 from analysis.importers.tables import table_of
 from analysis.networks.imports import FILE
 from analysis.runs.runs import TableError, line_of
 from workflows.domain import InputError, LeftOut
+from workflows.inputs import found_wrong_in
 from workflows.study.request import check_names
 from workflows.study.sites import at_site
 from workflows.study.study import Study, check_kinds
@@ -60,7 +60,6 @@ def read_imports(
 
     Parameters
     ----------
-    files : sequence of Path
     sites : mapping of Path to str
         Sites of the files to which the study gives a site.
     mappings : mapping of Path to mapping
@@ -75,9 +74,11 @@ def read_imports(
     try:
         known = {file: make_mapping(given, f"mapping of {file}") for file, given in mappings.items()}
         found = {file: read_foreign(file, mapping=known.get(file)) for file in files}
-        published = merge_derived(found) | _network_curves(found)
+        published = merge_derived(found)
     except TableError as error:
         raise InputError(str(error)) from None
+    if curves := [imported.curves for imported in found.values() if len(imported.curves)]:
+        published[Path(FILE).stem] = pd.concat(curves, ignore_index=True)
     for file, imported in found.items():
         runs = at_site(imported.runs.dropna(axis="columns", how="all"), file, sites.get(file))
         tables.append(runs.assign(block=imported.runs["block"] + blocks))
@@ -88,20 +89,10 @@ def read_imports(
     return Imported(runs, tuple(origins), published, unread)
 
 
-def _network_curves(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
-    """Network curves of all files as one table, where there are any."""
-    curves = [imported.curves for imported in found.values() if len(imported.curves)]
-    return {Path(FILE).stem: pd.concat(curves, ignore_index=True)} if curves else {}
-
-
 def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
     """Check the files that a study imports, as far as that is possible before it is run.
 
-    Parameters
-    ----------
-    study : Study
-    kinds : collection of str
-        Of the study's own interconnects.
+    `kinds` are those of the study's own interconnects.
 
     Raises
     ------
@@ -115,18 +106,10 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
     if study.cases:  # what its own runs have in common with others is not known yet
         sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]
-        with _in_file(str(study.file)):
+        with found_wrong_in(str(study.file)):
             check_site_names(filter(pd.notna, sites), study.compare_sites)
     else:
         check_pairs(imported.runs, study.compare_sites, str(study.file))
-
-
-@contextmanager
-def _in_file(where: str) -> Iterator[None]:
-    try:
-        yield
-    except TableError as error:
-        raise InputError(f"{where}: {error}") from None
 
 
 def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str) -> None:
@@ -137,7 +120,7 @@ def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str
     InputError
         One line that begins with `where`, the file or option that names the sites.
     """
-    with _in_file(where):
+    with found_wrong_in(where):
         check_sites(runs, pairs)
 
 

@@ -20,7 +20,6 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
 
     Parameters
     ----------
-    name : str
     folder : Path
         The project's is ``config/interconnects``.
     where : str, optional

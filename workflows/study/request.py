@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from analysis.decisions.rules import read_rule
-from analysis.runs.errors import TableError
 from analysis.runs.facts import Economics, Facts, Offer
 from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule
 from workflows.domain import InputError, Interconnect
-from workflows.inputs import choose
+from workflows.inputs import choose, found_wrong_in
 from workflows.study.study import Study
 
 _NO_EXCHANGE = "no exchange rate is assumed"
@@ -23,7 +21,6 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
 
     Parameters
     ----------
-    study : Study
     interconnects : mapping of str to Interconnect
         Those of the study.
     config : Path
@@ -42,36 +39,25 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     """
     if not study.imports:
         check_names(study, study.cases, study.interconnects)
-    return Facts(
+    facts = Facts(
         settings=_settings(study),
         queue=Queue(**study.queue),
         proposal=_rule(study, config / "proposals"),
         proposal_interconnect=study.proposal.get("interconnect"),
         economics=_economics(study, interconnects, config) if "node" in study.economics else None,
-        congestion=_congestion(study) if study.congestion else {},
+        congestion=dict(study.congestion),
     )
+    if study.congestion:
+        from workflows.study.congestion import check_congestion  # a second of imports that few studies need
 
-
-def _congestion(study: Study) -> dict[str, Any]:
-    """What route load is asked for, checked."""
-    from workflows.study.congestion import check_congestion  # a second of imports that few studies need
-
-    check_congestion(study.congestion, f"{study.file}: congestion")
-    return dict(study.congestion)
+        check_congestion(study.congestion, f"{study.file}: congestion")
+    return facts
 
 
 def check_names(study: Study, cases: Collection[str], interconnects: Collection[str]) -> None:
-    """Check that the keys for the analysis name cases and interconnects that there are.
+    """Raise an `InputError` where a key for the analysis names none of the cases and interconnects there are.
 
-    Parameters
-    ----------
-    study : Study
-    cases, interconnects : collections of str
-        Of the study, and of what it imports.
-
-    Raises
-    ------
-    InputError
+    `cases` and `interconnects` are those of the study, and of what it imports.
     """
     reference, shown = study.analysis.get("reference_interconnect"), study.proposal.get("interconnect")
     named = {
@@ -99,10 +85,8 @@ def _settings(study: Study) -> Chosen:
 def _rule(study: Study, folder: Path) -> Rule:
     where = f"{study.file}: proposal.rule"
     file = _file(study.proposal["rule"], ".yaml", folder, study.file.parent, "rule", where)
-    try:
+    with found_wrong_in(where):
         return read_rule(file)
-    except TableError as error:
-        raise InputError(f"{where}: {error}") from None
 
 
 def _file(name: str, ending: str, folder: Path, beside: Path, what: str, where: str) -> Path:
@@ -149,14 +133,11 @@ def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Of
         raise InputError(f"{price.where}: needs either book or parts")
     (source,) = sources
     where, name = f"{price.where}.{source}", price.given[source]
-    if source == "book":
-        file, read = _file(name, ".csv", folder, price.beside, "price book", where), read_book
-    else:
-        file, read = _file(name, ".csv", folder / "parts", price.beside, "part list", where), read_parts
-    try:
+    kinds = {"book": ("price book", folder, read_book), "parts": ("part list", folder / "parts", read_parts)}
+    what, listings, read = kinds[source]
+    file = _file(name, ".csv", listings, price.beside, what, where)
+    with found_wrong_in(where):
         listing = read(file)
-    except TableError as error:
-        raise InputError(f"{where}: {error}") from None
     item = choose(price.given["item"], set(listing["item"]), "item", f"{price.where}.item: {source} {name}")
     rows = listing[listing["item"] == item].astype(object)
     currency = rows["currency"].iloc[0]

@@ -20,9 +20,7 @@ def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.importers.read_foreign` gives them.
-    file : Path
-        What they were read from.
+        As `analysis.importers.read_foreign` gives them from `file`.
     site : str or None
         None for a file that names its sites itself, or has none.
 
@@ -35,14 +33,13 @@ def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
         sites = ", ".join(sorted(runs["site"].dropna().unique()))
         raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({sites})")
     if "record" in runs:
-        folder = file.parent
-        runs = runs.assign(record=runs["record"].map(lambda name: _beside(folder, name), na_action="ignore"))
+
+        def way_to(name: str) -> str:
+            """A record that lies beside the file it was listed in gets the way to it."""
+            return str(file.parent / name) if (file.parent / name).is_file() else name
+
+        runs = runs.assign(record=runs["record"].map(way_to, na_action="ignore"))
     return runs.assign(site=site) if site else runs
-
-
-def _beside(folder: Path, name: str) -> str:
-    """A record that lies beside the file it was listed in gets the way to it."""
-    return str(folder / name) if (folder / name).is_file() else name
 
 
 def known_facts(study: Study) -> Facts:

@@ -102,16 +102,15 @@ _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _OF_RUNS = ("until", "processes_per_node", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
+_AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation")
+_LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")
+_SORTED = ("processes", "oversubscription", "processes_per_node")
 
 
 def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     """Read a study file.
 
-    Parameters
-    ----------
-    file : Path
-    overrides : mapping, optional
-        Values that replace the file's, key by key (Snakemake's ``--config``).
+    `overrides` replace the file's values, key by key (Snakemake's ``--config``).
 
     Raises
     ------
@@ -128,38 +127,27 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
-    defaults = inputs.defaults("study")
-    data = defaults | data
-    limits = Limits(**(inputs.defaults("study", "limits") | data["limits"]))
+    data = inputs.defaults("study") | data
+    route_load = data.get("congestion")
     return Study(
-        name=data["name"],
+        **{key: data[key] for key in _AS_GIVEN},
+        **{key: tuple(data.get(key, ())) for key in _LISTS},
+        **{key: tuple(sorted(data.get(key, ()))) for key in _SORTED},
+        **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
         title=data.get("title", data["name"]),
         question=data.get("question", ""),
-        cases=tuple(data.get("cases", ())),
-        interconnects=tuple(data.get("interconnects", ())),
-        processes=tuple(sorted(data.get("processes", ()))),
-        oversubscription=tuple(sorted(data["oversubscription"])),
-        processes_per_node=tuple(sorted(data["processes_per_node"])),
-        scaling=data["scaling"],
         sizes=_sizes(data, file),
         scale=_scale(data, file),
-        exclude=tuple(data["exclude"]),
-        blocks=data["blocks"],
         until=_until(data, file),
-        seed=data["seed"],
-        baselines=tuple(data.get("baselines", ())),
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
-        **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
-        congestion=_congestion(data),
-        limits=limits,
+        congestion=inputs.defaults("study", "congestion") | route_load if route_load else {},
+        limits=Limits(**(inputs.defaults("study", "limits") | data["limits"])),
         cases_folder=file.parent / data["cases_folder"] if "cases_folder" in data else None,
         **_imports(data, file),
         site=data.get("site"),
         compare_sites=_compare_sites(data, file),
         simulation=_simulation(data, file),
-        creators=tuple(data.get("creators", ())),
         cluster=Path(data["cluster"]) if "cluster" in data else None,
-        allocation=data["allocation"],
         file=file,
     )
 
@@ -192,12 +180,6 @@ def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             raise InputError(f"{where}: does not belong here, since {chooses} chooses the sizes")
         given[key] = tuple(sorted(given[key]) if key == "processes" else given[key])
     return given
-
-
-def _congestion(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Route load that is asked for; empty where none is."""
-    given = data.get("congestion")
-    return inputs.defaults("study", "congestion") | given if given else {}
 
 
 def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:
@@ -251,11 +233,7 @@ def _scale(data: Mapping[str, Any], file: Path) -> float | None:
 def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
     """Check that the work of a weak study grows with its processes.
 
-    Parameters
-    ----------
-    study : Study
-    serial_seconds : mapping of str to float
-        Time of a serial run of each case, by the case's name with its size.
+    `serial_seconds` are those of a serial run of each case, by the case's name with its size.
 
     Raises
     ------
@@ -286,13 +264,8 @@ def _until(data: Mapping[str, Any], file: Path) -> Until | None:
 def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     """Check that the study's blocks provide every declared comparison.
 
-    A study that imports results is left to the analysis, which knows what the files hold.
-
-    Parameters
-    ----------
-    study : Study
-    kinds : mapping of str to str
-        Kind of every interconnect of the study.
+    A study that imports results is left to the analysis, which knows what the files hold. `kinds` are those
+    of the study's interconnects, by name.
 
     Raises
     ------
@@ -321,11 +294,7 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
 def check_kinds(study: Study, kinds: Collection[str]) -> None:
     """Check that there are interconnects of the kinds that a study compares.
 
-    Parameters
-    ----------
-    study : Study
-    kinds : collection of str
-        Of the study's interconnects, and of what it imports.
+    `kinds` are those of the study's interconnects, and of what it imports.
 
     Raises
     ------

@@ -43,13 +43,10 @@ def main() -> None:
         )
     serial = given.folder / "processes-1"
     with scratch_folder() as scratch:
-        base = scratch / "processes-1"
-        _prepare(case, 1, base, None)
         for count in [1, *(count for count in _counts(given.processes) if count > 1)]:
             prepared = scratch / f"processes-{count}"
-            if count > 1:
-                _prepare(case, count, prepared, base)
-            beside = base if count > 1 else None
+            beside = scratch / "processes-1" if count > 1 else None
+            _prepare(case, count, prepared, beside)
             request = TraceRequest(
                 case,
                 count,

@@ -181,15 +181,9 @@ def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
 
 
 def _actions(line: str, rank: int, matched: Mapping[str, str]) -> list[str]:
-    """Actions that a line of the tracer stands for.
+    """Actions that a line of a rank stands for.
 
-    Parameters
-    ----------
-    line : str
-    rank : int
-        Whose line it is.
-    matched : mapping of str to str
-        Sender and tag of what was received from anyone, by number of the receive.
+    `matched` has sender and tag of what was received from anyone, by number of the receive.
     """
     kind, name, *words = line.split(" ")
     if kind != "#":

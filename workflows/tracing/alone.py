@@ -37,6 +37,13 @@ DISTURBED_SHARE = 0.05
 At most a quarter of them are: on a machine that is busy all the time that would not help.
 """
 
+DIFFERING_SHARE = 0.01
+"""Of the calls of a program without steps, whose start is in the window: sends that may differ.
+
+Such a start tells others what depends on a process: NWChem its free memory, 64 bytes more or less. A rank
+that computed something else would send that again and again.
+"""
+
 CORUN_RANKS = 4
 """Of so many ranks it is seen how much those disturb them that run at the same time."""
 
@@ -44,6 +51,8 @@ _ABOUT = 6
 """Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
 
 _TOLD = re.compile(r"rank (\d+), call (\d+): (.*)")
+_ANOTHER = "sends something else than was recorded"
+"""What is not said of a send that holds an address: that differs from process to process."""
 
 Window = Sequence[tuple[int, int]]
 """By rank, first line and line after the last one."""
@@ -68,7 +77,7 @@ class Alone:
     disturbed : int
         Repeats that waited for their core longer than `DISTURBED_SHARE`.
     differing_sends : int
-        Sends before the window that differed: at its start a program may tell of its process.
+        Sends that differed: at its start a program may tell of its process, and later send an address.
     width : float
         Mean number of ranks that ran at the same time, each on a core.
     corun_seconds : dict of float to ndarray, shape (repeats, some ranks)
@@ -232,11 +241,13 @@ def _run_all(
 def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:
     """Make sure that ranks did what was recorded; before the window they may say other things."""
     for rank in ranks:
-        differing = list(filter(None, map(_TOLD.fullmatch, _lines(folder / f"differing-{rank}"))))
-        calls = [int(match[2]) for match in differing]
-        for match, line in zip(differing, _lines_of(raws[rank], written, calls), strict=True):
-            if line >= window[rank][0]:
-                raise UnrepeatableError(_diverged(raws, written, match))
+        told = map(_TOLD.fullmatch, _lines(folder / f"differing-{rank}"))
+        differing = [match for match in told if match and match[3].endswith(_ANOTHER)]
+        lines = _lines_of(raws[rank], written, [int(match[2]) for match in differing])
+        first, calls = window[rank][0], _points(written, raws[rank])[-1]
+        within = [match for match, line in zip(differing, lines, strict=True) if line >= first]
+        if len(within) > (0 if first else DIFFERING_SHARE * calls):
+            raise UnrepeatableError(_diverged(raws, written, within[0]))
     for told in _lines(folder / "failed.txt"):  # maybe of a later call of such a rank
         match = _TOLD.fullmatch(told)
         raise UnrepeatableError(_diverged(raws, written, match) if match else told)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from workflows.domain import InputError, short_digest
-from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler, shown
+from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler
 from workflows.launch.provenance import mpi_library
 from workflows.paths import RESULTS, ROOT
 from workflows.tracing.wrappers import CALLS, generate
@@ -14,7 +14,7 @@ from workflows.tracing.wrappers import CALLS, generate
 SOURCE = Path(__file__).parent / "tracer"
 TRACERS = ROOT / RESULTS / ".tracers"
 """Built tracers, one an MPI library and version of the tracer."""
-_WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-deprecated-declarations")
+_WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-deprecated-declarations")
 
 
 def compiler_for(program: str, launched_by: str | None = None) -> str:
@@ -64,7 +64,8 @@ def build(compiler: str) -> Path:
     header = run_compiler([compiler, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     generated = generate(CALLS.read_text(), header)
     sources = "".join(file.read_text() for file in sorted(SOURCE.glob("*.c")))
-    digest = short_digest((shown(compiler) + sources + generated).encode())
+    command = run_compiler([compiler, "-show"])
+    digest = short_digest((command + sources + generated).encode())
     library = TRACERS / f"tracer-{digest}.so"
     if library.exists():
         return library

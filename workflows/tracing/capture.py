@@ -7,7 +7,6 @@ import csv
 import json
 import math
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from workflows.launch import provenance
 from workflows.launch.emulation import usable_cores
 from workflows.tracing.actions import replayable
 from workflows.tracing.alone import Alone, fastest
-from workflows.tracing.lines import Lines
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
 from workflows.tracing.raw import Raw
 from workflows.tracing.recording import record
@@ -48,15 +46,10 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
 
     Parameters
     ----------
-    request : TraceRequest
     folder : Path
         The trace; nothing is left there if it fails.
     serial : Path, optional
         Trace of the same case on one process, which this one is corrected by; none for that one itself.
-
-    Returns
-    -------
-    Trace
 
     Raises
     ------
@@ -76,7 +69,12 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
     with _complete(folder) as begun:
-        summed = profile([_write_actions(begun, actions.lines(rank)) for rank in range(processes)])
+        counts = []
+        for rank in range(processes):
+            lines = actions.lines(rank)
+            write_rank(begun, rank, lines)
+            counts.append(lines.counts())
+        summed = profile(counts)
         serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
         clock = traced.raws[0].clock
         polluted = processes > cores and clock != "instructions"
@@ -104,12 +102,12 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
             "log_bytes": traced.log_bytes,
             "load": traced.load,
             "cut_messages": actions.cut_messages,
-            "operations": summed.operations(),
+            "operations": summed.operations,
             "made": traced.started,
             "machine": provenance.machine(),
         }
-        _write_table(begun / "profile.csv", OPERATION_COLUMNS, summed.operations())
-        _write_table(begun / "pairs.csv", PAIR_COLUMNS, summed.pairs())
+        _write_table(begun / "profile.csv", OPERATION_COLUMNS, summed.operations)
+        _write_table(begun / "pairs.csv", PAIR_COLUMNS, summed.pairs)
         (begun / "trace.json").write_text(json.dumps(about, indent=1) + "\n")
     return read_trace(folder)
 
@@ -182,7 +180,6 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         By rank.
     serial_cpu_seconds : float
         Of the same steps in the serial trace.
-    alone : Alone
 
     Returns
     -------
@@ -230,10 +227,6 @@ def corun(alone: Alone) -> dict[str, float | None]:
 
     A line through 1 for a rank by itself is fitted to the times of the same ranks, some of them at once, by
     least squares. Of each rank its fastest run counts; its ends are those of the groups of `timed_alone`.
-
-    Parameters
-    ----------
-    alone : Alone
 
     Returns
     -------
@@ -295,12 +288,6 @@ def _complete(folder: Path) -> Iterator[Path]:
         begun.rename(folder)
     finally:
         shutil.rmtree(begun, ignore_errors=True)
-
-
-def _write_actions(folder: Path, lines: Lines) -> Counter[str]:
-    """Write the file of a rank; give how often there is each line."""
-    write_rank(folder, lines.rank, lines)
-    return lines.counts()
 
 
 def _write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from workflows.tracing.subsets import COLLECTIVES
 from workflows.tracing.trace import ONE_SIDED
@@ -24,35 +26,18 @@ class Profile:
     ----------
     compute_seconds : list of float
         By rank: computing, as it was taken.
-    calls, bytes : Counter
-        By action and largest size of the class (None for the last one). The size of a collective call is
-        what a rank contributes (receives, in a scatter); ``wait`` and ``barrier`` have size 0.
-    messages, volume : Counter
-        By pair (from, to): messages, one-sided transfers included, and their bytes. What collective calls
-        send is not in it: that is the MPI library's choice.
+    operations : list of dict
+        Rows of ``profile.csv``, `OPERATION_COLUMNS`, by action and largest size of the class (None for the
+        last one), in order. The size of a collective call is what a rank contributes (receives, in a
+        scatter); ``wait`` and ``barrier`` have size 0.
+    pairs : list of dict
+        Rows of ``pairs.csv``, `PAIR_COLUMNS`, in order: messages, one-sided transfers included, and their
+        bytes. What collective calls send is not in them: that is the MPI library's choice.
     """
 
     compute_seconds: list[float]
-    calls: Counter[tuple[str, int | None]]
-    bytes: Counter[tuple[str, int | None]]
-    messages: Counter[tuple[int, int]]
-    volume: Counter[tuple[int, int]]
-
-    def operations(self) -> list[dict[str, int | str | None]]:
-        """Rows of ``profile.csv``, `OPERATION_COLUMNS`, in order."""
-        order = sorted(self.calls, key=lambda key: (key[0], key[1] is None, key[1] or 0))
-        return [
-            {"operation": name, "largest_bytes": largest, "calls": self.calls[name, largest]}
-            | {"bytes": self.bytes[name, largest]}
-            for name, largest in order
-        ]
-
-    def pairs(self) -> list[dict[str, int]]:
-        """Rows of ``pairs.csv``, `PAIR_COLUMNS`, in order."""
-        return [
-            {"source": source, "target": target, "messages": count, "bytes": self.volume[source, target]}
-            for (source, target), count in sorted(self.messages.items())
-        ]
+    operations: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
 
 
 def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
@@ -64,8 +49,7 @@ def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
         By rank: how often there is each line; with or without ``init`` and ``finalize``.
     """
     computed = [0] * len(ranks)
-    sizes: Counter[tuple[str, int]] = Counter()
-    sent: Counter[tuple[int, int, int]] = Counter()
+    calls, volumes, messages, sent = (defaultdict(int) for _ in range(4))
     for rank, lines in enumerate(ranks):
         for line, count in lines.items():
             _, name, *words = line.split(" ")
@@ -73,21 +57,24 @@ def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
                 computed[rank] += int(words[0]) * count
             elif name not in ("init", "finalize"):
                 size = _size(name, words, len(ranks))
-                sizes[name, size] += count
-                if name in ("send", "isend", "put", "accumulate"):
-                    sent[rank, int(words[0]), size] += count
-                elif name in ("get", "fetch"):
-                    sent[int(words[0]), rank, size] += count
-    calls, volumes = Counter(), Counter()
-    for (name, size), count in sizes.items():
-        largest = next((largest for largest in SIZE_CLASSES if size <= largest), None)
-        calls[name, largest] += count
-        volumes[name, largest] += count * size
-    messages, volume = Counter(), Counter()
-    for (source, target, size), count in sent.items():
-        messages[source, target] += count
-        volume[source, target] += count * size
-    return Profile([nanoseconds * 1e-9 for nanoseconds in computed], calls, volumes, messages, volume)
+                of_class = name, bisect_left(SIZE_CLASSES, size)
+                calls[of_class] += count
+                volumes[of_class] += count * size
+                if name in ("send", "isend", "put", "accumulate", "get", "fetch"):
+                    other = int(words[0])
+                    pair = (other, rank) if name in ("get", "fetch") else (rank, other)
+                    messages[pair] += count
+                    sent[pair] += count * size
+    operations = [
+        (name, (*SIZE_CLASSES, None)[place], calls[name, place], volumes[name, place])
+        for name, place in sorted(calls)
+    ]
+    pairs = [(*pair, messages[pair], sent[pair]) for pair in sorted(messages)]
+    return Profile(
+        [nanoseconds * 1e-9 for nanoseconds in computed],
+        [dict(zip(OPERATION_COLUMNS, row, strict=True)) for row in operations],
+        [dict(zip(PAIR_COLUMNS, row, strict=True)) for row in pairs],
+    )
 
 
 def _size(name: str, words: Sequence[str], processes: int) -> int:

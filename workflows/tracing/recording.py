@@ -44,10 +44,8 @@ class Traced:
         What the machine did meanwhile.
     raws : list of Raw
         With the times of ranks alone, where `alone` is there.
-    window : Window
     steps : int
         In the window.
-    alone : Alone or None
     reason : str
         Why ranks were not timed alone; empty where they were.
     log_bytes : int
@@ -66,24 +64,12 @@ class Traced:
 
 @dataclass(frozen=True)
 class _ByItself:
-    """Starts ranks of a program without a launcher, with the tracer.
-
-    Attributes
-    ----------
-    request : TraceRequest
-    processes : int
-        1 for the serial run beside the others.
-    prepared : Path
-    library : str
-        MPI library that the program is bound to.
-    tracer : Path
-    scratch : Path
-    """
+    """Starts ranks of a program without a launcher, with the tracer."""
 
     request: TraceRequest
-    processes: int
+    processes: int  # 1 for the serial run beside the others
     prepared: Path
-    library: str
+    library: str  # that the program is bound to
     tracer: Path
     scratch: Path
 
@@ -135,13 +121,7 @@ class _ByItself:
 
 
 def record(request: TraceRequest, point: Point) -> Traced:
-    """Run a case with the tracer, and each of its ranks by itself.
-
-    Parameters
-    ----------
-    request : TraceRequest
-    point : Point
-        Where its ranks are.
+    """Run a case with the tracer, its ranks where a point has them, and each of its ranks by itself.
 
     Raises
     ------

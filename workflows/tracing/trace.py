@@ -37,7 +37,8 @@ _FACTORS = ("corrected_factor", "low_factor", "high_factor")
 _LINE = re.compile(r"\d+ \w+(?: \d+)*", re.ASCII)
 _SHAPES = {b" %b%b" % (name.encode(), b" " * count) for name, count in ACTIONS.items() if count is not None}
 """Lines without their digits, of actions whose number of numbers is known."""
-_COLLECTIVE = "|".join(sorted(COLLECTIVES)).encode()
+_COLLECTIVE = re.compile(f" ({'|'.join(sorted(COLLECTIVES))}) *".encode())
+"""Shape of a collective call with whole numbers alone."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,6 @@ class Trace:
 
     Attributes
     ----------
-    folder : Path
-    processes : int
     steps : int
         Steps of the application that it holds.
     timed_steps : int
@@ -103,14 +102,6 @@ class Trace:
 def read_trace(folder: Path) -> Trace:
     """Read a trace and check all of it.
 
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    Trace
-
     Raises
     ------
     InputError
@@ -139,7 +130,7 @@ def read_trace(folder: Path) -> Trace:
     if odd := sorted(there.difference(wanted)):
         raise InputError(f"{folder / odd[0]}: does not belong to a trace of {processes} processes")
     for rank in range(processes):
-        _check_rank(folder, rank, processes)
+        _check_rank(folder, rank)
     return Trace(folder, processes, about["steps"], about["timed_steps"], about)
 
 
@@ -164,7 +155,7 @@ def _read_rank(folder: Path, rank: int) -> bytes:
         raise InputError(f"{path}: cut off or damaged ({error}); trace it again") from None
 
 
-def _check_rank(folder: Path, rank: int, processes: int) -> None:
+def _check_rank(folder: Path, rank: int) -> None:
     path = folder / rank_file(rank)
     content = _read_rank(folder, rank)
     own = b"%d" % rank
@@ -175,16 +166,12 @@ def _check_rank(folder: Path, rank: int, processes: int) -> None:
     shapes = set(content.translate(None, b"0123456789").splitlines())  # few, however long the trace
     lines = content.count(b"\n")
     own_lines = content.count(b"\n%b " % own) + 1
-    if shapes <= _SHAPES | _many(shapes) and own_lines == lines and not re.search(rb"  | \n", content):
+    collectives = {shape for shape in shapes if _COLLECTIVE.fullmatch(shape)}
+    if shapes <= _SHAPES | collectives and own_lines == lines and not re.search(rb"  | \n", content):
         return
     for number, line in enumerate(content.splitlines(), 1):
         if wrong := what_is_wrong(line.decode(errors="replace"), rank):
             raise InputError(f"{path}, line {number}: {wrong}")
-
-
-def _many(shapes: Iterable[bytes]) -> set[bytes]:
-    """Those of the shapes that are a collective call with whole numbers alone."""
-    return {shape for shape in shapes if re.fullmatch(rb" (%b) *" % _COLLECTIVE, shape)}
 
 
 def what_is_wrong(line: str, rank: int) -> str | None:

@@ -236,10 +236,12 @@ def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
     given = ", ".join([*declared, "MPI_Fint *f_code"])
     types = ", ".join([*(kind.strip() for kind in kinds), "MPI_Fint *"])
     arguments = ", ".join([*(f"f_{own}" for _, own in pairs), "f_code"])
-    made = [(_converted(kind, array, own, call.parameters[0]), own) for (kind, array), own in pairs]
     late = _STATUSES if call.before else _RESULTS
-    when_known = [text for text, own in made if own not in late]
-    afterwards = [text for text, own in made if own in late]
+    when_known, afterwards = [], []
+    for (kind, array), own in pairs:
+        known = own not in late or not ("*" in kind or array)
+        made = when_known if known else afterwards
+        made.append(_converted(kind, array, own, call.parameters[0]))
     back = [_given_back(kind, own, call.parameters[0]) for (kind, _), own in pairs]
     given_back = "" if call.mark == "!" else f"if (mode == ALONE) {{ {' '.join(filter(None, back))} }}"
     f_name = f"mpi_{name.lower()}_"
@@ -301,6 +303,8 @@ def _converted(kind: str, array: str, name: str, many: str) -> str:
 def _given_back(kind: str, name: str, many: str) -> str:
     """C statement that gives Fortran the handle or status that came in without the library; else none."""
     step = "sizeof(MPI_Status) / sizeof(MPI_Fint)"
+    if name == "win" and "*" in kind:
+        return "*f_win = PMPI_Win_c2f(*win);"
     if name == "made":
         return f"*f_made = P{kind.strip('* ')}_c2f(*made);"
     return {

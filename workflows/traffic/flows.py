@@ -12,12 +12,7 @@ from workflows.traffic.schedule import Demand
 
 
 def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.DataFrame:
-    """Traffic that the jobs offer on average, without single messages and times.
-
-    Parameters
-    ----------
-    jobs, demands
-        As `make_schedule` takes them.
+    """Traffic that the jobs of a schedule (see `make_schedule`) offer on average, without single messages.
 
     Returns
     -------
@@ -32,10 +27,8 @@ def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.
             clients, targets = job.clients, job.targets
             choices = np.ones(len(clients))
         else:
-            clients, targets = (
-                np.repeat(job.clients, len(job.targets)),
-                np.tile(job.targets, len(job.clients)),
-            )
+            clients = np.repeat(job.clients, len(job.targets))
+            targets = np.tile(job.targets, len(job.clients))
             others = len(job.targets) - np.isin(job.clients, job.targets)
             away = clients != targets
             clients, targets, choices = clients[away], targets[away], np.repeat(others, others)

@@ -20,12 +20,7 @@ def one_of(key: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def numbers(key: str, text: str | float) -> list[float]:
-    """Read a list of numbers, separated by blanks, as the parameter of a case has it.
-
-    Raises
-    ------
-    InputError
-    """
+    """Read numbers with blanks between them, as the parameter of a case has them, or raise `InputError`."""
     try:
         found = [float(word) for word in str(text).split()]
     except ValueError:

@@ -29,7 +29,6 @@ def outcome(
 
     Parameters
     ----------
-    job : TrafficJob
     messages : structured array (messages,) of `workflows.traffic.schedule.MESSAGE`
         All messages of the job.
     arrived : array (messages,)
@@ -53,17 +52,14 @@ def outcome(
     span = seconds - begin
     counted = (arrived >= begin) & (arrived < seconds)
     client = np.searchsorted(job.clients, messages["process"])
-    offered, accepted = (
-        np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients)) / span / 1e6
-        for chosen in (messages["seconds"] >= begin, counted)
+    issued, accepted, due, in_time = (  # bytes by client
+        np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients))
+        for chosen in (messages["seconds"] >= begin, counted, slice(None), arrived < seconds)
     )
+    offered, accepted = issued / span / 1e6, accepted / span / 1e6
     completed = ~np.isnan(arrived)
     targets = len(np.unique(job.targets))
     link = link_bytes_per_second / 1e6
-    due, in_time = (
-        np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients))
-        for chosen in (np.full(len(messages), True), arrived < seconds)
-    )
     delays = (arrived - messages["seconds"])[counted]
     return {
         "clients": len(job.clients),

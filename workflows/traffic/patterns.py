@@ -7,7 +7,7 @@ interconnection network, Cluster Computing 6 (2003), sections 4.3 to 4.7. A node
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -81,15 +81,7 @@ class Pattern:
 def jobs_of(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
     """Jobs of a pattern: a single job, or for ``combined`` the compute job and the I/O job.
 
-    Parameters
-    ----------
-    pattern : Pattern
-    processes : int
-
-    Returns
-    -------
-    tuple of TrafficJob
-        A process whose only target would be itself is no client.
+    A process whose only target would be itself is no client.
 
     Raises
     ------
@@ -98,7 +90,7 @@ def jobs_of(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
     """
     if processes < 2:
         raise InputError(f"processes: {processes}: a pattern of traffic needs 2 or more")
-    jobs = _jobs(pattern, processes)
+    jobs = tuple(_without_idle(job) for job in _jobs(pattern, processes))
     if not all(len(job.clients) for job in jobs):
         raise InputError(f"processes: {processes}: too few, {pattern.name} would send nothing")
     return jobs
@@ -106,27 +98,27 @@ def jobs_of(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
 
 def _jobs(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
     everyone = np.arange(processes)
-    match pattern.name:
-        case "uniform":
-            return (TrafficJob("compute", everyone, everyone, fixed=False),)
-        case "hot_spot":
-            return (
-                _without_idle(TrafficJob("io", everyone[1:], np.zeros(processes - 1, np.int64), fixed=True)),
-            )
-        case "multiple_hot_spots":
-            hot = io_nodes(pattern, processes)
-            clients = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
-            return (_io_job(pattern, clients, hot),)
-        case "combined":
-            return _combined(pattern, processes)
-        case name:
-            return (_without_idle(TrafficJob("compute", everyone, permutation(name, processes), fixed=True)),)
+    if pattern.name == "uniform":
+        return (TrafficJob("compute", everyone, everyone, fixed=False),)
+    if pattern.name == "hot_spot":
+        return (TrafficJob("io", everyone[1:], np.zeros(processes - 1, np.int64), fixed=True),)
+    if pattern.name in PERMUTATIONS:
+        return (TrafficJob("compute", everyone, permutation(pattern.name, processes), fixed=True),)
+    hot = io_nodes(pattern, processes)
+    taken = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
+    if pattern.name == "multiple_hot_spots":
+        return (_io_job(pattern, taken, hot),)
+    half = len(taken) // 2  # combined: two jobs of equal size side by side
+    if half < 2:
+        raise InputError(f"processes: {processes}: combined leaves {half} to a job, which needs 2 or more")
+    lower, upper = taken[:half], taken[half : 2 * half]
+    compute, io = (upper, lower) if pattern.io_mapping == "clustered_compute" else (lower, upper)
+    return TrafficJob("compute", compute, compute, fixed=False), _io_job(pattern, io, hot)
 
 
 def only(job: TrafficJob, process: int) -> TrafficJob:
     """Give the job with a single client, or with no client where the process is none of its clients."""
-    own = job.clients == process
-    return TrafficJob(job.name, job.clients[own], job.targets[own] if job.fixed else job.targets, job.fixed)
+    return _of_clients(job, job.clients == process)
 
 
 def io_nodes(pattern: Pattern, processes: int) -> Processes:
@@ -187,65 +179,39 @@ def _butterfly(process: Processes, bits: int) -> Processes:
     return process ^ (differ | (differ << (bits - 1))) if bits > 1 else process
 
 
-def _complement(process: Processes, bits: int) -> Processes:
-    return process ^ ((1 << bits) - 1)
-
-
 def _rotated(process: Processes, bits: int, left: int) -> Processes:
     return ((process << left) | (process >> (bits - left))) & ((1 << bits) - 1)
-
-
-def _transpose(process: Processes, bits: int) -> Processes:
-    """Swap the halves of the address; of an odd number of bits the lower half has one bit less."""
-    return _rotated(process, bits, bits - bits // 2)
-
-
-def _shuffle(process: Processes, bits: int) -> Processes:
-    return _rotated(process, bits, 1)
-
-
-def _neighbor(process: Processes, bits: int) -> Processes:
-    return process ^ 1
 
 
 PERMUTATIONS: dict[str, Callable[[Processes, int], Processes]] = {
     "bit_reversal": _bit_reversal,
     "butterfly": _butterfly,
-    "complement": _complement,
-    "transpose": _transpose,
-    "shuffle": _shuffle,
-    "neighbor": _neighbor,
+    "complement": lambda process, bits: process ^ ((1 << bits) - 1),
+    # The halves of the address; of an odd number of bits the lower half has one bit less.
+    "transpose": lambda process, bits: _rotated(process, bits, bits - bits // 2),
+    "shuffle": lambda process, bits: _rotated(process, bits, 1),
+    "neighbor": lambda process, bits: process ^ 1,
 }
 WITH_IO_NODES = ("multiple_hot_spots", "combined")
 PATTERNS = ("uniform", *PERMUTATIONS, "hot_spot", *WITH_IO_NODES)
 
 
-def _combined(pattern: Pattern, processes: int) -> tuple[TrafficJob, TrafficJob]:
-    """Two jobs of equal size side by side, on all processes or on those that are no I/O nodes."""
-    hot = io_nodes(pattern, processes)
-    everyone = np.arange(processes)
-    taken = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
-    half = len(taken) // 2
-    if half < 2:
-        raise InputError(f"processes: {processes}: combined leaves {half} to a job, which needs 2 or more")
-    lower, upper = taken[:half], taken[half : 2 * half]
-    compute, io = (upper, lower) if pattern.io_mapping == "clustered_compute" else (lower, upper)
-    return TrafficJob("compute", compute, compute, fixed=False), _io_job(pattern, io, hot)
-
-
 def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
     """Clients of I/O nodes; a deterministic client that would be its own server takes the next I/O node."""
     if pattern.destinations == "random":
-        return _without_idle(TrafficJob("io", clients, hot, fixed=False))
+        return TrafficJob("io", clients, hot, fixed=False)
     index = np.arange(len(clients)) % len(hot)
     index = np.where(hot[index] == clients, (index + 1) % len(hot), index)
-    return _without_idle(TrafficJob("io", clients, hot[index], fixed=True))
+    return TrafficJob("io", clients, hot[index], fixed=True)
 
 
 def _without_idle(job: TrafficJob) -> TrafficJob:
     """Leave out the clients that have nobody but themselves to send to."""
-    if job.fixed:
-        sends = job.clients != job.targets
-        return TrafficJob(job.name, job.clients[sends], job.targets[sends], fixed=True)
-    sends = (job.clients != job.targets[0]) if len(job.targets) == 1 else np.full(len(job.clients), True)
-    return TrafficJob(job.name, job.clients[sends], job.targets, fixed=False)
+    if not job.fixed and len(job.targets) > 1:
+        return job
+    return _of_clients(job, job.clients != job.targets)
+
+
+def _of_clients(job: TrafficJob, chosen: NDArray[np.bool_]) -> TrafficJob:
+    targets = job.targets[chosen] if job.fixed else job.targets
+    return replace(job, clients=job.clients[chosen], targets=targets)

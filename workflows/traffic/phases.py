@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -34,15 +34,7 @@ EXECUTION = ("seconds", "link_MBps", "seed")
 
 @dataclass(frozen=True)
 class Phase:
-    """Jobs that run at once, for a time.
-
-    Attributes
-    ----------
-    labels : dict
-        Columns by which its rows differ from those of other phases.
-    jobs : tuple of TrafficJob
-    demands : dict of str to Demand
-    """
+    """Jobs that run at once, for a time; `labels` are columns by which its rows differ from other phases'."""
 
     labels: Row
     jobs: tuple[TrafficJob, ...]
@@ -53,12 +45,10 @@ def one_job(
     name: str, processes: int, mean_bytes: int, loads: str | float, sizes: str, intervals: str
 ) -> list[Phase]:
     """Phases of a pattern that leaves nothing open: ``uniform``, a permutation, or ``hot_spot``."""
-    jobs = jobs_of(Pattern(name), processes)
+    (job,) = jobs_of(Pattern(name), processes)
     labels = {"pattern": name, "sizes": sizes, "intervals": intervals}
-    return [
-        Phase(labels, jobs, _same(jobs, Demand(load, mean_bytes, sizes, intervals)))
-        for load in numbers("loads", loads)
-    ]
+    demands = [Demand(load, mean_bytes, sizes, intervals) for load in numbers("loads", loads)]
+    return [Phase(labels, (job,), {job.name: demand}) for demand in demands]
 
 
 def multiple_hot_spots(
@@ -85,9 +75,9 @@ def multiple_hot_spots(
         pattern = Pattern(
             "multiple_hot_spots", destinations=choice, io_mapping=nodes, application_mapping=application
         )
-        jobs = jobs_of(pattern, processes)
+        (job,) = jobs_of(pattern, processes)
         labels = {**_labels(pattern), "sizes": sizes, "intervals": interval, "write_ratio": ratio}
-        phases.append(Phase(labels, jobs, _same(jobs, Demand(load, mean_bytes, sizes, interval, ratio))))
+        phases.append(Phase(labels, (job,), {job.name: Demand(load, mean_bytes, sizes, interval, ratio)}))
     return phases
 
 
@@ -134,17 +124,8 @@ def _labels(pattern: Pattern) -> Row:
     }
 
 
-def _same(jobs: Iterable[TrafficJob], demand: Demand) -> dict[str, Demand]:
-    return {job.name: demand for job in jobs}
-
-
 def given_link_rate(link_MBps: str | float) -> float | None:  # noqa: N803
-    """Bytes per second that a load of 1 stands for; None where that is to be ``measured``.
-
-    Raises
-    ------
-    InputError
-    """
+    """Bytes per second that a load of 1 stands for, or raise `InputError`; None where it is ``measured``."""
     if link_MBps == "measured":
         return None
     if isinstance(link_MBps, str) or not link_MBps > 0:
@@ -183,10 +164,8 @@ def phase_rows(
 
     Parameters
     ----------
-    phase : Phase
-    messages : structured array (messages,) of `MESSAGE`
-    arrived, link_bytes_per_second, seconds
-        As `workflows.traffic.outcomes.outcome` takes them.
+    messages, arrived, link_bytes_per_second, seconds
+        As `workflows.traffic.outcomes.outcome` takes them, of all jobs.
 
     Returns
     -------

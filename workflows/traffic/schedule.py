@@ -144,14 +144,7 @@ def messages_of(
     seconds: float,
     seed: int,
 ) -> NDArray[np.void]:
-    """Messages of one process: those rows of `make_schedule`'s, without making the others.
-
-    Parameters
-    ----------
-    process : int
-    jobs, demands, link_bytes_per_second, seconds, seed
-        As `make_schedule` takes them.
-    """
+    """Messages of one process: those rows of `make_schedule`'s, without making the others."""
     own = [only(job, process) for job in jobs]
     return make_schedule(own, demands, link_bytes_per_second, seconds, seed)
 

@@ -30,7 +30,6 @@ def routed(topology: Topology, source: Nodes, destination: Nodes, load: Floats, 
 
     Parameters
     ----------
-    topology : Tree or Torus
     source, destination : arrays (flows,)
         Numbers of nodes; traffic of a node to itself uses no link.
     load : array (flows,)

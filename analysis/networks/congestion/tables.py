@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,39 +10,33 @@ import pandera.pandas as pa
 
 from analysis.networks.congestion.loads import congestion_matrix, link_loads, pattern_bounds
 from analysis.networks.congestion.topology import Topology, Torus, Tree, fat_tree, k_ary_n_tree, ring, star
-from analysis.tables.contract import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schema, validated
+from analysis.tables.contract import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schemas, validated
 from analysis.tables.details import WHOLE
 
-CONGESTION = table_schema(
-    "congestion",
-    topology=TEXT,
-    nodes=COUNT,
-    pattern=TEXT,
-    permutation=FLAG,
-    routing=TEXT,
-    highest_link_load=POSITIVE,
-    highest_switch_load=POSITIVE,
-    accepted_bound=SHARE,
-    free_of_conflict=FLAG,
+CONGESTION_TABLES = table_schemas(
+    congestion=dict(
+        topology=TEXT,
+        nodes=COUNT,
+        pattern=TEXT,
+        permutation=FLAG,
+        routing=TEXT,
+        **dict.fromkeys(("highest_link_load", "highest_switch_load"), POSITIVE),
+        accepted_bound=SHARE,
+        free_of_conflict=FLAG,
+    ),
+    congestion_matrix=dict(
+        **dict.fromkeys(("topology", "pattern", "routing"), TEXT),
+        level=COUNT,
+        switch=WHOLE,
+        side=TEXT,
+        port=WHOLE,
+        load=pa.Column(float, pa.Check.ge(0)),
+        share=SHARE,
+    ),
 )
-"""One row a topology, pattern and routing. Every process offers its link's bandwidth; columns.yaml
-says what the columns mean."""
-
-MATRIX = table_schema(
-    "congestion_matrix",
-    topology=TEXT,
-    pattern=TEXT,
-    routing=TEXT,
-    level=COUNT,
-    switch=WHOLE,
-    side=TEXT,
-    port=WHOLE,
-    load=pa.Column(float, pa.Check.ge(0)),
-    share=SHARE,
-)
-"""Congestion matrices as `analysis.networks.congestion.loads.congestion_matrix` gives them."""
-
-CONGESTION_TABLES = {"congestion": CONGESTION, "congestion_matrix": MATRIX}
+"""``congestion`` has one row a topology, pattern and routing, every process offering its link's bandwidth;
+``congestion_matrix`` is as `analysis.networks.congestion.loads.congestion_matrix` gives it. columns.yaml says
+what the columns mean."""
 
 MATRIX_ROUTING = "deterministic"
 """Routing of the congestion matrices: with the traffic divided evenly, the links of a level are alike."""
@@ -63,18 +57,16 @@ def topology_of(given: Mapping[str, Any]) -> Topology:
         For numbers that make none.
     """
     ((form, numbers),) = given.items()
-    match form:
-        case "k_ary_n_tree":
-            return k_ary_n_tree(*numbers)
-        case "fat_tree":
-            return fat_tree(tuple(numbers["down"]), numbers["blocking"])
-        case "star":
-            return star(numbers)
-        case "ring":
-            return ring(numbers)
-        case "torus":
-            return Torus(tuple(numbers))
-    raise ValueError(f"no topology is called {form}")
+    return _FORMS[form](numbers)
+
+
+_FORMS: dict[str, Callable[[Any], Topology]] = {
+    "k_ary_n_tree": lambda numbers: k_ary_n_tree(*numbers),
+    "fat_tree": lambda numbers: fat_tree(tuple(numbers["down"]), numbers["blocking"]),
+    "star": star,
+    "ring": ring,
+    "torus": lambda numbers: Torus(tuple(numbers)),
+}
 
 
 def make_congestion_tables(
@@ -103,11 +95,12 @@ def make_congestion_tables(
     for title, topology in topologies.items():
         of_patterns = flows[title]
         permutes = {pattern: is_permutation(traffic) for pattern, traffic in of_patterns.items()}
-        rows = pattern_bounds({title: topology}, of_patterns)
-        bounds.append(rows.assign(nodes=topology.nodes, permutation=rows["pattern"].map(permutes)))
+        rows = pattern_bounds(topology, of_patterns)
+        permutation = rows["pattern"].map(permutes)
+        bounds.append(rows.assign(topology=title, nodes=topology.nodes, permutation=permutation))
         for pattern in matrices if isinstance(topology, Tree) else ():
             links = link_loads(topology, of_patterns[pattern], MATRIX_ROUTING)
-            cells = congestion_matrix(topology, links)
+            cells = congestion_matrix(links)
             blocks.append(cells.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING))
     tables = {"congestion": bounds, "congestion_matrix": blocks}
     return {

@@ -105,6 +105,7 @@ static void *address_f2c(void *address)
 #include "marks.c"
 #include "times.c"
 #include "members.c"
+#include "windows.c"
 #include "messages.c"
 #include "collectives.c"
 
