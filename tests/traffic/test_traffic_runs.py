@@ -38,18 +38,14 @@ def test_a_load_that_no_network_takes_ends_in_time_with_messages_withheld(tmp_pa
 
 
 def test_messages_larger_than_what_mpi_buffers(tmp_path):
-    rows_of(
-        measured(
-            tmp_path, smoke("uniform"), 3, "tcp_loopback", mean_bytes=2_000_000, link_MBps=500, seconds=0.2
-        )
-    )
+    large = {"mean_bytes": 2_000_000, "link_MBps": 500, "seconds": 0.2}
+    rows_of(measured(tmp_path, smoke("uniform"), 3, "tcp_loopback", **large))
 
 
 @pytest.mark.parametrize("name", ["transpose", "multiple_hot_spots"])
 def test_64_processes_run_to_the_end(tmp_path, name):
-    rows = rows_of(
-        measured(tmp_path, smoke(name), 64, "shared_memory", cores=2, limit=900.0)
-    )  # on a machine that does other things too
+    # on a machine that does other things too
+    rows = rows_of(measured(tmp_path, smoke(name), 64, "shared_memory", cores=2, limit=900.0))
     # the transpose of 8 x 8 leaves 8 processes alone; a dedicated I/O node is no client
     expected = {56} if name == "transpose" else {56, 64}
     assert {row["clients"] for row in rows} == expected
@@ -80,26 +76,20 @@ start_pattern("uniform")
 """
 
 
-def test_a_rank_that_is_killed_ends_the_run_with_the_reason(tmp_path):
-    done = measured(
-        tmp_path,
-        with_program(tmp_path, smoke("uniform"), FAULTY.format(fault="os.kill(os.getpid(), 9)")),
-        4,
-        "shared_memory",
-    )
+def ended(folder, fault):
+    """What the others said when one of four ranks has a fault."""
+    case = with_program(folder, smoke("uniform"), FAULTY.format(fault=fault))
+    done = measured(folder, case, 4, "shared_memory")
     assert not done.execution.timed_out
+    return done.problem
+
+
+def test_a_rank_that_is_killed_ends_the_run_with_the_reason(tmp_path):
+    problem = ended(tmp_path, "os.kill(os.getpid(), 9)")
     # mpirun of Open MPI 4.1.4 itself dies now and then when one of its ranks does.
-    assert "signal 9" in done.problem or done.problem.startswith("ended by SIG")
+    assert "signal 9" in problem or problem.startswith("ended by SIG")
 
 
 def test_a_rank_that_hangs_is_named_by_those_that_wait_for_it(tmp_path):
-    done = measured(
-        tmp_path,
-        with_program(tmp_path, smoke("uniform"), FAULTY.format(fault="time.sleep(1000)")),
-        4,
-        "shared_memory",
-    )
-    assert not done.execution.timed_out
-    assert (
-        "TimeoutError: process " in done.problem and "1 s after the last message was issued" in done.problem
-    )
+    problem = ended(tmp_path, "time.sleep(1000)")
+    assert "TimeoutError: process " in problem and "1 s after the last message was issued" in problem
