@@ -26,6 +26,11 @@ def blocks(section, kind):
     return [block for block in section["blocks"] if block["type"] == kind]
 
 
+def cells(table):
+    """Cells of each line of a table."""
+    return [[plain(cell) for cell in line["cells"]] for group in table["groups"] for line in group["rows"]]
+
+
 def sayings(report):
     """All that a report says outside of tables."""
     every = (block for section in report["sections"] for block in section["blocks"])

@@ -29,11 +29,14 @@ def rows(case, interconnect, times, blocks=FACTORS, kind="measured", oversubscri
     ]
 
 
+def unplaced(*groups):
+    """Complete runs; on unknown nodes where a row does not say."""
+    return complete_runs(pd.DataFrame([row for group in groups for row in group]))
+
+
 def runs_table(*groups):
     """Complete runs; on as many nodes as processes where a row does not say."""
-    return complete_runs(
-        pd.DataFrame([{"nodes": row["processes"], **row} for group in groups for row in group])
-    )
+    return unplaced({"nodes": row["processes"], **row} for group in groups for row in group)
 
 
 def curves(runs, settings):

@@ -2,6 +2,8 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from programs import write_program
+from refused import refusal
 
 from workflows.applications import command
 from workflows.domain import InputError, Line
@@ -31,10 +33,8 @@ def test_parameters_and_processes_are_put_into_the_command_line(harmonic):
 
 
 def test_an_unknown_parameter_is_one_line(harmonic):
-    with pytest.raises(
-        InputError, match=r"settings.program: \$term has no value; parameters: processes, terms"
-    ):
-        command.command(with_settings(harmonic, program=["echo", "$term"]), 1)
+    said = refusal(InputError, command.command, with_settings(harmonic, program=["echo", "$term"]), 1)
+    assert said.endswith("settings.program: $term has no value; parameters: processes, terms")
 
 
 def test_the_programs_own_time_and_answer(harmonic):
@@ -65,8 +65,7 @@ def test_what_makes_a_run_not_count(harmonic, printed, problem):
 def test_a_script_of_the_case_can_be_the_program(harmonic, tmp_path):
     folder = tmp_path / "case"
     folder.mkdir()
-    (folder / "mine.sh").write_text("#!/bin/sh\necho done\n")
-    (folder / "mine.sh").chmod(0o755)
+    write_program(folder / "mine.sh", "#!/bin/sh\necho done\n")
     (folder / "data").mkdir()
     (folder / "data/input").write_text("1")
     case = dataclasses.replace(with_settings(harmonic, program=["./mine.sh"]), folder=folder)

@@ -1,26 +1,23 @@
 """A distributed array with data servers and without: the sum, the servers, where they run, a server that dies."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpi4py_cases import measured, with_program
 
 from workflows.applications import mpi4py
 from workflows.benchmarks.data_servers import blocks_of_task, density, expected_sum
 from workflows.domain import Option, Point
 from workflows.measure.attestation import probe
-from workflows.measure.running import placed_ranks, run
+from workflows.measure.running import placed_ranks
+from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import digest, load_case
 from workflows.study.interconnects import load_interconnect
 
-ROOT = Path(__file__).parents[2]
-
 
 def case(name):
-    return load_case(name, ROOT / "cases")
+    return load_case(name, CASES)
 
 
 def test_what_the_array_must_sum_up_to_by_hand():
@@ -62,27 +59,6 @@ def test_the_ways_to_wait_are_runs_of_their_own():
     assert "NODEWORTH_SERVERS" not in mpi4py.environment(ways[0])
 
 
-@pytest.fixture
-def measure(tmp_path):
-    def measure(one, processes, servers, interconnect="tcp_loopback", cores=2):
-        prepared = tmp_path / f"{one.name}-{processes}"
-        mpi4py.prepare(one, processes, prepared, None)
-        running = processes * (1 + servers)
-        point = Point(
-            one.name,
-            interconnect,
-            processes,
-            running // cores,
-            nodes=1,
-            cores=cores,
-            servers_per_process=servers,
-        )
-        joins = load_interconnect(interconnect, ROOT / "config/interconnects")
-        return run(one, point, prepared, joins, (), 100)
-
-    return measure
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "processes", "servers", "waiting"),
@@ -90,10 +66,9 @@ def measure(tmp_path):
         ("", 3, 0, None), ("-polling", 1, 1, "receive"), ("-yielding", 2, 1, "receive"), ("-sleeping", 2, 1, "sleep"),
     ],
 )  # fmt: skip
-def test_the_sum_is_right_with_servers_and_without(measure, way, processes, servers, waiting):
+def test_the_sum_is_right_with_servers_and_without(tmp_path, way, processes, servers, waiting):
     one = case(f"data_servers-smoke{way}")
-    cores = 1 if processes == 3 else 2
-    done = measure(one, processes, servers, cores=cores)
+    done = measured(tmp_path, one, processes, cores=1 if processes == 3 else 2, servers=servers)
     assert done.problem is None, (done.problem, done.execution.errors)
     assert done.reading.answer == one.answer.golden
     assert len(done.placement) == processes * (1 + servers)
@@ -128,21 +103,19 @@ start(data_servers.data_servers)
 
 
 @pytest.mark.slow
-def test_the_probe_runs_where_the_servers_ran_too(measure):
+def test_the_probe_runs_where_the_servers_ran_too(tmp_path):
     way = case("data_servers-smoke-sleeping")
-    done = measure(way, 2, 1)
+    done = measured(tmp_path, way, 2, cores=2, servers=1)
     point = Point(way.name, "tcp_loopback", 2, 2, nodes=1, cores=2, servers_per_process=1)
-    joins = load_interconnect("tcp_loopback", ROOT / "config/interconnects")
+    joins = load_interconnect("tcp_loopback", INTERCONNECTS)
     found = probe(placed_ranks(point, way.option), joins, (), done.placement)
     assert found.problem is None and found.latency_us > 0
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_ends_the_run_with_the_reason(measure, tmp_path):
-    folder = tmp_path / "data_servers"
-    folder.mkdir()
-    (folder / "data_servers.py").write_text(DYING)
-    done = measure(replace(case("data_servers-smoke-yielding"), folder=folder), 1, 1)
+def test_a_server_that_dies_ends_the_run_with_the_reason(tmp_path):
+    dying = with_program(tmp_path, case("data_servers-smoke-yielding"), DYING)
+    done = measured(tmp_path, dying, 1, cores=2, servers=1)
     assert not done.execution.timed_out
     # mpirun of Open MPI 4.1.4 itself dies now and then when one of its ranks does.
     assert "signal 9" in done.problem or done.problem.startswith("ended by SIG")

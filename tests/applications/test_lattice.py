@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from workflows.applications import openfoam
 from workflows.applications.lattice import Lattice, Mesh, between, block_mesh_dict, spread
 from workflows.domain import InputError
-from workflows.paths import ROOT
+from workflows.paths import CASES
 from workflows.study.cases import case_files, load_case
 
 WALLS = {"walls": "wall"}
 LATTICE_CASES = [
     file.parent
-    for files in case_files(ROOT / "cases").values()
+    for files in case_files(CASES).values()
     for file in files
     if (file.parent / "lattice.py").exists()
 ]
@@ -92,20 +92,17 @@ def test_a_wedge_at_an_axis_has_fewer_corners():
     assert len(section(text, "edges")) == 2  # the two arcs
 
 
+ONE = box(([1], [1], [1]))
+BENT = box(([1], [1], [1]), place=lambda u, v, w: (u, v, -w + 0.1 * math.sin(math.pi * u)))
+
+
 @pytest.mark.parametrize(
     ("lattices", "patches", "said"),
     [
-        ([box(([1], [1], [1]))], {"wall": "wall"}, "no type for the patch 'walls'; known: wall"),
-        ([box(([1], [1], [1]))], WALLS | {"lid": "wall"}, "no face belongs to the patch 'lid'"),
-        ([box(([1], [1], [1]))] * 3, WALLS, "3 blocks share the face"),
-        (
-            [
-                box(([1], [1], [1])),
-                box(([1], [1], [1]), place=lambda u, v, w: (u, v, -w + 0.1 * math.sin(math.pi * u))),
-            ],
-            WALLS,
-            "is bent in two ways",
-        ),
+        ([ONE], {"wall": "wall"}, "no type for the patch 'walls'; known: wall"),
+        ([ONE], WALLS | {"lid": "wall"}, "no face belongs to the patch 'lid'"),
+        ([ONE] * 3, WALLS, "3 blocks share the face"),
+        ([ONE, BENT], WALLS, "is bent in two ways"),
     ],
 )
 def test_what_cannot_be_meshed_is_refused(lattices, patches, said):
@@ -128,11 +125,8 @@ def test_between_stations():
 @pytest.mark.parametrize("folder", LATTICE_CASES, ids=lambda folder: folder.name)
 def test_more_cells_make_a_case_of_the_same_shape(folder):
     """The blocks and their corners depend on the size's parameters by their numbers of cells alone."""
-    document = load_case(folder.name, ROOT / "cases")
-    own = openfoam.inputs(document)["system/blockMeshDict"].decode()
-    smoke = openfoam.inputs(load_case(f"{folder.name}-smoke", ROOT / "cases"))[
-        "system/blockMeshDict"
-    ].decode()
+    both = (load_case(name, CASES) for name in (folder.name, f"{folder.name}-smoke"))
+    own, smoke = (openfoam.inputs(one)["system/blockMeshDict"].decode() for one in both)
     assert own != smoke
     for name in ("vertices", "edges", "boundary"):
         assert section(own, name) == section(smoke, name)
@@ -174,8 +168,8 @@ def ring(tmp_path):
 def test_a_case_starts_from_the_files_of_the_one_it_is_like(ring):
     with pytest.raises(InputError, match=r"case.yaml: settings.like: there is no .*/openfoam/cavity"):
         openfoam.inputs(ring)
-    (ring.folder.parent / "cavity").symlink_to(ROOT / "cases/openfoam/cavity")
-    files, cavity = openfoam.inputs(ring), openfoam.inputs(load_case("cavity", ROOT / "cases"))
+    (ring.folder.parent / "cavity").symlink_to(CASES / "openfoam/cavity")
+    files, cavity = openfoam.inputs(ring), openfoam.inputs(load_case("cavity", CASES))
     assert sorted(files) == sorted(cavity)
     changed = {name for name in files if files[name] != cavity[name]}
     assert changed == {"system/blockMeshDict", "system/controlDict", "system/parameters"}
@@ -183,6 +177,6 @@ def test_a_case_starts_from_the_files_of_the_one_it_is_like(ring):
 
 @pytest.mark.slow
 def test_block_mesh_makes_what_the_lattice_says(ring, tmp_path):
-    (ring.folder.parent / "cavity").symlink_to(ROOT / "cases/openfoam/cavity")
+    (ring.folder.parent / "cavity").symlink_to(CASES / "openfoam/cavity")
     openfoam.prepare(ring, 1, tmp_path / "1", None)
     assert json.loads((tmp_path / "1/prepared.json").read_text())["cells"] == 7 * 5 * 2

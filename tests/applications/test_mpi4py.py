@@ -1,16 +1,16 @@
 """Cases of mpi4py: their input files, and what is read of good, cut-off, wrong and aborted runs."""
 
 import shutil
-from pathlib import Path
 
 import pytest
+from refused import refusal
 
 from workflows.applications import mpi4py
 from workflows.domain import InputError, Line
+from workflows.paths import CASES, ROOT
 from workflows.study import cases
 from workflows.study.cases import load_case
 
-ROOT = Path(__file__).parents[2]
 STARTED = Line(0.2, '{"started": {"mpi4py": "4.1.2", "library": "Open MPI v4.1.4"}}')
 ROW = '{"bytes": 0, "seconds_p50": 2e-06, "n": 5}'
 FINISHED = Line(1.2, f'{{"finished": {{"seconds": 3e-06, "answer": 0, "rows": [{ROW}]}}}}')
@@ -18,7 +18,7 @@ FINISHED = Line(1.2, f'{{"finished": {{"seconds": 3e-06, "answer": 0, "rows": [{
 
 @pytest.fixture
 def case():
-    return load_case("pingpong-smoke", ROOT / "cases")
+    return load_case("pingpong-smoke", CASES)
 
 
 def test_a_sound_run(case):
@@ -84,7 +84,7 @@ def test_modules_are_followed_through_others_and_only_ours(tmp_path):
 
 
 def test_a_change_of_a_module_measures_the_cases_that_import_it_again(case, tmp_path, monkeypatch):
-    barrier = load_case("barrier-smoke", ROOT / "cases")
+    barrier = load_case("barrier-smoke", CASES)
     before = cases.digest(case), cases.digest(barrier)
     shutil.copytree(ROOT / "workflows/benchmarks", tmp_path / "workflows/benchmarks")
     shutil.copy(ROOT / "workflows/__init__.py", tmp_path / "workflows")
@@ -94,26 +94,17 @@ def test_a_change_of_a_module_measures_the_cases_that_import_it_again(case, tmp_
     assert cases.digest(case) == before[0] and cases.digest(barrier) != before[1]
 
 
-def test_a_program_that_is_no_python_is_told_in_one_line(case, tmp_path):
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"pingpong.py": "import os\nmain(\n"}, "pingpong.py: line 2: '(' was never closed"),
+        ({}, "settings.program: there is no 'pingpong.py' beside it"),
+        ({"pingpong.py": "", "parameters.json": "{}"}, "parameters.json: not for the case"),
+    ],
+    ids=["no Python", "no program", "a file that is written for it"],
+)
+def test_a_case_whose_files_are_wrong_is_told_in_one_line(case, tmp_path, files, message):
     (tmp_path / "mpi4py/other").mkdir(parents=True)
-    (tmp_path / "mpi4py/other/case.yaml").write_bytes((case.folder / "case.yaml").read_bytes())
-    (tmp_path / "mpi4py/other/pingpong.py").write_text("import os\nmain(\n")
-    with pytest.raises(InputError, match=r"pingpong.py: line 2: '\(' was never closed"):
-        mpi4py.inputs(load_case("other", tmp_path))
-
-
-def test_a_case_without_its_program_is_told_in_one_line(case, tmp_path):
-    (tmp_path / "mpi4py/other").mkdir(parents=True)
-    text = (case.folder / "case.yaml").read_text()
-    (tmp_path / "mpi4py/other/case.yaml").write_text(text)
-    with pytest.raises(InputError, match=r"settings.program: there is no 'pingpong.py' beside it"):
-        mpi4py.inputs(load_case("other", tmp_path))
-
-
-def test_a_case_may_not_have_a_file_that_is_written_for_it(case, tmp_path):
-    (tmp_path / "mpi4py/other").mkdir(parents=True)
-    for name in ("case.yaml", "pingpong.py"):
-        (tmp_path / "mpi4py/other" / name).write_bytes((case.folder / name).read_bytes())
-    (tmp_path / "mpi4py/other/parameters.json").write_text("{}")
-    with pytest.raises(InputError, match=r"parameters.json: not for the case"):
-        mpi4py.inputs(load_case("other", tmp_path))
+    for name, text in {"case.yaml": (case.folder / "case.yaml").read_text(), **files}.items():
+        (tmp_path / "mpi4py/other" / name).write_text(text)
+    assert message in refusal(InputError, mpi4py.inputs, load_case("other", tmp_path))

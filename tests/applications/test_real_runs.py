@@ -1,17 +1,15 @@
 """Every smoke size for real, serially and on two ranks (or the fewest there can be), prepared and started as a study does it."""
 
-from pathlib import Path
-
 import pytest
 from disturbed import undisturbed_run
 
 from workflows.applications import application
 from workflows.domain import Point
+from workflows.paths import CASES, INTERCONNECTS, ROOT
 from workflows.study.cases import case_files, load_case
 from workflows.study.interconnects import load_interconnect
 
-ROOT = Path(__file__).parents[2]
-SMOKE = [(f"{name}-smoke", ROOT / "cases") for name in case_files(ROOT / "cases")]
+SMOKE = [(f"{name}-smoke", CASES) for name in case_files(CASES)]
 SMOKE.append(("harmonic-smoke", ROOT / "tests/cases"))
 
 pytestmark = pytest.mark.slow
@@ -25,7 +23,7 @@ def test_smoke_sizes_give_the_golden_answer_serially_and_on_two_ranks(name, case
     several = max(case.fewest_processes, 2)
     app.prepare(case, several, tmp_path / str(several), tmp_path / "1")
     before = sorted(tmp_path.rglob("*"))
-    shared_memory = load_interconnect("shared_memory", ROOT / "config/interconnects")
+    shared_memory = load_interconnect("shared_memory", INTERCONNECTS)
     for processes, interconnect, level in ((1, None, 1), (several, shared_memory, several)):
         if processes < case.fewest_processes:
             continue

@@ -1,7 +1,9 @@
 import os
 import sys
+from pathlib import Path
 
 import pytest
+from refused import refusal
 
 from workflows.applications import tools
 from workflows.domain import Answer, InputError, Line
@@ -20,10 +22,7 @@ def lines(*texts):
         ("1.5", 1.5),
         ("-1.0D-03", -1e-3),
         ("2d4", 2e4),
-        ("nan", None),
-        ("-inf", None),
-        ("1.2e", None),
-        ("", None),
+        *((text, None) for text in ("nan", "-inf", "1.2e", "")),
     ],
 )
 def test_numbers_as_programs_print_them(text, value):
@@ -51,16 +50,14 @@ def test_values_are_put_in_by_name():
 
 
 def test_a_failed_program_is_told_in_one_line_with_its_reason(tmp_path):
-    script = (
-        "import sys; print('working'); print('FATAL: no mesh', file=sys.stderr); print('---'); sys.exit(3)"
-    )
-    command = [sys.executable, "-c", script]
-    with pytest.raises(RuntimeError) as error:
-        tools.run_program(
-            command, tmp_path, os.environ, lambda output: "no mesh" if "FATAL" in output else None
-        )
-    name = os.path.basename(sys.executable)  # noqa: PTH119
-    assert str(error.value) == f"{name}: exit status 3: no mesh"
+    def explain(output):
+        return "no mesh" if "FATAL" in output else None
+
+    name = Path(sys.executable).name
+    script = "print('working'); print('FATAL: no mesh', file=sys.stderr); print('---'); sys.exit(3)"
+    command = [sys.executable, "-c", f"import sys; {script}"]
+    said = refusal(RuntimeError, tools.run_program, command, tmp_path, os.environ, explain)
+    assert said == f"{name}: exit status 3: no mesh"
     assert "working" in (tmp_path / f"log.{name}").read_text()
     with pytest.raises(RuntimeError, match="no such program"):
         tools.run_program(["no-such-program"], tmp_path, os.environ, telling_line)

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from programs import write_program
 
 from workflows.paths import ROOT
 
@@ -52,10 +53,8 @@ class Machine:
         (self.clone / "envs/programs.txt").write_text(LIST)
 
     def add(self, program: str, script: str) -> None:
-        path = self.programs / program
-        path.unlink(missing_ok=True)
-        path.write_text(f"#!/bin/bash\n{script}\n")
-        path.chmod(0o755)
+        (self.programs / program).unlink(missing_ok=True)
+        write_program(self.programs / program, f"#!/bin/bash\n{script}\n")
 
     def set_up(self, **environment: str) -> str:
         """What it says; the Python environment is another matter."""
@@ -84,10 +83,8 @@ def debian(tmp_path) -> Machine:
 
 def test_a_compiler_without_its_header_is_missing_its_package(debian):
     """As where openmpi-bin is there, which brings the compiler, and libopenmpi-dev is not."""
-    said = debian.set_up()
-    assert said.startswith(
-        "Installing as root: apt-get install --no-install-recommends carver libopenmpi-dev solver"
-    )
+    installing = "Installing as root: apt-get install --no-install-recommends carver libopenmpi-dev solver"
+    assert debian.set_up().startswith(installing)
     assert debian.set_up() == ""
 
 
@@ -122,11 +119,9 @@ def test_without_root_one_message_names_all_that_is_missing(debian, sudo):
         debian.add("sudo", sudo)
     shutil.rmtree(debian.clone / ".venv")
     debian.add("python3", "exit 1")  # has no ensurepip
-    said = debian.set_up()
-    assert said == (
-        "Without root, ask for: sudo apt-get install --no-install-recommends "
-        "carver libopenmpi-dev python3-venv solver\n"
-    )
+    wanted = "carver libopenmpi-dev python3-venv solver"
+    asked = f"Without root, ask for: sudo apt-get install --no-install-recommends {wanted}\n"
+    assert debian.set_up() == asked
 
 
 def test_python_itself_is_asked_for(debian):

@@ -9,7 +9,7 @@ from small_runs import curves, rows, runs_table
 
 from analysis.decisions.break_even import break_even_price, break_even_rows, exchange
 from analysis.decisions.economics import cluster_costs, tariffs
-from analysis.decisions.prices import read_book
+from analysis.decisions.prices import BOOK, read_book
 from analysis.estimates.curves import ranking
 from analysis.runs.settings import NodePrice, Settings
 from analysis.tables.decision_schemas import conform
@@ -18,37 +18,32 @@ NODE = NodePrice(2000, "USD", 2004, cores=2)
 SETTINGS = Settings(draws=400, baselines=("gigabit",))
 
 
-def book(tmp_path, **prices):
-    """A book with one price a node for each interconnect, whatever the size."""
+def offered(tmp_path, **prices):
+    """One price a node for each interconnect, whatever the size."""
     file = tmp_path / "book.csv"
     lines = [f"{name},USD,2004,2,,node,{price},,,,here," for name, price in prices.items()]
-    head = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note"
-    file.write_text("\n".join([head, *lines]))
-    return read_book(file)
+    file.write_text("\n".join([",".join(BOOK.columns), *lines]))
+    return {name: (read_book(file), name) for name in prices}
 
 
 def rows_of(runs, offers, node=NODE, settings=SETTINGS):
-    offered = tariffs(cluster_costs(offers, node, range(1, 41)))
-    found = break_even_rows(curves(runs, settings), ranking(runs), offered, node, settings)
-    return conform("break_even", found)
+    costs = tariffs(cluster_costs(offers, node, range(1, 41)))
+    return conform(
+        "break_even", break_even_rows(curves(runs, settings), ranking(runs), costs, node, settings)
+    )
 
 
 def test_the_worked_example_of_the_paper_with_the_prices_of_2004(fluent_runs, settings, ames):
     """Speedup 11 takes 24, 20 and 16 processes: 12, 10 and 8 nodes of two processors."""
-    items = {
-        "gigabit": "gigabit_ethernet",
-        "rdma_gigabit": "myrinet_single_port",
-        "infiniband": "infiniband_4x",
-    }
-    table = rows_of(fluent_runs, {name: (ames, item) for name, item in items.items()}, settings=settings)
-    table = table.set_index("interconnect")
+    items = {"gigabit": "gigabit_ethernet", "rdma_gigabit": "myrinet_single_port"}
+    offers = {name: (ames, item) for name, item in (items | {"infiniband": "infiniband_4x"}).items()}
+    table = rows_of(fluent_runs, offers, settings=settings).set_index("interconnect")
     assert table["baseline_nodes"].tolist() == [12, 12]
     assert table["equivalent_processes"].to_dict() == pytest.approx({"infiniband": 16, "rdma_gigabit": 20})
     assert table["equivalent_nodes"].to_dict() == {"infiniband": 8, "rdma_gigabit": 10}
     # (8 · 1400 - 12 · 150) / 4 and (10 · 850 - 12 · 150) / 2
-    assert table["break_even_node_price"].to_dict() == pytest.approx(
-        {"infiniband": 2350, "rdma_gigabit": 3350}
-    )
+    prices = table["break_even_node_price"].to_dict()
+    assert prices == pytest.approx({"infiniband": 2350, "rdma_gigabit": 3350})
     assert set(table["pays"]) == {"above"}
     # at 2000 a node: 12 · 2150 - 8 · 3400
     assert table.loc["infiniband", "saving"] == -1400
@@ -73,8 +68,7 @@ def test_the_range_of_prices_is_part_of_the_interval(ames):
 
 def test_in_which_direction_it_pays(tmp_path, steady_runs):
     """For a speedup of 2 gigabit takes 4 nodes, infiniband 2."""
-    prices = book(tmp_path, gigabit=100, infiniband=1000)
-    offers = {name: (prices, name) for name in ("gigabit", "infiniband")}
+    offers = offered(tmp_path, gigabit=100, infiniband=1000)
     row = rows_of(steady_runs, offers).set_index("target_speedup").loc[2.0]
     assert (row["baseline_nodes"], row["equivalent_nodes"], row["pays"]) == (4, 2, "above")
     assert row["break_even_node_price"] == (2 * 1000 - 4 * 100) / 2
@@ -88,13 +82,9 @@ def test_in_which_direction_it_pays(tmp_path, steady_runs):
 
 def test_what_is_reached_below_the_smallest_count_is_not_known(tmp_path):
     runs = runs_table(rows("duct", "gigabit", {2: 8.0, 4: 6.0}), rows("duct", "infiniband", {2: 5.0, 4: 4.0}))
-    prices = book(tmp_path, gigabit=100, infiniband=1000)
-    table = rows_of(runs, {name: (prices, name) for name in ("gigabit", "infiniband")})
-    assert (
-        table[["equivalent_nodes", "break_even_node_price", "pays", "saving", "verdict"]]
-        .isna()
-        .all(axis=None)
-    )
+    table = rows_of(runs, offered(tmp_path, gigabit=100, infiniband=1000))
+    unknown = ["equivalent_nodes", "break_even_node_price", "pays", "saving", "verdict"]
+    assert len(table) and table[unknown].isna().all(axis=None)
     assert table["note"].str.contains("the speedup is reached below the smallest count measured").all()
 
 
@@ -104,8 +94,7 @@ def test_cheaper_and_no_slower_always_pays_dearer_and_no_faster_never(tmp_path):
         *(rows("duct", name, {4: 6.0, 8: 3.0}) for name in ("gigabit", "other")),
     )
     for price, pays, even, verdict in ((10, "always", 0, "pays"), (1000, "never", np.inf, "does not pay")):
-        prices = book(tmp_path, gigabit=100, other=price)
-        table = rows_of(runs, {name: (prices, name) for name in ("gigabit", "other")})
+        table = rows_of(runs, offered(tmp_path, gigabit=100, other=price))
         row = table[table["baseline_nodes"] == 8].iloc[0]
         assert row["pays"] == pays
         assert row["break_even_node_price"] == even
@@ -120,12 +109,7 @@ def test_a_speedup_that_is_not_attained_never_pays(tmp_path):
         rows("duct", "gigabit", {4: 6.0, 8: 2.0}),
         rows("duct", "slow", {4: 6.0, 8: 5.0}),
     )
-    prices = book(tmp_path, gigabit=100, slow=1)
-    row = (
-        rows_of(runs, {name: (prices, name) for name in ("gigabit", "slow")})
-        .set_index("baseline_nodes")
-        .loc[8]
-    )
+    row = rows_of(runs, offered(tmp_path, gigabit=100, slow=1)).set_index("baseline_nodes").loc[8]
     assert row["equivalent_processes"] == np.inf
     assert pd.isna(row["equivalent_nodes"])
     assert (row["pays"], row["verdict"]) == ("never", "does not pay")
@@ -141,10 +125,7 @@ def test_noise_makes_it_undecided(tmp_path):
         rows("duct", "gigabit", {2: 8.0, 4: 5.0, 8: 4.0}, noisy),
         rows("duct", "infiniband", {2: 7.0, 4: 4.0, 8: 2.5}, noisy[::-1]),
     )
-    prices = book(tmp_path, gigabit=100, infiniband=1500)
-    table = rows_of(
-        runs, {name: (prices, name) for name in ("gigabit", "infiniband")}, NodePrice(1300, "USD", 2004)
-    )
+    table = rows_of(runs, offered(tmp_path, gigabit=100, infiniband=1500), NodePrice(1300, "USD", 2004))
     row = table.set_index("baseline_nodes").loc[8]
     assert row["equivalent_nodes"] == 4
     assert row["break_even_node_price"] == (4 * 1500 - 800) / 4
@@ -154,8 +135,7 @@ def test_noise_makes_it_undecided(tmp_path):
 
 
 def test_an_interconnect_without_a_price_is_not_compared(steady_runs, tmp_path):
-    prices = book(tmp_path, gigabit=100)
-    assert rows_of(steady_runs, {"gigabit": (prices, "gigabit")}).empty
+    assert rows_of(steady_runs, offered(tmp_path, gigabit=100)).empty
 
 
 COUNTS = st.integers(1, 5000)

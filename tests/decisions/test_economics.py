@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refused import refusal
 from small_runs import ROOT, curves, rows, runs_table
 
 from analysis.decisions.economics import cluster_costs, joined, nodes_of, tariffs, value_rows
@@ -45,10 +46,8 @@ def test_other_years_are_told_and_other_currencies_refused(offers, ames):
     costs = cluster_costs(offers, NodePrice(2000, "USD", 2006), [2])
     assert costs["note"].str.endswith("interconnect price of 2004, node price of 2006, not adjusted").all()
     assert (costs["cluster_price"] == cluster_costs(offers, NODE, [2])["cluster_price"]).all()
-    with pytest.raises(
-        TableError, match="'gigabit' is priced in USD, a node in EUR: no exchange rate is assumed"
-    ):
-        cluster_costs(offers, NodePrice(2000, "EUR", 2004), [2])
+    said = refusal(TableError, cluster_costs, offers, NodePrice(2000, "EUR", 2004), [2])
+    assert "'gigabit' is priced in USD, a node in EUR: no exchange rate is assumed" in said
 
 
 def test_a_size_without_a_price_has_a_reason(ames):
@@ -88,13 +87,8 @@ def test_the_pareto_set_of_price_against_speed(fluent_curves, valued):
     table = valued(fluent_curves)
     members = table[table["pareto"].fillna(False) & ~table["serial"]]
     # 16 processes over infiniband (27,200) are as fast as 24 over gigabit (25,800); 32 are slower and dearer
-    assert set(zip(members["interconnect"], members["processes"], strict=True)) == {
-        ("gigabit", 8),
-        ("gigabit", 16),
-        ("gigabit", 24),
-        ("infiniband", 8),
-        ("infiniband", 24),
-    }
+    found = members.groupby("interconnect")["processes"].agg(set).to_dict()
+    assert found == {"gigabit": {8, 16, 24}, "infiniband": {8, 24}}
 
 
 def test_the_interval_joins_that_of_the_speedup_and_the_range_of_the_price(valued):

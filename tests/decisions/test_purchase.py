@@ -31,10 +31,13 @@ def runs():
 
 
 @pytest.fixture
-def buy(runs, ames):
+def offered(ames):
     offers = {"gigabit": (ames, "gigabit_ethernet"), "infiniband": (ames, "infiniband_4x")}
-    offered = tariffs(cluster_costs(offers, NODE, range(1, 9)))
+    return tariffs(cluster_costs(offers, NODE, range(1, 9)))
 
+
+@pytest.fixture
+def buy(runs, offered):
     def make(**mix):
         return purchase_rows(all_curves(runs, ranking(runs), SETTINGS), offered, NODE, Mix(**mix), SETTINGS)
 
@@ -67,10 +70,8 @@ def test_for_water_alone_both_are_as_good_and_the_cheaper_is_best(buy):
     assert table[table["may_be_best"]].index.tolist() == [("gigabit", 4), ("infiniband", 4)]
 
 
-def test_the_order_does_not_depend_on_the_reference(runs, ames, buy):
+def test_the_order_does_not_depend_on_the_reference(runs, offered):
     """Without serial runs, speedups refer to two processes over one of the interconnects."""
-    offers = {"gigabit": (ames, "gigabit_ethernet"), "infiniband": (ames, "infiniband_4x")}
-    offered = tariffs(cluster_costs(offers, NODE, range(1, 9)))
     parallel = runs[runs["interconnect"].notna()].reset_index(drop=True)
     mix = Mix({"duct": 1, "water": 2}, (1e6,))
     orders = []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from report_parts import plain
 from small_runs import curves, rows, runs_table
 
 from analysis.decisions.pareto import nondominated, unbeaten
@@ -25,11 +26,6 @@ def queue_runs():
         rows("fl5m2", None, {1: 110.0}, nodes=None),
         rows("fl5m2", "gigabit", {8: 110 / 7, 16: 110 / 9.8, 24: 10.0}, nodes=None),
     )
-
-
-def plain(text):
-    """Ordinary spaces for no-break ones."""
-    return " ".join(text.split())
 
 
 def made(runs, queue, chosen=SETTINGS):
@@ -67,11 +63,8 @@ def test_the_front_and_the_marks(queue_runs):
     assert packing["least_time"].to_dict() == {1: False, 8: False, 16: False, 24: True}
     assert packing["most_jobs"].to_dict() == {1: True, 8: False, 16: False, 24: False}
     assert packing["least_time_efficient"].to_dict() == {1: False, 8: True, 16: False, 24: False}
-    assert (
-        packing.loc[8, "jobs_per_day_low"]
-        < packing.loc[8, "jobs_per_day"]
-        < packing.loc[8, "jobs_per_day_high"]
-    )
+    low, rate, high = packing.loc[8, ["jobs_per_day_low", "jobs_per_day", "jobs_per_day_high"]]
+    assert low < rate < high
 
 
 def test_the_advice(queue_runs):

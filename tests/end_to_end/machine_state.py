@@ -1,9 +1,9 @@
 """What a study must leave as it found it."""
 
-import subprocess
 from pathlib import Path
 
 import psutil
+from programs import printed
 
 from workflows.launch.leftovers import MARK
 
@@ -29,5 +29,4 @@ def _is_of_a_run(process: psutil.Process) -> bool:
 
 
 def _shown(*command: str) -> list[str]:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
-    return [line.strip() for line in done.stdout.splitlines()]
+    return [line.strip() for line in printed(*command).splitlines()]

@@ -1,9 +1,11 @@
 """A folder in which whole studies are run as a user runs them."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from programs import ran
+from study_files import study_file
 
 from workflows.paths import ROOT
 
@@ -16,19 +18,21 @@ class StudyFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def write(self, text: str) -> Path:
+        return study_file(self.folder, text)
+
     def command(self, study: Path, *options: str) -> list[str]:
         where = ["--directory", str(self.folder), "--snakefile", str(ROOT / "Snakefile")]
         return [SNAKEMAKE, *where, "--configfile", str(study), *options]
 
-    def run(self, study: Path, *options: str, timeout: float = 600) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            self.command(study, *options),
-            cwd=ROOT,
-            env=os.environ | {"NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+    def run(self, study: Path, *options: str) -> subprocess.CompletedProcess:
+        return ran(*self.command(study, *options), timeout=600, NO_COLOR="1")
+
+    def run_well(self, study: Path, *options: str) -> subprocess.CompletedProcess:
+        """Run a study that must end well."""
+        done = self.run(study, *options)
+        assert done.returncode == 0, done.stderr
+        return done
 
     def results(self, study: str) -> Path:
         return self.folder / "results" / study

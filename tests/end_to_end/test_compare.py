@@ -1,12 +1,12 @@
 """Two studies side by side, as a user compares them."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pandas as pd
 import pytest
+from programs import printed
+from report_parts import blocks, part, said
 from study_folders import StudyFolder
 
 from workflows.paths import ROOT
@@ -28,15 +28,10 @@ def write_results(folder, factor, kernel):
     failed = rows[0] | {"block": 7, "valid": False, "reason": "stopped at 60 s", "seconds": None}
     folder.mkdir(parents=True)
     pd.DataFrame([*rows, failed]).to_csv(folder / "runs.csv", index=False)
-    facts = {
-        "study": {},
-        "cases": {"duct": {"title": "Duct elbow"}},
-        "interconnects": {
-            "fast": {"title": "Fast one", "kind": "measured"},
-            "slow": {"title": "Slow one (emulated)", "kind": "emulated"},
-        },
-        "machine": {"kernel": kernel, "cpu": "the same"},
-    }
+    fast = {"title": "Fast one", "kind": "measured"}
+    slow = {"title": "Slow one (emulated)", "kind": "emulated"}
+    facts = {"study": {}, "cases": {"duct": {"title": "Duct elbow"}}}
+    facts |= {"interconnects": {"fast": fast, "slow": slow}, "machine": {"kernel": kernel, "cpu": "the same"}}
     (folder / "facts.json").write_text(json.dumps(facts))
     return folder
 
@@ -49,14 +44,9 @@ def compared(tmp_path_factory):
     new = write_results(folder / "results/new", 0.75, "6.12")
     writing = "import sys, pathlib; from workflows.study.comparing import write_comparison as write; "
     writing += "print(write(*map(pathlib.Path, sys.argv[1:])))"
-    written = subprocess.run(
-        [sys.executable, "-c", writing, old, new],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert written.returncode == 0, written.stderr
+    written = printed(sys.executable, "-c", writing, old, new, cwd=folder, PYTHONPATH=str(ROOT))
     studies = StudyFolder(folder)
-    done = studies.run(folder / written.stdout.strip())
-    assert done.returncode == 0, done.stderr
+    studies.run_well(folder / written.strip())
     return studies.results("compare_old_new")
 
 
@@ -72,25 +62,18 @@ def test_merged_runs_keep_kinds_validity_and_reasons(compared):
 def test_what_changed_is_told(compared):
     changes = pd.read_csv(compared / "tables/changes.csv").set_index(["interconnect", "processes"])
     assert changes.loc[("fast", 4), "change_percent"] == pytest.approx(100 / 3)
-    assert changes["verdict"].to_dict() == {
-        ("fast", 2): "faster",
-        ("fast", 4): "faster",
-        ("slow", 2): "not distinguishable",
-        ("slow", 4): "not distinguishable",
-    }
+    alike = dict.fromkeys([("slow", 2), ("slow", 4)], "not distinguishable")
+    assert changes["verdict"].to_dict() == {("fast", 2): "faster", ("fast", 4): "faster"} | alike
     scaling = pd.read_csv(compared / "tables/scaling.csv")
     assert scaling.groupby(["site", "kind"]).ngroups == scaling.groupby(["site", "reference_seconds"]).ngroups
 
 
 def test_the_report_says_what_changed_and_what_else_differed(compared):
     report = json.loads((compared / "report.json").read_text())
-    section = next(one for one in report["sections"] if one["id"] == "changes")
-    said = json.dumps(section, ensure_ascii=False)
-    assert "From old to new, of 4 points that both have" in said.replace("\N{NO-BREAK SPACE}", " ")
-    differing = next(block for block in section["blocks"] if block["type"] == "table")
+    section = part(report, "changes")
+    assert "From old to new, of 4 points that both have" in said(section)
+    differing = blocks(section, "table")[0]
     assert [one["cells"] for one in differing["groups"][0]["rows"]] == [["Kernel", "6.1", "6.12"]]
-    assert [block["name"] for block in section["blocks"] if block["type"] == "figure"] == ["changes-old-new"]
-    titles = {one["title"] for one in report["interconnects"]}
-    assert titles == {
-        f"{name} ({site})" for name in ("Fast one", "Slow one (emulated)") for site in ("old", "new")
-    }
+    assert [block["name"] for block in blocks(section, "figure")] == ["changes-old-new"]
+    names = [f"{name} ({site})" for name in ("Fast one", "Slow one (emulated)") for site in ("old", "new")]
+    assert {one["title"] for one in report["interconnects"]} == set(names)

@@ -13,7 +13,6 @@ from workflows.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-FAULTS = ["sound", "hangs", "crashes", "killed", "wrong", "cut"]
 REASONS = {
     "faulty-hangs": "stopped at its time limit of 3 s",
     "faulty-crashes": "exit status 1",
@@ -23,29 +22,24 @@ REASONS = {
 }
 
 
-def write_faulty(folder):
-    names = ", ".join("faulty" if fault == "sound" else f"faulty-{fault}" for fault in FAULTS)
-    study = folder / "faulty.yaml"
-    study.write_text(
-        f"name: faulty\ncases_folder: {ROOT / 'tests/cases'}\ncases: [{names}]\ninterconnects: [shared_memory]\n"
-        "processes: [1, 2]\nblocks: 1\nlimits: {run_seconds: 3, idle_seconds: 0.1}\n"
-    )
-    return study
-
-
-@pytest.fixture
-def faulty(tmp_path):
-    return write_faulty(tmp_path)
+STUDY = f"""
+name: faulty
+cases_folder: {ROOT / "tests/cases"}
+cases: [FAULTS]
+interconnects: [shared_memory]
+processes: [1, 2]
+blocks: 1
+limits: {{run_seconds: 3, idle_seconds: 0.1}}
+"""
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """A study of every fault, run once: its folder, its file, what it said, and what it left on the machine."""
     folder = StudyFolder(tmp_path_factory.mktemp("faulty"))
-    study = write_faulty(folder.folder)
+    study = folder.write(STUDY.replace("FAULTS", ", ".join(["faulty", *REASONS])))
     before = left_behind()
-    done = folder.run(study)
-    assert done.returncode == 0, done.stderr
+    done = folder.run_well(study)
     return folder, study, done.stderr, left_behind() - before
 
 
@@ -76,16 +70,15 @@ def test_what_failed_is_run_again_when_asked(ran):
     request = {"what": "failed", "time": max(json.loads(text)["started"] for text in before.values())}
     (results / "again.jsonl").write_text(json.dumps(request) + "\n")
     for _ in range(2):
-        done = folder.run(study, "--", "results/faulty/runs.csv")
-        assert done.returncode == 0, done.stderr
+        folder.run_well(study, "--", "results/faulty/runs.csv")
     after = {file: file.read_bytes() for file in results.rglob("records/**/*.json")}
     assert before.items() <= after.items()
     assert len(after) == len(before) + len(REASONS)
 
 
-def test_a_study_that_has_lost_its_interconnect_does_not_end_as_if_all_were_well(study_folder, faulty):
-    faulty.write_text(faulty.read_text().replace("faulty, faulty-hangs, ", "").replace(", faulty-cut", ""))
-    done = study_folder.run(faulty)
+def test_a_study_that_has_lost_its_interconnect_does_not_end_as_if_all_were_well(study_folder):
+    lost = STUDY.replace("FAULTS", "faulty-crashes, faulty-killed, faulty-wrong")
+    done = study_folder.run(study_folder.write(lost))
     assert done.returncode == 1
     line = done.stderr.splitlines()[-1]
     assert re.match(r"nodeworth: no run over shared_memory is valid; \d of 6 runs are invalid", line), line

@@ -2,9 +2,10 @@
 
 import os
 import shutil
-import subprocess
 
 import pytest
+from programs import ran
+from study_files import study_file
 
 from workflows.paths import ROOT
 
@@ -21,16 +22,12 @@ def study(tmp_path_factory):
     (folder / "runs.csv").write_text(
         "case,interconnect,processes,seconds\nlid,,1,10\nlid,ethernet,2,6\nlid,ethernet,4,4\n"
     )
-    (folder / "mine.yaml").write_text(f"name: {NAME}\nimport: [runs.csv]\n")
-    yield folder / "mine.yaml"
+    yield study_file(folder, f"name: {NAME}\nimport: [runs.csv]\n")
     shutil.rmtree(RESULTS, ignore_errors=True)
 
 
 def run(*words):
-    environment = os.environ | {"NO_COLOR": "1"}
-    done = subprocess.run(
-        [ROOT / "run-study", *words], env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = ran(ROOT / "run-study", *words, timeout=300, NO_COLOR="1")
     asked = "Building DAG of jobs..." in done.stdout + done.stderr
     return done.returncode, [line for line in done.stderr.splitlines() if line.startswith("done:")], asked
 

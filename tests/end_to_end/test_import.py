@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from report_parts import blocks, part
 
 from workflows.paths import ROOT
 
@@ -11,23 +12,14 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_published_gamess_table(study_folder):
-    done = study_folder.run(ROOT / "config/studies/published_gamess.yaml")
-    assert done.returncode == 0, done.stderr
+    study_folder.run_well(ROOT / "config/studies/published_gamess.yaml")
     results = study_folder.results("published_gamess")
     runs = pd.read_csv(results / "runs.csv")
     assert list(runs)[:4] == ["study", "case", "application", "interconnect"]
     assert (runs["kind"] == "published").all() and len(runs) == 28
     told = json.loads((results / "facts.json").read_text())["runs"]
-    assert told == {
-        "planned": 28,
-        "recorded": 28,
-        "simulated": 0,
-        "imported": 28,
-        "invalid": 0,
-        "reason": None,
-        "reason_runs": 0,
-        "lost": [],
-    }
+    counts = {"planned": 28, "recorded": 28, "simulated": 0, "imported": 28, "invalid": 0}
+    assert told == counts | {"reason": None, "reason_runs": 0, "lost": []}
     scaling = pd.read_csv(results / "tables/scaling.csv")
     assert set(scaling["reference_seconds"]) == {5823}
     assert scaling[["speedup_low", "speedup_high"]].isna().all(axis=None)
@@ -41,37 +33,36 @@ def test_the_published_gamess_table(study_folder):
 
 
 def test_published_figures_without_times(study_folder):
-    done = study_folder.run(ROOT / "config/studies/published_fluent.yaml")
-    assert done.returncode == 0, done.stderr
+    study_folder.run_well(ROOT / "config/studies/published_fluent.yaml")
     results = study_folder.results("published_fluent")
     assert pd.read_csv(results / "runs.csv").empty
     assert pd.read_csv(results / "tables/scaling.csv").empty
     improvement = pd.read_csv(results / "published/improvement.csv")
     best = improvement.loc[improvement["improvement_percent"].idxmax()]
     assert tuple(best[["case", "interconnect", "at_processes"]]) == ("fl5s2", "infiniband", 16)
-    assert [one["id"] for one in json.loads((results / "report.json").read_text())["sections"]] == [
-        "asked",
-        "published",
-        "machine",
-    ]
+    sections = json.loads((results / "report.json").read_text())["sections"]
+    assert [one["id"] for one in sections] == ["asked", "published", "machine"]
     assert (results / "report.pdf").stat().st_size > 10_000
+
+
+OWN = f"""
+cases_folder: {ROOT / "tests/cases"}
+cases: [harmonic-smoke]
+interconnects: [shared_memory]
+processes: [1, 2]
+blocks: 1
+limits: {{idle_seconds: 0.1}}
+"""
 
 
 def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tmp_path):
     (tmp_path / "peaks.csv").write_text(
         "case,interconnect,peak_processes,note\nsum1000,gigabit_switch,8,\nsum2000,gigabit_switch,16,\n"
     )
-    study = tmp_path / "beside.yaml"
-    study.write_text(
-        f"name: beside\ncases_folder: {ROOT / 'tests/cases'}\ncases: [harmonic-smoke]\n"
-        "interconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\nimport: [peaks.csv]\n"
-        "limits: {idle_seconds: 0.1}\n"
-    )
-    done = study_folder.run(study, "--", "results/beside/report.json")
-    assert done.returncode == 0, done.stderr
+    study = study_folder.write(f"name: beside\n{OWN}import: [peaks.csv]\n")
+    study_folder.run_well(study, "--", "results/beside/report.json")
     report = json.loads((study_folder.results("beside") / "report.json").read_text())
-    (section,) = (one for one in report["sections"] if one["id"] == "published")
-    (peaks,) = (block for block in section["blocks"] if block["type"] == "table")
+    (peaks,) = blocks(part(report, "published"), "table")
     (group,) = peaks["groups"]
     assert group["title"] == "Harmonic sum, beside sum1000"
     assert [line["cells"][0] for line in group["rows"]] == ["Shared memory", "gigabit_switch (published)"]
@@ -84,13 +75,8 @@ def test_our_own_runs_and_theirs_in_one_table(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text(
         "case,interconnect,processes,seconds\nharmonic-smoke,gigabit_switch,2,0.5\nharmonic-smoke,gigabit_switch,4,0.4\n"
     )
-    study = tmp_path / "both.yaml"
-    study.write_text(
-        f"name: both\ncases_folder: {ROOT / 'tests/cases'}\ncases: [harmonic-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\nblocks: 1\n"
-        "import: [theirs.csv]\nlimits: {idle_seconds: 0.1}\n"
-    )
-    done = study_folder.run(study, "--", "results/both/tables")
-    assert done.returncode == 0, done.stderr
+    study = study_folder.write(f"name: both\n{OWN}import: [theirs.csv]\n")
+    study_folder.run_well(study, "--", "results/both/tables")
     scaling = pd.read_csv(study_folder.results("both") / "tables/scaling.csv")
     # A published curve has a reference of its own: it shares none with what ran here.
     assert dict(scaling.groupby("kind")["reference_processes"].first()) == {"measured": 1, "published": 2}
@@ -100,10 +86,8 @@ def test_blocks_of_two_files_are_not_paired(study_folder, tmp_path):
     for name in ("first", "second"):
         rows = "".join(f"duct,{name},{p},{8 / p}\n" for p in (1, 2))
         (tmp_path / f"{name}.csv").write_text(f"case,interconnect,processes,seconds\n{rows}")
-    study = tmp_path / "two.yaml"
-    study.write_text("name: two\nimport: [first.csv, second.csv]\n")
-    done = study_folder.run(study, "--", "results/two/runs.csv")
-    assert done.returncode == 0, done.stderr
+    study = study_folder.write("name: two\nimport: [first.csv, second.csv]\n")
+    study_folder.run_well(study, "--", "results/two/runs.csv")
     runs = pd.read_csv(study_folder.results("two") / "runs.csv")
     blocks = runs.groupby("interconnect")["block"].apply(set)
     assert not blocks["first"] & blocks["second"]
@@ -111,9 +95,7 @@ def test_blocks_of_two_files_are_not_paired(study_folder, tmp_path):
 
 def test_a_bad_import_is_one_line_and_the_last(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text("case,interconnect,processes,seconds\nduct,gigabit,2,-1\n")
-    study = tmp_path / "bad.yaml"
-    study.write_text("name: bad\nimport: [theirs.csv]\n")
-    done = study_folder.run(study)
+    done = study_folder.run(study_folder.write("name: bad\nimport: [theirs.csv]\n"))
     assert done.returncode != 0
     told = "nodeworth: theirs.csv: line 2, column 'seconds': -1: it must be a positive time"
     assert done.stderr.splitlines()[-1] == told

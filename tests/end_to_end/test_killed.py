@@ -9,6 +9,7 @@ import psutil
 import pytest
 from machine_state import left_behind
 from needs import DEFAULT_SIGNALS
+from waiting import wait_until
 
 from workflows.plan.machine import only_study_on_this_machine
 
@@ -41,21 +42,17 @@ def kill(process: subprocess.Popen, everything: bool) -> None:
     process.wait(timeout=30)
 
 
-def test_ten_kills(study_folder, tmp_path):
+def test_ten_kills(study_folder):
     before = left_behind()
-    study = tmp_path / "killed.yaml"
-    study.write_text(STUDY)
+    study = study_folder.write(STUDY)
     records = study_folder.results("killed") / "records"
     seed = random.randrange(10**6)
     dice = random.Random(seed)
     seen: dict = {}
     target = "results/killed/runs.csv"
     for _ in range(10):
-        process = subprocess.Popen(
-            study_folder.command(study, "--", target),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        command = study_folder.command(study, "--", target)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None and snapshot(records) == seen and dice.random() < 0.99:
             time.sleep(0.1)  # mostly until something is measured, now and then while it starts
         time.sleep(dice.uniform(0, 1))
@@ -65,8 +62,7 @@ def test_ten_kills(study_folder, tmp_path):
         assert seen.items() <= now.items(), f"a record was lost or changed (seed {seed})"
         seen = now
     assert seen, "no kill hit the measuring"
-    done = study_folder.run(study, "--", target)
-    assert done.returncode == 0, done.stderr
+    study_folder.run_well(study, "--", target)
     end = snapshot(records)
     assert seen.items() <= end.items(), f"a record was lost or changed (seed {seed})"
     assert len(end) == RUNS, f"a repetition was made twice or not at all (seed {seed})"
@@ -74,10 +70,9 @@ def test_ten_kills(study_folder, tmp_path):
     assert left_behind() <= before
 
 
-def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
+def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder):
     before = left_behind()
-    study = tmp_path / "killed.yaml"
-    study.write_text(STUDY)
+    study = study_folder.write(STUDY)
     records = study_folder.results("killed") / "records"
     process = subprocess.Popen(
         [*DEFAULT_SIGNALS, *study_folder.command(study, "--", "results/killed/runs.csv")],
@@ -86,9 +81,7 @@ def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
-    while not snapshot(records) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: snapshot(records), 120)
     session = [p for p in psutil.process_iter() if p.pid == process.pid or same_group(p, process.pid)]
     for member in session:  # what a terminal does at Ctrl-C: SIGINT to the whole foreground group
         try:
@@ -103,15 +96,11 @@ def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder, tmp_path):
 
 
 def test_sigterm_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path):
-    study = tmp_path / "killed.yaml"
-    study.write_text(STUDY)
-    said = tmp_path / "said"
+    study, said = study_folder.write(STUDY), tmp_path / "said"
     with only_study_on_this_machine(print), said.open("w") as out:
         process = subprocess.Popen(study_folder.command(study), stdout=out, stderr=out)
         try:
-            deadline = time.monotonic() + 120
-            while "waiting for another study" not in said.read_text() and time.monotonic() < deadline:
-                time.sleep(0.1)
+            wait_until(lambda: "waiting for another study" in said.read_text(), 120)
             process.terminate()
             assert process.wait(timeout=60) != 0
         finally:

@@ -33,21 +33,17 @@ def study_folder(tmp_path_factory):
 
 def test_packed_and_spread(study_folder):
     before = left_behind()
-    study = study_folder.folder / "placed.yaml"
-    study.write_text(STUDY.replace("BLOCKS", "2").replace("processes_per_node: [1, 2]\n", ""))
+    study = study_folder.write(STUDY.replace("BLOCKS", "2").replace("processes_per_node: [1, 2]\n", ""))
     results = study_folder.results("placed")
-    done = study_folder.run(study, "--", "results/placed/runs.csv")
-    assert done.returncode == 0, done.stderr
+    study_folder.run_well(study, "--", "results/placed/runs.csv")
     plain = records_of(results)
     assert len(plain) == 3 * 2
 
-    study.write_text(STUDY.replace("BLOCKS", "2"))
-    done = study_folder.run(study)
-    assert done.returncode == 0, done.stderr
-    reason = (
+    done = study_folder.run_well(study_folder.write(STUDY.replace("BLOCKS", "2")))
+    told = (
         "left out: 2 processes at oversubscription 1, 1 a node, over shared_memory: shared_memory has 1 node"
     )
-    assert reason in done.stderr
+    assert told in done.stderr
     assert left_behind() <= before
 
     # What was there before placement varied stays, and counts where the study still asks for it.
@@ -73,11 +69,10 @@ def test_packed_and_spread(study_folder):
 
 
 def test_more_blocks_of_a_study_with_placements(study_folder):
-    results, study = study_folder.results("placed"), study_folder.folder / "placed.yaml"
+    results = study_folder.results("placed")
     before = records_of(results)
-    study.write_text(STUDY.replace("BLOCKS", "3"))
-    done = study_folder.run(study, "--", "results/placed/runs.csv")
-    assert done.returncode == 0, done.stderr
+    study = study_folder.write(STUDY.replace("BLOCKS", "3"))
+    study_folder.run_well(study, "--", "results/placed/runs.csv")
     after = records_of(results)
     assert before.items() <= after.items()
     assert len(after) == len(before) + 4

@@ -15,8 +15,7 @@ FEWER = ("--config", "processes=[1, 2, 8]", "simulation={repeats: 3}")
 
 
 def test_a_small_elbow_is_traced_replayed_and_reported(study_folder):
-    done = study_folder.run(STUDY, "--cores", "2", *FEWER)
-    assert done.returncode == 0, done.stderr[-2000:]
+    study_folder.run_well(STUDY, "--cores", "2", *FEWER)
     results = study_folder.results("simulated_elbow")
     assert PROGRAMS.is_dir() and (results / "report.pdf").stat().st_size > 10_000
 

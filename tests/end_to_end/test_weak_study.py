@@ -20,11 +20,8 @@ limits: {idle_seconds: 0.1}
 """
 
 
-def test_sizes_grow_with_the_processes(study_folder, tmp_path):
-    study = tmp_path / "weak.yaml"
-    study.write_text(STUDY)
-    done = study_folder.run(study)
-    assert done.returncode == 0, done.stderr
+def test_sizes_grow_with_the_processes(study_folder):
+    study_folder.run_well(study_folder.write(STUDY))
     results = study_folder.results("weak")
     runs = pd.read_csv(results / "runs.csv")
     sound_runs(runs)
@@ -42,10 +39,8 @@ def test_sizes_grow_with_the_processes(study_folder, tmp_path):
     assert "size grows with the processes" in (results / "report.html").read_text()
 
 
-def test_a_wrong_size_is_one_line(study_folder, tmp_path):
-    study = tmp_path / "weak.yaml"
-    study.write_text(STUDY.replace("[4k, 8k]", "[4k, 5k]"))
-    done = study_folder.run(study)
+def test_a_wrong_size_is_one_line(study_folder):
+    done = study_folder.run(study_folder.write(STUDY.replace("[4k, 8k]", "[4k, 5k]")))
     assert done.returncode != 0
     line = next(line for line in done.stderr.splitlines() if line.startswith("nodeworth:"))
     assert "sizes.cavity: no size '5k'" in line and "Traceback" not in done.stderr

@@ -1,13 +1,11 @@
 """Every table of a study: which are there, that they agree, and that they are read as they were written."""
 
-import json
-
 import pandas as pd
 import pytest
-from small_runs import rows
+from small_runs import rows, unplaced
 
 from analysis.decisions.money import MONEY, Market
-from analysis.decisions.prices import read_book
+from analysis.decisions.prices import BOOK, read_book
 from analysis.decisions.request import Request
 from analysis.estimates.changes import CHANGES
 from analysis.estimates.quality import QUALITY
@@ -21,7 +19,6 @@ from analysis.networks.traffic import TRAFFIC_TABLES
 from analysis.pipeline import make_all_tables
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report import read_tables
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Limit, Mix, NodePrice, Queue, Rule, Settings
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
@@ -30,15 +27,9 @@ MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}
 
 @pytest.fixture
 def market(tmp_path):
-    book = tmp_path / "book.csv"
-    columns = (
-        "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note".split(
-            ","
-        )
-    )
-    prices = {"slow": 100, "swift": 900}
+    book, prices = tmp_path / "book.csv", {"slow": 100, "swift": 900}
     lines = [f"{name},EUR,2026,2,64,node,{price},,,,a test," for name, price in prices.items()]
-    book.write_text("\n".join([",".join(columns), *lines]) + "\n")
+    book.write_text("\n".join([",".join(BOOK.columns), *lines]) + "\n")
     offers = {name: (read_book(book), name) for name in prices}
     return Market(NodePrice(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)))
 
@@ -90,9 +81,7 @@ def test_all_tables_stand_on_the_same_draws(runs, settings):
 
 @pytest.mark.parametrize("valid", [False, True])
 def test_without_an_estimate_there_are_the_repetitions_and_empty_tables(valid, market):
-    runs = complete_runs(
-        pd.DataFrame(rows("duct", None, {1: 12}, valid=valid) + rows("duct", "a", {2: 6}, valid=False))
-    )
+    runs = unplaced(rows("duct", None, {1: 12}, valid=valid), rows("duct", "a", {2: 6}, valid=False))
     found = make_all_tables(runs, Request(Settings(draws=100), rule=RULE, market=market))
     assert set(REQUIRED) < set(found) <= {*REQUIRED, *QUALITY}
     assert all(found[name].empty for name in REQUIRED) and len(found["repetitions"]) == 12
@@ -109,4 +98,4 @@ def test_tables_are_read_as_they_were_written(runs, settings, market, tmp_path):
 
 def test_the_target_of_the_precision_is_that_of_the_settings(runs):
     found = make_all_tables(runs, Request(Settings(draws=100, target_percent=3)))["precision"]
-    assert json.loads(found["target_percent"].drop_duplicates().to_json(orient="values")) == [3]
+    assert found["target_percent"].unique().tolist() == [3]

@@ -1,12 +1,11 @@
 """Which intervals a study that goes on until a target looks at."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from small_runs import rows, unplaced
 
 from analysis.estimates.precision import half_widths
 from analysis.estimates.scaling import make_tables
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 SETTINGS = Settings(draws=500, baselines=("slow",))
@@ -15,13 +14,12 @@ SETTINGS = Settings(draws=500, baselines=("slow",))
 def runs(seconds, blocks=8, spread=0.02):
     """Runs of one case: by interconnect (None: serial) and processes, a median time."""
     rng = np.random.default_rng(3)
-    rows = [
-        ("duct", interconnect, processes, block, median * np.exp(spread * rng.standard_normal()))
-        for (interconnect, processes), median in seconds.items()
-        for block in range(blocks)
-    ]
-    frame = pd.DataFrame(rows, columns=["case", "interconnect", "processes", "block", "seconds"])
-    return complete_runs(frame.assign(kind="measured"))
+    return unplaced(
+        *(
+            rows("duct", interconnect, {processes: median}, np.exp(spread * rng.standard_normal(blocks)))
+            for (interconnect, processes), median in seconds.items()
+        )
+    )
 
 
 def test_those_of_the_improvements():

@@ -6,28 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
-from small_runs import rows
+from small_runs import curves, rows, unplaced
 
-from analysis.estimates.curves import all_curves, ranking
 from analysis.estimates.extrap import extrap_texts, write_extrap
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.models import MODELS, cost_terms, least_seconds, nonnegative_fit, turning_point
 from analysis.registry import finished
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 
 
 def fitted(runs, settings):
-    (curves,) = all_curves(runs, ranking(runs), settings)
-    return {name: finished(name, pieces) for name, pieces in model_pieces(curves, settings).items()}
+    pieces = model_pieces(curves(runs, settings), settings)
+    return {name: finished(name, found) for name, found in pieces.items()}
 
 
 def models(seconds, counts=COUNTS, factors=(0.99, 1.0, 1.0, 1.01, 0.995, 1.005), **changes):
     times = {int(p): float(t) for p, t in zip(counts, seconds, strict=True)}
-    runs = complete_runs(pd.DataFrame(rows("duct", "a", times, factors)))
-    tables = fitted(runs, Settings(draws=200, **changes))
+    tables = fitted(unplaced(rows("duct", "a", times, factors)), Settings(draws=200, **changes))
     return tables["models"].set_index("model"), tables["model_curves"]
 
 
@@ -105,15 +102,12 @@ def test_one_sample_has_a_fit_and_no_interval():
 
 
 def test_a_level_is_fitted_without_the_serial_run_of_another():
-    runs = rows("duct", None, {1: 100}) + rows("duct", "a", {2: 80, 4: 45, 8: 25}, oversubscription=2)
-    table = fitted(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["models"]
+    level = rows("duct", "a", {2: 80, 4: 45, 8: 25}, oversubscription=2)
+    table = fitted(unplaced(rows("duct", None, {1: 100}), level), Settings(draws=100))["models"]
     assert table.loc[0, ["counts", "fitted_from"]].tolist() == [3, 2]
 
 
-@given(
-    st.sampled_from(MODELS),
-    st.lists(st.floats(0.1, 100), min_size=5, max_size=8),
-)
+@given(st.sampled_from(MODELS), st.lists(st.floats(0.1, 100), min_size=5, max_size=8))
 def test_the_fit_is_that_of_nonnegative_least_squares(model, seconds):
     counts, seconds = 2.0 ** np.arange(len(seconds)), np.array(seconds)
     weights = seconds if model.of_rate else 1 / seconds
@@ -145,8 +139,7 @@ def test_cost_terms_are_the_same_time():
 
 
 def test_export_to_extra_p(tmp_path):
-    runs = rows("duct", None, {1: 100}) + rows("duct", "a", {2: 50, 4: 1e-5}, (1, 2))
-    runs = complete_runs(pd.DataFrame(runs))
+    runs = unplaced(rows("duct", None, {1: 100}), rows("duct", "a", {2: 50, 4: 1e-5}, (1, 2)))
     text = "PARAMETER processes\nPOINTS (2) (4)\nMETRIC seconds\nREGION duct->a\n"
     text += "DATA 50 100\nDATA 0.00001 0.00002\n"
     assert extrap_texts(runs) == {"duct.a.measured.x1.txt": text}

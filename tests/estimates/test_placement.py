@@ -1,13 +1,10 @@
 """The same processes packed on few nodes or spread over many: curves, gains and their test."""
 
-import itertools
-
 import numpy as np
-import pandas as pd
 import pytest
+import small_runs
 
 from analysis.estimates.scaling import make_tables
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 SETTINGS = Settings(draws=1_000)
@@ -16,22 +13,12 @@ PACKED = [4.0, 4.2, 4.1, 4.0, 4.4, 4.3, 4.1]
 
 
 def rows(interconnect, processes, nodes, seconds):
-    return [
-        {
-            "case": "duct",
-            "interconnect": interconnect,
-            "kind": "emulated" if interconnect else "measured",
-            "processes": processes,
-            "nodes": nodes,
-            "block": block,
-            "seconds": time,
-        }
-        for block, time in enumerate(seconds, 1)
-    ]
+    kind = "emulated" if interconnect else "measured"
+    return small_runs.rows("duct", interconnect, {processes: 1.0}, seconds, kind, nodes=nodes)
 
 
 def tables_of(*parts):
-    return make_tables(complete_runs(pd.DataFrame(itertools.chain(*parts))), SETTINGS)
+    return make_tables(small_runs.unplaced(*parts), SETTINGS)
 
 
 SERIAL = rows(None, 1, 1, [8.0] * 7)

@@ -4,19 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import kendalltau, theilslopes
-from small_runs import rows
+from small_runs import rows, unplaced
 
 from analysis.estimates.curves import ranking
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import OUTLIER_RULE, make_quality_tables
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.trend import trend
-from analysis.runs.runs import TableError, complete_runs
+from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 
 
 def quality(name, runs, **changes):
-    complete = complete_runs(pd.DataFrame(runs))
+    complete = unplaced(runs)
     return make_quality_tables(complete, ranking(complete), Settings(draws=100, **changes))[name]
 
 
@@ -65,7 +65,7 @@ def test_the_time_is_that_of_the_scaling_table():
     # four blocks: the median lies between 8.8 and 12, 10.4 s; half-way in log time lies 10.28 s
     runs = rows("duct", "a", {2: 8.0}, (1, 1.1, 1.5, 2))
     row = quality("variability", runs).iloc[0]
-    scaling = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["scaling"]
+    scaling = make_tables(unplaced(runs), Settings(draws=100))["scaling"]
     assert row["seconds"] == scaling["seconds"].item() == pytest.approx(10.4)
     assert row["worst_percent"] == pytest.approx(100 * (16 / 10.4 - 1))
 
@@ -120,10 +120,15 @@ def test_the_slope_has_an_interval_that_covers():
     assert np.isnan(trend(values[:, :4]).low).all()
 
 
+def improvement_of(*groups):
+    return make_tables(unplaced(*groups), Settings(draws=500))["improvement"]
+
+
 def test_blocks_for_a_narrower_interval():
     factors = np.exp(np.random.default_rng(0).normal(0, 0.05, 8))
-    runs = rows("duct", "a", {2: 8.0}, factors[::-1]) + rows("duct", "b", {2: 6.0}, factors)
-    improvement = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=500))["improvement"]
+    improvement = improvement_of(
+        rows("duct", "a", {2: 8.0}, factors[::-1]), rows("duct", "b", {2: 6.0}, factors)
+    )
     width = (improvement["improvement_high"] - improvement["improvement_low"]).item()
     row = make_precision(improvement, width / 4).iloc[0]
     assert (row["half_width_percent"], row["blocks_wanted"]) == (pytest.approx(width / 2), 32)
@@ -132,16 +137,15 @@ def test_blocks_for_a_narrower_interval():
 
 
 def test_one_block_reaches_no_precision():
-    runs = rows("duct", "a", {2: 8.0}, (1,)) + rows("duct", "b", {2: 6.0}, (1,))
-    improvement = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=500))["improvement"]
+    improvement = improvement_of(rows("duct", "a", {2: 8.0}, (1,)), rows("duct", "b", {2: 6.0}, (1,)))
     row = make_precision(improvement, 5).iloc[0]
     assert not row["reached"] and pd.isna(row["blocks_wanted"])
 
 
 def test_a_band_of_a_simulation_has_no_precision():
-    runs = rows("duct", "a", {2: 8.0}, (1,)) + rows("duct", "b", {2: 6.0}, (1,))
-    simulated = (
-        pd.DataFrame(runs).assign(kind="simulated").eval("seconds_low = seconds\nseconds_high = seconds")
-    )
-    improvement = make_tables(complete_runs(simulated), Settings(draws=500))["improvement"]
+    simulated = [
+        rows("duct", name, {2: seconds}, (1,), "simulated", seconds_low=seconds, seconds_high=seconds)
+        for name, seconds in (("a", 8.0), ("b", 6.0))
+    ]
+    improvement = improvement_of(*simulated)
     assert len(improvement) and make_precision(improvement, 5).empty

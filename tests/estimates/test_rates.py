@@ -2,16 +2,17 @@
 
 import pandas as pd
 import pytest
-from small_runs import rows
+from refused import refusal
+from small_runs import rows, unplaced
 
 from analysis.estimates.rates import add_rates
 from analysis.estimates.scaling import make_tables
-from analysis.runs.runs import TableError, complete_runs
+from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 
 
-def scaling(frame):
-    return make_tables(complete_runs(pd.DataFrame(frame)), Settings(draws=100))["scaling"]
+def scaling(runs):
+    return make_tables(unplaced(runs), Settings(draws=100))["scaling"]
 
 
 def test_a_rate_by_hand():
@@ -49,14 +50,11 @@ def test_work_of_an_invalid_run_counts_for_nothing():
 )
 def test_two_amounts_or_units_for_a_case_are_one_line(column, values, told):
     first, second = ({"work": 100, "work_unit": "cells"} | {column: value} for value in values)
-    runs = complete_runs(
-        pd.DataFrame(rows("duct", "a", {1: 8}, **first) + rows("duct", "b", {1: 8}, **second))
-    )
+    runs = unplaced(rows("duct", "a", {1: 8}, **first), rows("duct", "b", {1: 8}, **second))
     table = pd.DataFrame({"case": ["duct"], "processes": [1], "seconds": [8.0]})
-    with pytest.raises(TableError, match=told):
-        add_rates(table, runs)
+    assert told in refusal(TableError, add_rates, table, runs)
 
 
 def test_work_that_is_no_positive_number_is_one_line():
-    with pytest.raises(TableError, match=r"column 'work': 0: it must be above 0"):
-        complete_runs(pd.DataFrame(rows("duct", "a", {1: 8}, work=0)))
+    said = refusal(TableError, unplaced, rows("duct", "a", {1: 8}, work=0))
+    assert "column 'work': 0: it must be above 0" in said

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from small_runs import FACTORS, rows
+from refused import refusal
+from small_runs import FACTORS, rows, unplaced
 
 from analysis.estimates.scaling import make_tables, write_tables
 from analysis.runs.runs import TableError, complete_runs, read_runs
@@ -16,7 +17,7 @@ from analysis.tables.contract import TABLES
 
 
 def table(name, runs, **changes):
-    return make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=200, **changes))[name]
+    return make_tables(unplaced(runs), Settings(draws=200, **changes))[name]
 
 
 def same(one, other):
@@ -91,10 +92,8 @@ def test_node_equivalents_at_a_stated_speedup(runs):
 
 
 def test_the_serial_run_serves_measured_and_emulated_and_every_level():
-    runs = (
-        rows("duct", None, {1: 12}) + rows("duct", "a", {2: 6}) + rows("duct", "b", {2: 8}, kind="emulated")
-    )
-    runs += rows("duct", "a", {2: 10, 4: 5}, oversubscription=2)
+    runs = rows("duct", None, {1: 12}) + rows("duct", "b", {2: 8}, kind="emulated")
+    runs += rows("duct", "a", {2: 6}) + rows("duct", "a", {2: 10, 4: 5}, oversubscription=2)
     scaling = table("scaling", runs)
     first = scaling[scaling["serial"]]
     assert first[["interconnect", "oversubscription"]].values.tolist() == [["b", 1], ["a", 1], ["a", 2]]
@@ -109,19 +108,15 @@ def test_without_a_serial_run_the_reference_is_named():
     by_points = table("scaling", runs)
     assert set(by_points["reference_interconnect"]) == {"a"} and set(by_points["reference_processes"]) == {4}
     named = table("scaling", runs, reference_interconnect="b").set_index(["interconnect", "processes"])
-    assert named["speedup"].to_dict() == pytest.approx(
-        {("a", 4): 10 / 6, ("a", 8): 2.5, ("b", 2): 1, ("b", 4): 2}
-    )
+    speedups = {("a", 4): 10 / 6, ("a", 8): 2.5, ("b", 2): 1, ("b", 4): 2}
+    assert named["speedup"].to_dict() == pytest.approx(speedups)
     assert named.loc[("a", 8), "efficiency"] == pytest.approx(2.5 * 2 / 8)
 
 
 def test_a_simulated_curve_has_its_own_reference_and_its_band():
     runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 6})
-    for interconnect, processes, low, seconds, high in (
-        (None, 1, 20, 20, 20),
-        ("a", 2, 8, 10, 11),
-        ("a", 4, 4, 6, 7),
-    ):
+    simulated = (None, 1, 20, 20, 20), ("a", 2, 8, 10, 11), ("a", 4, 4, 6, 7)
+    for interconnect, processes, low, seconds, high in simulated:
         band = {"kind": "simulated", "seconds_low": low, "seconds_high": high}
         runs += rows("duct", interconnect, {processes: seconds}, (1,), **band)
     scaling = table("scaling", runs)
@@ -160,9 +155,8 @@ def test_placement_that_varies_needs_all_nodes():
 
 
 def test_blocks_that_share_no_place_are_unpaired():
-    runs = rows("duct", "a", {2: 6}) + [
-        row | {"block": row["block"] + 6} for row in rows("duct", "b", {2: 4})
-    ]
+    later = [row | {"block": row["block"] + 6} for row in rows("duct", "b", {2: 4})]
+    runs = rows("duct", "a", {2: 6}) + later
     row = table("improvement", runs).iloc[0]
     assert not row["paired"] and row["p_value"] == pytest.approx(2 / 924)
     assert row["improvement_low"] < 50 < row["improvement_high"]
@@ -176,9 +170,11 @@ def test_unequal_block_counts_pair_what_is_common():
 
 
 def test_one_block_gives_no_interval_and_no_test():
-    runs = (
-        rows("duct", None, {1: 12}, (1,)) + rows("duct", "a", {2: 6}, (1,)) + rows("duct", "b", {2: 4}, (1,))
-    )
+    runs = [
+        *rows("duct", None, {1: 12}, (1,)),
+        *rows("duct", "a", {2: 6}, (1,)),
+        *rows("duct", "b", {2: 4}, (1,)),
+    ]
     row = table("improvement", runs).iloc[0]
     assert row["improvement_percent"] == pytest.approx(50)
     empty = ["improvement_low", "improvement_high", "average_low", "p_value", "p_adjusted", "blocks_needed"]
@@ -217,9 +213,8 @@ def test_a_published_interconnect_is_compared_unpaired_where_declared():
     """Of the same name as a measured one, too: the two were not run side by side."""
     runs = rows("duct", "ib", {1: 12, 2: 8}) + rows("duct", "ib", {1: 12, 2: 6}, kind="published")
     declared = table("improvement", runs, compare_kinds=(("published", "measured"),))
-    assert declared[["kind", "baseline_interconnect", "interconnect"]].to_numpy().tolist() == [
-        ["published/measured", "ib", "ib"]
-    ]
+    told = declared[["kind", "baseline_interconnect", "interconnect"]].to_numpy().tolist()
+    assert told == [["published/measured", "ib", "ib"]]
     assert declared["improvement_percent"].iloc[0] == pytest.approx(-25) and not declared["paired"].any()
 
 
@@ -233,9 +228,8 @@ def test_a_serial_run_that_nothing_beats_is_said():
 def test_holm_takes_the_whole_table():
     runs = [row for case in ("duct", "wing") for row in rows(case, "a", {2: 6}) + rows(case, "b", {2: 4})]
     improvement = table("improvement", runs)
-    assert (
-        improvement["p_value"].tolist() == [2 / 64] * 2 and improvement["p_adjusted"].tolist() == [4 / 64] * 2
-    )
+    assert improvement["p_value"].tolist() == [2 / 64] * 2
+    assert improvement["p_adjusted"].tolist() == [4 / 64] * 2
     assert not improvement["distinguishable"].any() and (improvement["blocks_needed"] == 7).all()
 
 
@@ -254,11 +248,8 @@ def test_oversubscription_gain_is_at_equal_cores():
 @hypothesis_settings(max_examples=10)
 @given(st.randoms(use_true_random=False), st.floats(0.01, 100), st.sampled_from(["block", "no block"]))
 def test_order_unit_and_invalid_rows_change_nothing(random, unit, blocks):
-    frame = pd.DataFrame(
-        rows("duct", None, {1: 12.0})
-        + rows("duct", "a", {2: 8.0, 4: 6.0})
-        + rows("duct", "b", {2: 6.0, 4: 4.0})
-    )
+    parallel = rows("duct", "a", {2: 8.0, 4: 6.0}) + rows("duct", "b", {2: 6.0, 4: 4.0})
+    frame = pd.DataFrame(rows("duct", None, {1: 12.0}) + parallel)
     frame["seconds"] *= [random.uniform(0.9, 1.1) for _ in frame.index]
     if blocks == "no block":
         frame = frame.drop(columns="block")
@@ -288,18 +279,14 @@ def test_repetitions_within_a_block_count_as_their_median():
         for row in runs
         for i, f in enumerate((0.5, 1, 9))
     ]
-    same(
-        make_tables(complete_runs(pd.DataFrame(thrice)), Settings(draws=100)),
-        make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100)),
-    )
+    same(*(make_tables(unplaced(some), Settings(draws=100)) for some in (thrice, runs)))
 
 
 def test_more_cases_change_no_other_case(runs, settings):
-    more = complete_runs(pd.concat([runs, complete_runs(pd.DataFrame(rows("wing", "slow", {2: 1.0})))]))
+    more = complete_runs(pd.concat([runs, unplaced(rows("wing", "slow", {2: 1.0}))]))
     scaling = make_tables(more, settings)["scaling"]
-    pd.testing.assert_frame_equal(
-        scaling[scaling["case"] == "duct"].reset_index(drop=True), make_tables(runs, settings)["scaling"]
-    )
+    of_duct = scaling[scaling["case"] == "duct"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(of_duct, make_tables(runs, settings)["scaling"])
 
 
 # --- tables as files ---
@@ -335,13 +322,8 @@ def test_nothing_is_written_half(runs, settings, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", ["plain", "a, b", 'a "b"', "two\nlines"])
 def test_a_table_is_read_as_it_was_written(tmp_path, text):
-    flags = pd.array([True, None, False], dtype="boolean")
-    columns = {
-        "note": [text, None, "x"],
-        "share": [0.1, np.nan, np.inf],
-        "flag": flags,
-        "sure": [True, False, True],
-    }
+    columns = {"note": [text, None, "x"], "share": [0.1, np.nan, np.inf]}
+    columns |= {"flag": pd.array([True, None, False], dtype="boolean"), "sure": [True, False, True]}
     table = pd.DataFrame(columns).astype({"note": "str"})
     write_tables({"one": table}, tmp_path)
     read = pd.read_csv(tmp_path / "one.csv").astype({"flag": "boolean"})
@@ -374,11 +356,8 @@ def test_columns_are_those_that_others_read(runs, settings, name):
 
 
 def test_two_references_are_told():
-    runs = (
-        rows("duct", None, {1: 12})
-        + rows("duct", None, {1: 12}, oversubscription=2)
-        + rows("duct", "a", {2: 6})
-    )
+    runs = rows("duct", None, {1: 12}) + rows("duct", None, {1: 12}, oversubscription=2)
+    runs += rows("duct", "a", {2: 6})
     with pytest.raises(TableError, match=r"^case 'duct', kind measured: two references, 2 serial points$"):
         table("scaling", runs)
 
@@ -392,10 +371,8 @@ def test_without_a_valid_run_over_an_interconnect_tables_are_empty(runs):
 
 def test_two_core_counts_for_one_point_are_told():
     runs = rows("duct", "a", {2: 6}, cores=2) + rows("duct", "a", {2: 6}, cores=4, repetition=2)
-    with pytest.raises(
-        TableError, match=r"^case 'duct', interconnect 'a', 2 processes: column 'cores': two core"
-    ):
-        table("scaling", runs)
+    said = refusal(TableError, table, "scaling", runs)
+    assert said.startswith("case 'duct', interconnect 'a', 2 processes: column 'cores': two core")
 
 
 @pytest.mark.parametrize("key", ["baselines", "reference_interconnect"])
@@ -415,13 +392,11 @@ def test_an_unknown_interconnect_is_told(key):
     ],
 )
 def test_settings_that_make_no_sense_are_told(key, value, message):
-    with pytest.raises(ValueError) as error:
-        Settings(**{key: value})
-    assert str(error.value) == message
+    assert refusal(ValueError, Settings, **{key: value}) == message
 
 
 def test_one_point_is_a_table():
-    tables = make_tables(complete_runs(pd.DataFrame(rows("duct", "a", {2: 6}, (1,)))), Settings(draws=100))
+    tables = make_tables(unplaced(rows("duct", "a", {2: 6}, (1,))), Settings(draws=100))
     assert tables["scaling"]["speedup"].tolist() == [1] and tables["improvement"].empty
     assert tables["peaks"]["reached"].tolist() == [False]
 

@@ -108,13 +108,7 @@ def test_extremes_are_at_the_lowest_oversubscription():
 
 
 def test_with_a_server_beside_each_process_the_parallel_runs_have_another_oversubscription():
-    points = [
-        ("duct", 1, 1),
-        ("duct", 2, 1),
-        ("served", 1, 1),
-        ("served", 2, 2),
-        ("served", 4, 4),
-        ("alone", 1, 1),
-    ]
+    served = [("served", 1, 1), ("served", 2, 2), ("served", 4, 4)]
+    points = [("duct", 1, 1), ("duct", 2, 1), *served, ("alone", 1, 1)]
     table = pd.DataFrame(points, columns=["case", "processes", "oversubscription"])
     assert list(at_extremes(table).index) == [0, 1, 2, 3, 5]

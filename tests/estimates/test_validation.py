@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from report_parts import blocks, said
 
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.validation import make_validation
@@ -51,13 +52,8 @@ def table(runs):
 
 def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
     (row,) = table.to_dict("records")
-    assert (row["interconnect"], row["kind"], row["model"], row["processes"], row["n"]) == (
-        "link",
-        "emulated",
-        "link_model",
-        2,
-        5,
-    )
+    told = [row[name] for name in ("interconnect", "kind", "model", "processes", "n")]
+    assert told == ["link", "emulated", "link_model", 2, 5]
     assert (row["predicted_seconds"], row["predicted_low"], row["predicted_high"]) == (7.6, 7.6, 8.4)
     assert row["measured_seconds"] == pytest.approx(8.0) and row["measured_low"] < 8.0 < row["measured_high"]
     assert row["error_percent"] == pytest.approx(-5.0) and row["noise"] == pytest.approx(0.1)
@@ -70,16 +66,13 @@ def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
 
 def test_the_report_states_errors_and_noise(table):
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
-    (said,) = [block["items"] for block in section["blocks"] if block["type"] == "list"]
-    assert said[0].startswith("All: 1\xa0point, median error 5.0\u202f% (signs left aside), from −5.0\u202f%")
-    assert "CPU pressure while it was measured: 10\u202f%" in said[-1]
-    (printed,) = [block for block in section["blocks"] if block["type"] == "table"]
+    told = said(section)
+    assert "All: 1 point, median error 5.0 % (signs left aside), from -5.0 %" in told
+    assert "CPU pressure while it was measured: 10 %" in told
+    (printed,) = blocks(section, "table")
     cells = printed["groups"][0]["rows"][0]["cells"]
-    assert cells[:3] == ["The link (emulated)", "2", "7.60 [7.60, 8.40]"] and cells[4:] == [
-        "−5.0",
-        "5",
-        "10.0",
-    ]
+    assert cells[:3] == ["The link (emulated)", "2", "7.60 [7.60, 8.40]"]
+    assert cells[4:] == ["−5.0", "5", "10.0"]
 
 
 def test_a_band_without_width_has_no_brackets(table):

@@ -1,14 +1,12 @@
 """The figure of what changed between two sites: the looks of the rest of the report, a star where it is told apart."""
 
-import pandas as pd
 import pytest
-from small_runs import rows
+from small_runs import rows, unplaced
 
 from analysis.estimates.changes import make_changes
 from analysis.figures import style
 from analysis.figures.changes import changes_figures
 from analysis.runs.facts import Facts
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
@@ -18,11 +16,9 @@ LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
 def drawing():
     before = rows("duct", None, {1: 12.0}) + rows("duct", "slow", {4: 6.0}) + rows("duct", "swift", {4: 6.0})
     after = rows("duct", None, {1: 12.0}) + rows("duct", "slow", {4: 3.0}) + rows("duct", "swift", {4: 6.0})
-    sites = [
-        row | {"site": site} for site, listed in (("before", before), ("after", after)) for row in listed
-    ]
+    sites = ([row | {"site": site} for row in rows] for site, rows in (("before", before), ("after", after)))
     settings = Settings(draws=200, compare_sites=(("before", "after"),))
-    changes = make_changes(complete_runs(pd.DataFrame(sites)), settings)["changes"]
+    changes = make_changes(unplaced(*sites), settings)["changes"]
     (drawing,) = changes_figures(changes, style.FigureLabels.of(Facts(), LOOKS))
     return drawing
 

@@ -36,10 +36,8 @@ def test_a_small_tree_has_its_numbers_and_a_frame_a_switch(tree):
     written = [text.get_text() for text in panel.texts]
     assert sorted(written) == sorted(f"{100 * share:.0f}" for share in matrix["share"])
     assert len(drawing.marks) == sum(tree.switches())
-    assert (
-        "Level 1, switch 0: route load "
-        in drawing.marks["mark" + str(len(drawing.marks) - tree.switches()[0])].text
-    )
+    first = drawing.marks[f"mark{len(drawing.marks) - tree.switches()[0]}"]
+    assert "Level 1, switch 0: route load " in first.text
 
 
 def test_numbers_are_legible_and_their_ink_stays_inside_their_cells():
@@ -76,10 +74,10 @@ def test_a_panel_a_pattern_and_links_that_share_a_column_show_the_most_loaded():
 
 
 def test_the_files_are_the_same_each_time(tmp_path):
-    contents = [
+    first, again = (
         [file.read_bytes() for file in save(drawn(k_ary_n_tree(2, 3), 4), tmp_path)] for _ in range(2)
-    ]
-    assert contents[0] == contents[1]
-    svg = ElementTree.fromstring(contents[0][0])
+    )
+    assert first == again
+    svg = ElementTree.fromstring(first[0])
     titles = [title.text for title in svg.iter(f"{{{SVG}}}title")]
     assert sum("most loaded switch" in title for title in titles) == 12

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from programs import printed, ran
+
 from workflows.paths import ROOT
 
 CACHE = ROOT / ".cache/fresh"
@@ -139,10 +141,7 @@ def bare_system() -> Path:
 def _mirror() -> list[str]:
     """The mirror from which this machine has its own packages, if it is a Debian 12; else debootstrap's."""
     asked = ["Created-By: Packages", "Codename: bookworm", "Component: main"]
-    shown = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(SITE)", *asked], capture_output=True, text=True
-    )
-    return shown.stdout.split()[:1]
+    return ran("apt-get", "indextargets", "--format", "$(SITE)", *asked).stdout.split()[:1]
 
 
 def carry_settings(root: Path) -> None:
@@ -158,8 +157,9 @@ def carry_settings(root: Path) -> None:
         (root / "etc/apt/sources.list").unlink(missing_ok=True)
         if (own_list := Path("/etc/apt/sources.list")).is_file():
             shutil.copyfile(own_list, root / "etc/apt/sources.list")
-    shown = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
-    kept = re.findall("^Acquire::(?:https?|Retries|Check-Valid-Until).*\n", shown, re.M)
+    kept = re.findall(
+        "^Acquire::(?:https?|Retries|Check-Valid-Until).*\n", printed("apt-config", "dump"), re.M
+    )
     (root / "etc/apt/apt.conf.d/99carried").write_text("".join(kept))
 
 

@@ -8,13 +8,11 @@ as under nohup. What was typed and printed is in .cache/fresh/<variant>.log.
 
 import os
 import re
-import subprocess
 
 import pytest
 from minimal_debian import USER, MinimalDebian, minimal_debian
 from needs import NAMESPACES
-
-from workflows.paths import ROOT
+from programs import ran
 
 pytestmark = [
     *(pytest.mark.fresh, pytest.mark.slow, pytest.mark.timeout(5400)),
@@ -33,10 +31,7 @@ def debian(tmp_path, request):
     if os.geteuid():
         pytest.skip("a Debian is made as root")
     with minimal_debian(tmp_path, request.node.name.removeprefix("test_")) as made:
-        head = subprocess.run(
-            ["git", "log", "-1", "--format=%h %s"], cwd=ROOT, capture_output=True, text=True
-        )
-        made.log.write_text(f"commit {head.stdout}")
+        made.log.write_text(f"commit {ran('git', 'log', '-1', '--format=%h %s').stdout}")
         yield made
 
 

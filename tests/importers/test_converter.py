@@ -1,20 +1,16 @@
 """The converter on the command line."""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from programs import ran
 
 from analysis.importers import read_foreign
 
-ROOT = Path(__file__).parents[2]
-
 
 def converted(*words):
-    command = [sys.executable, "-m", "analysis.importers", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return ran(sys.executable, "-m", "analysis.importers", *words, timeout=120)
 
 
 def test_runs_are_written_and_what_was_skipped_is_listed(foreign, tmp_path, written):

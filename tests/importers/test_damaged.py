@@ -7,6 +7,7 @@ import pytest
 from foreign_files import FOREIGN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refused import refusal
 
 from analysis.importers import FORMATS, make_mapping, read_foreign
 from analysis.runs.runs import TableError
@@ -105,9 +106,7 @@ def test_imb_without_its_last_line_is_told(written):
 def test_anything_else_is_told_in_one_line(tmp_path, content, form):
     path = tmp_path / "anything"
     path.write_bytes(content)
-    with pytest.raises(TableError) as told:
-        read_foreign(path, form)
-    assert "\n" not in str(told.value) and str(told.value).startswith(str(path))
+    assert refusal(TableError, read_foreign, path, form).startswith(str(path))
 
 
 def test_what_cannot_be_opened(tmp_path):
@@ -117,7 +116,5 @@ def test_what_cannot_be_opened(tmp_path):
         read_foreign(tmp_path, "osu")
     with pytest.raises(TableError, match="holds no run"):
         read_foreign(tmp_path)
-    with pytest.raises(
-        TableError, match=r"format 'xml' is unknown \(known: runs, curves, derived, reframe-re"
-    ):
-        read_foreign(tmp_path, "xml")
+    known = "format 'xml' is unknown (known: runs, curves, derived, reframe-re"
+    assert known in refusal(TableError, read_foreign, tmp_path, "xml")

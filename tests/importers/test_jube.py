@@ -1,9 +1,14 @@
 """JUBE's result tables, and other tables with a heading."""
 
+import re
+
 import pytest
+from refused import refusal
 
 from analysis.importers import make_mapping, read_foreign
 from analysis.runs.runs import TableError
+
+HEAD = "case,interconnect,tasks,time[s]\n"
 
 
 def test_a_result_table_becomes_runs(foreign):
@@ -85,28 +90,17 @@ def test_a_parameter_that_only_moves_with_the_point_is_fine(written):
     [
         ("case,interconnect,tasks,time\na,b,2,1.5\n", r"'seconds': no variable tells it"),
         ("case,tasks,seconds\na,2,1.5\n", r"column 'interconnect': no variable tells it \(found: case, sec"),
-        ("case,interconnect,tasks,time[s]\na,b,2,fast\n", r"line 2: 'seconds' \(time\) is no number: 'fast'"),
-        (
-            "case,interconnect,tasks,time[s]\na,b,2,-1\n",
-            r"line 2, column 'seconds': -1: it must be a positive",
-        ),
-        (
-            "case,interconnect,tasks,time[s]\na,b,2.5,1\n",
-            r"line 2, column 'processes': 2.5 is no whole number",
-        ),
-        ("case,interconnect,tasks,time[s]\n../a,b,2,1\n", r"line 2, column 'case': '../a': it must be"),
-        ('case,interconnect,tasks,time[s]\n"a""b",b,2,1\n', r"line 2, column 'case': 'a\"b': it must be"),
-        ('case,interconnect,tasks,time[s]\n"a\nb",b,2,1\n', r"line 3, column 'case': 'a\\nb': it must be"),
-        ('case,interconnect,tasks,time[s]\n"a,b,2,1\n', r"line 2: cannot be read: unexpected end of data"),
         ("case,interconnect,tasks,tasks\na,b,2,1\n", r"line 1, column 'tasks': is there twice"),
-        ("case,interconnect,tasks,time[s]\n", "holds no run"),
-        (
-            "case,interconnect,tasks,time[s]\na,b,2,1",
-            r"holds no run: .*line 2: cut off: 'a,b,2,1' has no end",
-        ),
+        (f"{HEAD}a,b,2,fast\n", r"line 2: 'seconds' \(time\) is no number: 'fast'"),
+        (f"{HEAD}a,b,2,-1\n", r"line 2, column 'seconds': -1: it must be a positive"),
+        (f"{HEAD}a,b,2.5,1\n", r"line 2, column 'processes': 2.5 is no whole number"),
+        (f"{HEAD}../a,b,2,1\n", r"line 2, column 'case': '../a': it must be"),
+        (f'{HEAD}"a""b",b,2,1\n', r"line 2, column 'case': 'a\"b': it must be"),
+        (f'{HEAD}"a\nb",b,2,1\n', r"line 3, column 'case': 'a\\nb': it must be"),
+        (f'{HEAD}"a,b,2,1\n', r"line 2: cannot be read: unexpected end of data"),
+        (HEAD, "holds no run"),
+        (f"{HEAD}a,b,2,1", r"holds no run: .*line 2: cut off: 'a,b,2,1' has no end"),
     ],
 )
 def test_a_bad_table_is_told_in_one_line(written, text, message):
-    with pytest.raises(TableError, match=message) as told:
-        read_foreign(written(text))
-    assert "\n" not in str(told.value)
+    assert re.search(message, refusal(TableError, read_foreign, written(text)))

@@ -1,9 +1,11 @@
 """ReFrame's reports and performance logs."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
+from refused import refusal
 
 from analysis.importers import make_mapping, read_foreign
 from analysis.runs.runs import TableError
@@ -37,11 +39,9 @@ def test_the_older_report_format_holds_its_parameters_in_the_name(foreign):
 
 
 def test_a_performance_log_gives_the_same_runs_as_the_report(foreign):
-    log = read_foreign(foreign / "reframe/jacobi_4.10.log").runs
-    report = read_foreign(foreign / "reframe/report_4.10.json").runs
-    pd.testing.assert_frame_equal(
-        log.drop(columns=["record", "nodes"]), report.drop(columns=["record", "nodes"])
-    )
+    files = ("jacobi_4.10.log", "report_4.10.json")
+    both = (read_foreign(foreign / "reframe" / file).runs.drop(columns=["record", "nodes"]) for file in files)
+    pd.testing.assert_frame_equal(*both)
 
 
 def test_a_missed_performance_reference_does_not_make_a_run_invalid(foreign):
@@ -65,11 +65,8 @@ def test_a_wrong_answer_does(foreign):
 
 def test_a_folder_of_performance_logs(foreign):
     found = read_foreign(foreign / "reframe/perflogs", mapping=make_mapping(BY_SIZE))
-    assert found.runs.groupby("case")["valid"].agg(list).to_dict() == {
-        "jacobi-0": [False, False],
-        "jacobi-256": [True, True],
-        "jacobi-4096": [True, True],
-    }
+    valid = {"jacobi-0": [False] * 2, "jacobi-256": [True] * 2, "jacobi-4096": [True] * 2}
+    assert found.runs.groupby("case")["valid"].agg(list).to_dict() == valid
     assert len(found.unread) == 1 and "greeting.log: line 2" in found.unread[0]
 
 
@@ -110,9 +107,8 @@ def test_variables_and_units_of_a_mapping(foreign):
     ],
 )
 def test_a_wrong_mapping_is_told_in_one_line(foreign, mapping, message):
-    with pytest.raises(TableError, match=message) as told:
-        read_foreign(foreign / "reframe/report_4.10.json", mapping=make_mapping(mapping))
-    assert "\n" not in str(told.value)
+    report = foreign / "reframe/report_4.10.json"
+    assert re.search(message, refusal(TableError, read_foreign, report, mapping=make_mapping(mapping)))
 
 
 def changed(path, change):
@@ -176,9 +172,8 @@ def test_a_log_with_a_row_too_long_or_cut_off(foreign, written):
     damaged = whole.replace("|laptop|jacobi_3|", "|laptop|jacobi|3|").removesuffix("\n")
     found = read_foreign(written(damaged))
     assert len(found.runs) == 6
-    assert (
-        "line 9: cut off" in found.unread[1] and "line 5: 38 cells where the header has 37" in found.unread[0]
-    )
+    assert "line 5: 38 cells where the header has 37" in found.unread[0]
+    assert "line 9: cut off" in found.unread[1]
 
 
 def test_a_log_in_another_format_says_so(written):

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from programs import printed, ran, write_program
 
 from workflows.domain import InputError, Point
 from workflows.jobs import schedulers
@@ -89,13 +88,16 @@ class FluxExecutor:
 """
 
 
+def on_path(played):
+    return {"PATH": f"{played}:{os.environ['PATH']}", "PLAYED": str(played)}
+
+
 def play(scheduler, tmp_path):
     """Run a small study under a scheduler that is played; give what was submitted and the records."""
     played = tmp_path / "bin"
     played.mkdir()
     for name, text in PLAYS[scheduler].items():
-        (played / name).write_text(text)
-        (played / name).chmod(0o755)
+        write_program(played / name, text)
     bindings = tmp_path / "bindings/flux"
     bindings.mkdir(parents=True)
     (bindings / "__init__.py").write_text("")
@@ -108,15 +110,7 @@ def play(scheduler, tmp_path):
     command += ["--directory", str(tmp_path), "--snakefile", str(ROOT / "Snakefile")]
     command += ["--configfile", str(tmp_path / "study.yaml")]
     command += ["--config", f"cluster={tmp_path / 'site.yaml'}", "--", "results/elsewhere/runs.csv"]
-    path = {
-        "PATH": f"{played}:{os.environ['PATH']}",
-        "PLAYED": str(played),
-        "PYTHONPATH": str(bindings.parent),
-    }
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | path, capture_output=True, text=True, timeout=500
-    )
-    assert done.returncode == 0, done.stderr
+    printed(*command, timeout=500, **on_path(played), PYTHONPATH=str(bindings.parent))
     files = sorted((tmp_path / "results/elsewhere/records").rglob("*.json"))
     return (played / "submitted").read_text().splitlines(), [json.loads(file.read_text()) for file in files]
 
@@ -147,28 +141,20 @@ def test_jobs_ask_for_what_the_design_says(scheduler, tmp_path):
 def test_flux_is_asked_for_cores_and_seconds(tmp_path):
     submitted, records = play("flux", tmp_path)
     asked = [json.loads(line) for line in submitted]
-    assert [(one["cores"], one["duration"]) for one in asked[1:]] in (
-        [(1, 180), (2, 180)],
-        [(2, 180), (1, 180)],
-    )
+    assert sorted((one["cores"], one["duration"]) for one in asked[1:]) == [(1, 180), (2, 180)]
     assert [record["reason"] for record in records] == [None, None]
     assert {record["cluster"]["job"] for record in records} == {"f12"}
 
 
 def status(scheduler, number, folder, played):
     """Ask cluster/status.sh."""
-    path = {"PATH": f"{played}:{os.environ['PATH']}", "PLAYED": str(played)}
-    asked = [str(ROOT / "cluster/status.sh"), scheduler, number]
-    return subprocess.run(
-        asked, cwd=folder, env=os.environ | path, capture_output=True, text=True, timeout=30
-    ).stdout.strip()
+    return ran(ROOT / "cluster/status.sh", scheduler, number, cwd=folder, **on_path(played)).stdout.strip()
 
 
 @pytest.mark.parametrize("scheduler", THROUGH_GENERIC)
 def test_a_job_that_vanishes_has_failed(scheduler, tmp_path):
     for name, text in PLAYS[scheduler].items():
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
+        write_program(tmp_path / name, text)
     (tmp_path / "known-7").touch()
     assert status(scheduler, "7", tmp_path, tmp_path) == "running"
     (tmp_path / "known-7").unlink()
@@ -204,12 +190,7 @@ def test_the_nodes_of_a_job(name, variable, lines, tmp_path, monkeypatch):
     [
         ("pbs", 0, "7.server  nodeworth  me  00:00:01 R batch", False),
         ("pbs", 153, "qstat: Unknown Job Id 7.server", True),
-        (
-            "pbs",
-            35,
-            "qstat: 7.server Job has finished, use -x or -H to obtain historical job information",
-            True,
-        ),
+        ("pbs", 35, "qstat: 7.server Job has finished, use -x or -H to obtain historical information", True),
         ("sge", 1, "Following jobs do not exist: \n7", True),
         ("lsf", 0, "RUN", False),
         ("lsf", 0, "EXIT", True),
@@ -223,9 +204,8 @@ def test_a_job_is_over_when_its_scheduler_says_so(name, status, answer, over, mo
 
 
 def test_a_scheduler_that_is_away_does_not_end_a_job(monkeypatch):
-    told = SimpleNamespace(
-        returncode=255, stdout="", stderr="Connection refused\nqstat: cannot connect to server"
-    )
+    said = "Connection refused\nqstat: cannot connect to server"
+    told = SimpleNamespace(returncode=255, stdout="", stderr=said)
     monkeypatch.setattr(schedulers.subprocess, "run", lambda *_, **__: told)
     with pytest.raises(InputError, match=r"^qstat: Connection refused qstat: cannot connect"):
         schedulers.SCHEDULERS["pbs"].job("7.server")
@@ -249,7 +229,7 @@ def test_what_another_scheduler_cannot_be_asked_is_refused(site, told, tmp_path)
 @pytest.mark.parametrize("scheduler", ["pbs", "lsf", "sge", "flux"])
 def test_the_site_files_that_are_there_can_be_read(scheduler):
     assert read_cluster(ROOT / "cluster" / scheduler / "site.yaml").scheduler == scheduler
-    assert Path(ROOT / "cluster" / scheduler / "config.yaml").exists()
+    assert (ROOT / "cluster" / scheduler / "config.yaml").exists()
 
 
 @pytest.mark.parametrize("launcher", ["mpirun", "hydra"])

@@ -5,11 +5,8 @@ from workflows.launch.transport import chosen
 
 
 def test_rates_of_links(tmp_path):
-    for name, text in {
-        "infiniband/mlx5_0/ports/1/rate": "200 Gb/sec (4X HDR)\n",
-        "net/eth0/speed": "25000\n",
-        "net/eth1/speed": "-1\n",
-    }.items():
+    rates = {"infiniband/mlx5_0/ports/1/rate": "200 Gb/sec (4X HDR)\n"}
+    for name, text in (rates | {"net/eth0/speed": "25000\n", "net/eth1/speed": "-1\n"}).items():
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "net/lo/speed").mkdir(parents=True)  # cannot be read, as that of lo

@@ -18,7 +18,7 @@ from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
 from workflows.measure import attestation
 from workflows.measure.attestation import attest_once, contradiction, probe
-from workflows.paths import ROOT
+from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build as build_tracer
@@ -31,7 +31,7 @@ RANKS = 3
 
 
 def interconnect(library: str, **changes) -> Interconnect:
-    return replace(load_interconnect(NAMES[library], ROOT / "config/interconnects"), **changes)
+    return replace(load_interconnect(NAMES[library], INTERCONNECTS), **changes)
 
 
 @pytest.fixture(scope="module")
@@ -127,18 +127,15 @@ def test_a_rank_that_went_elsewhere_is_found_out(program, tmp_path):
     _, found, _ = attested(interconnect("openmpi"), ["sh", "-c", moved], tmp_path)
     assert found.problem.startswith("rank 1 was started on core 1 of ")
     assert ", with MPI initialised it was on core 0 of " in found.problem
-    assert contradiction(found, interconnect("openmpi")).startswith(
-        "the probe of tcp_loopback did not succeed: "
-    )
+    said = contradiction(found, interconnect("openmpi"))
+    assert said.startswith("the probe of tcp_loopback did not succeed: ")
 
 
 @pytest.mark.slow
 def test_ranks_that_do_not_find_each_other_are_found_out(program, tmp_path):
     """As where mpirun and the program are not of one library."""
-    unset = "unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); exec "
-    _, found, _ = attested(
-        interconnect("openmpi"), ["sh", "-c", f"{unset}{program('openmpi')} Init"], tmp_path
-    )
+    alone = f"unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); exec {program('openmpi')} Init"
+    _, found, _ = attested(interconnect("openmpi"), ["sh", "-c", alone], tmp_path)
     assert found.problem == "1 of its 3 ranks were there"
 
 
@@ -208,16 +205,11 @@ def test_beside_a_run_a_program_of_its_own_attests(library, compiled, request, t
 
 
 @pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({"read": {}}, "the whole run is timed"),
-        ({"read": {"seconds": "took (.*)"}}, None),
-    ],
+    ("read", "reason"), [({}, "the whole run is timed"), ({"seconds": "took (.*)"}, None)]
 )
-def test_a_run_that_is_timed_as_a_whole_attests_nothing(settings, reason):
-    case = replace(
-        load_case("barrier-smoke", ROOT / "cases", "test"), application="command", settings=settings
-    )
+def test_a_run_that_is_timed_as_a_whole_attests_nothing(read, reason):
+    barrier = load_case("barrier-smoke", CASES, "test")
+    case = replace(barrier, application="command", settings={"read": read})
     assert attesters.hindrance(case, interconnect("openmpi")) == reason
 
 
@@ -231,7 +223,7 @@ def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
 
     monkeypatch.setattr(attestation, "attest", attest)
     monkeypatch.setattr(attestation, "_of_blocks", {})
-    case: Case = load_case("barrier-smoke", ROOT / "cases", "test")
+    case: Case = load_case("barrier-smoke", CASES, "test")
     joins, point = interconnect("openmpi"), Point("none", "tcp_loopback", 2, 1, 1, 2)
 
     def once(placement, block, link=joins):

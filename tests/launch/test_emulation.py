@@ -6,12 +6,13 @@ import random
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from needs import DEFAULT_SIGNALS, NAMESPACES
+from programs import printed, ran
+from waiting import wait_until
 
 from workflows.errors import EmulationError
 from workflows.launch import emulation
@@ -20,27 +21,17 @@ from workflows.launch.leftovers import MARK, owner, remove_stale
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(NAMESPACES)]
 
-LINK = {
-    "nodes": 2,
-    "cores_per_node": 1,
-    "rate_mbps": 1000,
-    "mtu": 1500,
-    "burst_bytes": 2048,
-    "gso_max_bytes": 6000,
-}
+LINK = {"nodes": 2, "cores_per_node": 1, "rate_mbps": 1000, "mtu": 1500}
+LINK |= {"burst_bytes": 2048, "gso_max_bytes": 6000}
 PINGPONG = [sys.executable, str(Path(__file__).with_name("pingpong.py").resolve())]
 
 
-def output(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
-
-
 def on(node: EmulatedNode, *command: str) -> str:
-    return output(*node.enter(command))
+    return printed(*node.enter(command))
 
 
 def host_network() -> str:
-    return output("ip", "-o", "link") + output("ip", "-o", "addr") + output("ip", "netns", "list")
+    return printed("ip", "-o", "link") + printed("ip", "-o", "addr") + printed("ip", "netns", "list")
 
 
 def marked(mark: str) -> list[int]:
@@ -53,15 +44,6 @@ def marked(mark: str) -> list[int]:
         except OSError:  # has ended
             continue
     return found
-
-
-def wait_until(condition: Callable[[], object], limit_seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + limit_seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def inside(*nodes: EmulatedNode) -> list[int]:
@@ -191,8 +173,7 @@ def test_interconnects_built_at_once_do_not_reach_each_other():
         with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout.readline() == "listening\n"
             connect = other_two.enter([*python, CONNECT])
-            refused = subprocess.run(connect, capture_output=True, text=True, timeout=30)
-            assert "ConnectionRefusedError" in refused.stderr
+            assert "ConnectionRefusedError" in ran(*connect).stderr
             on(two, *python, CONNECT)
             assert server.wait(timeout=10) == 0
 
@@ -271,13 +252,13 @@ def test_a_living_owner_and_a_foreign_namespace_are_left_alone(running):
     name = f"test-{random.randrange(10**9)}"
     with subprocess.Popen(["unshare", "--net", "sleep", "300"]) as foreign:
         try:
-            output("ip", "netns", "add", name)
+            printed("ip", "netns", "add", name)
             with emulated_nodes(LINK):
                 remove_stale()
             assert foreign.poll() is None
-            assert name in output("ip", "netns", "list")
+            assert name in printed("ip", "netns", "list")
         finally:
-            output("ip", "netns", "delete", name)
+            printed("ip", "netns", "delete", name)
             foreign.kill()
     assert len(marked(mark)) >= 4
     assert process.poll() is None

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from needs import DEFAULT_SIGNALS
+from waiting import wait_until
 
 from workflows.launch import execution, leftovers
 from workflows.launch.execution import execute
@@ -20,15 +21,6 @@ from workflows.launch.execution import execute
 
 def sh(script: str, folder: Path, limit: float = 60.0, **env: str) -> execution.Execution:
     return execute(["sh", "-c", script], dict(os.environ) | env, folder, limit)
-
-
-def wait_until(condition: Callable[[], object], limit_seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + limit_seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.fixture

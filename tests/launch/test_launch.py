@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from needs import NAMESPACES
+from programs import ran
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import EmulatedNode
@@ -23,7 +24,6 @@ from workflows.launch.launch import (
     ranks_of_nodes,
     read_placement,
 )
-from workflows.paths import ROOT
 
 GIGABIT = Interconnect(
     name="gigabit",
@@ -106,25 +106,19 @@ from workflows.domain import Point
 from workflows.launch.launch import mpirun
 launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["env"], {{}}, scratch)
 os.execvpe("mpirun", launch.argv, launch.env)"""
-    parent = (
-        f"{began}import subprocess, sys; print(subprocess.run([sys.executable, '-c', {code!r}]).returncode)"
-    )
-    done = subprocess.run(
-        [*started, sys.executable, "-c", parent], capture_output=True, text=True, timeout=60, cwd=ROOT,
-        env=os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
-    )  # fmt: skip
+    start = f"import subprocess, sys; print(subprocess.run([sys.executable, '-c', {code!r}]).returncode)"
+    parent = f"{began}{start}"
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = ran(*started, sys.executable, "-c", parent, **as_root)
     assert done.stdout.splitlines()[-1] == "0", done.stdout + done.stderr
-    assert "OMPI_MCA_orte_base_help_aggregate=0" in done.stdout, (
-        "a parameter, which says nothing of a process"
-    )
+    assert "OMPI_MCA_orte_base_help_aggregate=0" in done.stdout, "a parameter says nothing of a process"
 
 
 def test_files_of_open_mpi_go_to_the_scratch_folder(tmp_path):
     launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
-    places = {
-        value for name, value in mca(launch.argv).items() if name.endswith(("_directory", "tmpdir_base"))
-    }
-    assert places | {launch.env["TMPDIR"]} == {str(tmp_path)}
+    given = mca(launch.argv).items()
+    places = {value for name, value in given if name.endswith(("_directory", "tmpdir_base"))}
+    assert places == {launch.env["TMPDIR"]} == {str(tmp_path)}
 
 
 @given(st.integers(1, 9), st.integers(1, 64), st.integers(1, 4), st.integers(0, 3))
@@ -136,10 +130,8 @@ def test_cores_and_ranks_are_spread_evenly_over_the_nodes(nodes, more_cores, lev
     assert max(cores_of_nodes(point)) - min(cores_of_nodes(point)) <= 1
     assert max(cores_of_nodes(point)) == most_cores_of_a_node(point)
     assert sum(ranks_of_nodes(point)) == processes
-    assert all(
-        0 < ranks <= level * cores
-        for ranks, cores in zip(ranks_of_nodes(point), cores_of_nodes(point), strict=True)
-    )
+    both = zip(ranks_of_nodes(point), cores_of_nodes(point), strict=True)
+    assert all(0 < ranks <= level * cores for ranks, cores in both)
 
 
 def placed(*places: tuple[str, str]) -> list[dict]:
@@ -152,30 +144,21 @@ ONE, TWO = "emulated-node1", "emulated-node2"
 @pytest.mark.parametrize(
     ("ranks", "said"),
     [
-        (placed((ONE, "0"), (ONE, "0"), (TWO, "1"), (TWO, "1")), None),
-        (placed((ONE, "0"), (ONE, "0"), (TWO, "1")), "ranks [0, 1, 2] started, not 0 to 3"),
-        (placed(*[("vm", "0")] * 4), "ran on 1 nodes (vm), not on 2"),
-        (placed((ONE, "0"), (TWO, "1"), (ONE, "0"), (TWO, "1")), f"rank 1 ran on {TWO}, not on {ONE}"),
+        ([(ONE, "0"), (ONE, "0"), (TWO, "1"), (TWO, "1")], None),
+        ([(ONE, "0"), (ONE, "0"), (TWO, "1")], "ranks [0, 1, 2] started, not 0 to 3"),
+        ([("vm", "0")] * 4, "ran on 1 nodes (vm), not on 2"),
+        ([(ONE, "0"), (TWO, "1"), (ONE, "0"), (TWO, "1")], f"rank 1 ran on {TWO}, not on {ONE}"),
+        ([(ONE, "0-1"), (ONE, "0"), (TWO, "1"), (TWO, "1")], "rank 0 could use cores 0-1, not only one"),
         (
-            placed((ONE, "0-1"), (ONE, "0"), (TWO, "1"), (TWO, "1")),
-            "rank 0 could use cores 0-1, not only one",
-        ),
-        (
-            placed((ONE, "0"), (ONE, "1"), (TWO, "1"), (TWO, "1")),
+            [(ONE, "0"), (ONE, "1"), *[(TWO, "1")] * 2],
             f"{ONE}: 1 on core 0, 1 on core 1, not 2 on each of 1 cores",
         ),
-        (
-            placed((ONE, "0"), (ONE, "0"), (TWO, "0"), (TWO, "0")),
-            f"{TWO} with cores [0] is not {TWO} with cores [1]",
-        ),
-        (
-            placed(("a", "0"), ("a", "0"), ("b", "1"), ("b", "1")),
-            f"a with cores [0] is not {ONE} with cores [0]",
-        ),
+        ([(ONE, "0")] * 2 + [(TWO, "0")] * 2, f"{TWO} with cores [0] is not {TWO} with cores [1]"),
+        ([("a", "0")] * 2 + [("b", "1")] * 2, f"a with cores [0] is not {ONE} with cores [0]"),
     ],
 )
 def test_ranks_that_ran_elsewhere_are_noticed(ranks, said):
-    assert check_placement(ranks, Point("case", "gigabit", 4, 2, 2, 2), NODES) == said
+    assert check_placement(placed(*ranks), Point("case", "gigabit", 4, 2, 2, 2), NODES) == said
 
 
 def test_ranks_of_one_node_must_share_its_cores_evenly():
@@ -186,19 +169,20 @@ def test_ranks_of_one_node_must_share_its_cores_evenly():
     )
 
 
+def of_rank(rank: int, ranks: int) -> dict[str, str]:
+    """What Open MPI tells a rank of a node."""
+    told = {"RANK": rank, "LOCAL_RANK": rank, "LOCAL_SIZE": ranks}
+    return {f"OMPI_COMM_WORLD_{name}": str(number) for name, number in told.items()}
+
+
 def start_rank(
     folder: Path, rank: int, ranks: int, per_core: int, *command: str, cores: int = 1
 ) -> subprocess.CompletedProcess:
     placement, messages = folder / "placement", folder / "messages"
     placement.mkdir(exist_ok=True)
     messages.mkdir(exist_ok=True)
-    env = os.environ | {
-        "OMPI_COMM_WORLD_RANK": str(rank),
-        "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
-        "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks),
-    }
     argv = [PROGRAMS / "rank", placement, messages, str(per_core), str(cores), *command]
-    return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=20)
+    return ran(*argv, **of_rank(rank, ranks))
 
 
 def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
@@ -233,15 +217,8 @@ def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     usable = "from workflows.launch.emulation import usable_cores; print(usable_cores())"
     rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, tmp_path, 1, 1, "true"]))
     script = f"mount --bind {of_first} {told}; {sys.executable} -c '{usable}'; exec {rank}"
-    ranks = {
-        "OMPI_COMM_WORLD_RANK": "1",
-        "OMPI_COMM_WORLD_LOCAL_RANK": "1",
-        "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
-    }
     only_two = ["taskset", "-c", f"{first},{second}", "unshare", "--mount", "sh", "-ec", script]
-    done = subprocess.run(
-        only_two, env=os.environ | ranks, cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    done = ran(*only_two, **of_rank(1, 2))
     assert done.stdout == f"[{first}]\n"
     assert "rank 1: 2 cores wanted on this node, it has " in done.stderr
 
@@ -260,9 +237,7 @@ def test_what_open_mpi_says_in_a_rank_does_not_pass_through_mpirun(tmp_path):
         (4, 4, 2, 2, ([1, 1], [2, 2]), "1"),  # two of each share one
     ],
 )
-def test_servers_are_counted_when_cores_are_dealt_out(
-    tmp_path, processes, level, nodes, cores, on_nodes, yields
-):
+def test_servers_count_when_cores_are_dealt_out(tmp_path, processes, level, nodes, cores, on_nodes, yields):
     point = Point("case", "gigabit", processes, level, nodes, cores, servers_per_process=1)
     assert (cores_of_nodes(point), ranks_of_nodes(point)) == on_nodes
     measured = replace(GIGABIT, kind="measured", emulate=None)
@@ -289,15 +264,12 @@ def test_a_rank_that_was_stopped_before_it_said_all_counts_as_not_started(tmp_pa
     (tmp_path / "1").write_text("")
     placement = read_placement(tmp_path)
     assert placement == [{"rank": 0, "host": "vm", "process": 17, "local_rank": 0, "cores": "0"}]
-    assert check_placement(placement, Point("case", "shared", 2, 1, 1, 2), ()) == (
-        "ranks [0] started, not 0 to 1"
-    )
+    said = check_placement(placement, Point("case", "shared", 2, 1, 1, 2), ())
+    assert said == "ranks [0] started, not 0 to 1"
 
 
 def test_a_host_that_is_no_emulated_node_is_refused():
-    env = os.environ | {"NODEWORTH_NODES": " ".join(map(EmulatedNode.entry, NODES))}
-    done = subprocess.run(
-        [PROGRAMS / "enter-node", "emulated-node3", "orted"], env=env, capture_output=True, text=True
-    )
+    nodes = " ".join(map(EmulatedNode.entry, NODES))
+    done = ran(PROGRAMS / "enter-node", "emulated-node3", "orted", NODEWORTH_NODES=nodes)
     assert done.returncode == 1
     assert done.stderr.startswith("enter-node: no emulated node emulated-node3 among: emulated-node1:")

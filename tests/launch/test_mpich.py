@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from study_files import study_file
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import EmulatedNode
@@ -38,19 +39,15 @@ if MPI.COMM_WORLD.rank == 0:
 
 
 def test_ranks_of_one_machine_are_started_by_the_wrapper_that_pins_them(tmp_path):
-    launch = mpiexec(
-        Point("case", "memory", 2, 1, 1, 2), MEMORY, (), ["solve", "-fast"], {"A": "1"}, tmp_path
-    )
+    point = Point("case", "memory", 2, 1, 1, 2)
+    launch = mpiexec(point, MEMORY, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     folders = [str(tmp_path / "placement"), str(tmp_path / "messages")]
     assert launch.argv == [
         *("mpiexec.hydra", "-n", "2", "-bind-to", "none", "-disable-auto-cleanup"),
         *(str(PROGRAMS / "rank"), *folders, "1", "1", "solve", "-fast"),
     ]
-    assert (launch.env["A"], launch.env["MPI4PY_MPIABI"], launch.env["TMPDIR"]) == (
-        "1",
-        "mpich",
-        str(tmp_path),
-    )
+    given = [launch.env[name] for name in ("A", "MPI4PY_MPIABI", "TMPDIR")]
+    assert given == ["1", "mpich", str(tmp_path)]
 
 
 def test_mpi4py_finds_the_library_under_the_name_that_it_looks_for(tmp_path):
@@ -118,9 +115,7 @@ limits: {core_hours: 1, run_seconds: 60, idle_seconds: 1}
 
 
 def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_path):
-    file = tmp_path / "of_a_test.yaml"
-    file.write_text(STUDY)
-    plan = make_plan(file)
+    plan = make_plan(study_file(tmp_path, STUDY))
     ran = {
         (point.case, point.processes, point.oversubscription)
         for point in plan.design.points

@@ -27,39 +27,22 @@ def test_windows_are_counted_by_component_and_the_rest_is_kept(tmp_path):
     assert read_windows(tmp_path) == ({"pt2pt": 2, "rdma": 1}, "[vm:05331] something else is wrong\n")
 
 
+TCP, PT2PT = {"btl": "self,tcp"}, {"osc": "pt2pt"}
+ASKED, CARRIED = "as the interconnect asks", "one-sided messages were carried by"
+PAST_TCP = "which inside a node goes through shared memory and not by btl self,tcp; add osc: pt2pt to the interconnect"
+
+
 @pytest.mark.parametrize(
     ("mca", "windows", "one_sided", "problem"),
     [
-        ({"btl": "self,tcp", "osc": "pt2pt"}, {"pt2pt": 8}, True, None),
-        ({"btl": "self,tcp", "osc": "pt2pt"}, {}, False, None),
-        (
-            {"btl": "self,tcp", "osc": "pt2pt"},
-            {"pt2pt": 8, "rdma": 1},
-            True,
-            "one-sided messages were carried by pt2pt, rdma, not by pt2pt as the interconnect asks",
-        ),
-        (
-            {"btl": "self,tcp", "osc": "pt2pt"},
-            {},
-            True,
-            "nothing tells that pt2pt carried the one-sided messages, as the interconnect asks",
-        ),
-        (
-            {"btl": "self,tcp"},
-            {"rdma": 8},
-            True,
-            "one-sided messages were carried by rdma, which inside a node goes through shared memory and not "
-            "by btl self,tcp; add osc: pt2pt to the interconnect",
-        ),
-        (
-            {"btl": "self,tcp"},
-            {},
-            True,
-            "one-sided messages were carried by a component that does not tell, which inside a node goes through "
-            "shared memory and not by btl self,tcp; add osc: pt2pt to the interconnect",
-        ),
-        ({"btl": "self,tcp"}, {}, False, None),
-        ({"btl": "self,tcp"}, {"pt2pt": 8}, True, None),
+        (TCP | PT2PT, {"pt2pt": 8}, True, None),
+        (TCP | PT2PT, {}, False, None),
+        (TCP | PT2PT, {"pt2pt": 8, "rdma": 1}, True, f"{CARRIED} pt2pt, rdma, not by pt2pt {ASKED}"),
+        (TCP | PT2PT, {}, True, f"nothing tells that pt2pt carried the one-sided messages, {ASKED}"),
+        (TCP, {"rdma": 8}, True, f"{CARRIED} rdma, {PAST_TCP}"),
+        (TCP, {}, True, f"{CARRIED} a component that does not tell, {PAST_TCP}"),
+        (TCP, {}, False, None),
+        (TCP, {"pt2pt": 8}, True, None),
         ({"btl": "self,vader"}, {"rdma": 8}, True, None),
         ({"pml": "ucx", "osc": "ucx"}, {}, True, None),  # that component prints nothing
     ],

@@ -11,40 +11,26 @@ from workflows.launch.emulation import emulated_nodes
 from workflows.launch.probes import Probe
 from workflows.measure import attestation
 from workflows.measure.attestation import attest, contradiction, pair_of, probe
-from workflows.paths import ROOT
+from workflows.paths import INTERCONNECTS
 from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
-TEN = Interconnect(
-    name="ten_gigabit",
-    kind="measured",
-    title="Ten",
-    launch={"mpi": "openmpi", "mca": {"btl": "self,tcp"}},
-    emulate=None,
-    nodes=2,
-    cores_per_node=1,
-    attest={"latency_us": [4, 40], "bandwidth_MBps": [900, 1250]},
-)
+ATTESTED = {"latency_us": [4, 40], "bandwidth_MBps": [900, 1250]}
+LAUNCH = {"mpi": "openmpi", "mca": {"btl": "self,tcp"}}
+TEN = Interconnect("ten_gigabit", "measured", "Ten", LAUNCH, None, 2, 1, attest=ATTESTED)
+POINT = Point("case", "ten", 2, 1, 2, 2)
 
 
-def placed(*places: str) -> list[dict]:
+def placed(places: str) -> list[dict]:
     """Ranks by ``host:cores``."""
-    return [
-        {"rank": rank, "host": place.partition(":")[0], "cores": place.partition(":")[2]}
-        for rank, place in enumerate(places)
-    ]
+    parted = enumerate(place.split(":") for place in places.split())
+    return [{"rank": rank, "host": host, "cores": cores} for rank, (host, cores) in parted]
 
 
 def found(latency: float, bandwidth: float, places: str = "a:0 b:0", **more: object) -> Probe:
-    both = placed(*places.split())
-    return Probe(
-        ranks=[0, 1],
-        hosts=[rank["host"] for rank in both],
-        cores=[rank["cores"] for rank in both],
-        latency_us=latency,
-        bandwidth_MBps=bandwidth,
-        **more,
-    )
+    hosts, cores = ([rank[what] for rank in placed(places)] for what in ("host", "cores"))
+    where = {"ranks": [0, 1], "hosts": hosts, "cores": cores}
+    return Probe(**where, latency_us=latency, bandwidth_MBps=bandwidth, **more)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +44,7 @@ def found(latency: float, bandwidth: float, places: str = "a:0 b:0", **more: obj
     ],
 )
 def test_the_probe_is_between_ranks_that_are_as_far_apart_as_can_be(places, pair):
-    assert pair_of(placed(*places.split())) == pair
+    assert pair_of(placed(places)) == pair
 
 
 def test_what_lies_in_the_ranges_contradicts_nothing():
@@ -80,16 +66,13 @@ def test_a_contradiction_is_told_with_what_was_measured_and_what_is_attested(lat
 def test_a_file_may_attest_one_of_the_two():
     latency_only = replace(TEN, attest={"latency_us": [0.5, 5]})
     assert contradiction(found(2, 1), latency_only) is None
-    assert contradiction(found(9, 118), latency_only).endswith(
-        "latency 9 µs (attested 0.5 to 5), bandwidth 118 MB/s"
-    )
+    said = contradiction(found(9, 118), latency_only)
+    assert said.endswith("latency 9 µs (attested 0.5 to 5), bandwidth 118 MB/s")
 
 
 def test_a_probe_that_failed_attests_nothing():
-    failed = found(0, 0, problem="stopped at its time limit of 30 s")
-    assert contradiction(failed, TEN) == (
-        "the probe of ten_gigabit did not succeed: stopped at its time limit of 30 s"
-    )
+    said = contradiction(found(0, 0, problem="stopped at its time limit of 30 s"), TEN)
+    assert said == "the probe of ten_gigabit did not succeed: stopped at its time limit of 30 s"
 
 
 def test_ranks_that_take_turns_on_one_core_are_not_judged():
@@ -113,9 +96,7 @@ def test_without_a_probe_or_without_ranges_nothing_is_judged():
 
 def test_nothing_is_probed_unless_the_file_asks_for_it(monkeypatch):
     monkeypatch.setattr(attestation, "probe", lambda *_: pytest.fail("probed"))
-    assert (
-        attest(Point("case", "ten", 2, 1, 2, 2), replace(TEN, attest=None), (), placed("a:0", "b:0")) is None
-    )
+    assert attest(POINT, replace(TEN, attest=None), (), placed("a:0 b:0")) is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +107,7 @@ def test_a_disturbed_probe_is_made_again_and_a_real_contradiction_stays(
 ):
     left = iter(rates)
     monkeypatch.setattr(attestation, "probe", lambda *_: found(6, next(left)))
-    last = attest(Point("case", "ten", 2, 1, 2, 2), TEN, (), placed("a:0", "b:0"))
+    last = attest(POINT, TEN, (), placed("a:0 b:0"))
     assert last.attempts == attempts
     assert (contradiction(last, TEN) is not None) == contradicts
 
@@ -137,21 +118,20 @@ def place():
     with ExitStack() as stack:
 
         def place(name: str, **emulate: int):
-            interconnect = load_interconnect(name, ROOT / "config/interconnects")
+            interconnect = load_interconnect(name, INTERCONNECTS)
             if interconnect.emulate:
                 interconnect = replace(interconnect, emulate=interconnect.emulate | emulate)
             if reason := unavailable(interconnect):
                 pytest.fail(f"{name}: {reason}")
             nodes = stack.enter_context(emulated_nodes(interconnect.emulate)) if interconnect.emulate else ()
             point = Point("case", name, 2, 1, interconnect.nodes, 2)
-            first = probe(point, interconnect, nodes, placed("nowhere:0", "nowhere:1"))
-            told = re.fullmatch(
-                r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere", first.problem
-            )
+            first = probe(point, interconnect, nodes, placed("nowhere:0 nowhere:1"))
+            said = r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere"
+            told = re.fullmatch(said, first.problem)
             assert told, first
             host, second = (nodes[0].name, nodes[1].name) if nodes else (told[2], told[2])
             cores = [str(node.cores[0]) for node in nodes] or ["0", "1"]
-            return point, interconnect, nodes, placed(f"{host}:{cores[0]}", f"{second}:{cores[1]}")
+            return point, interconnect, nodes, placed(f"{host}:{cores[0]} {second}:{cores[1]}")
 
         yield place
 
@@ -180,11 +160,7 @@ def test_every_interconnect_of_this_machine_is_what_its_file_attests(place, name
 @pytest.mark.parametrize(
     ("name", "like", "emulate"),
     [
-        (
-            "emulated_ten_gigabit",
-            "emulated_ten_gigabit",
-            {"rate_mbps": 1000},
-        ),  # a link of a tenth of the rate
+        ("emulated_ten_gigabit", "emulated_ten_gigabit", {"rate_mbps": 1000}),  # a tenth of the rate
         ("tcp_loopback", "shared_memory", {}),
         ("shared_memory", "tcp_loopback", {}),
         ("tcp_loopback", "emulated_ten_gigabit", {}),
@@ -192,7 +168,7 @@ def test_every_interconnect_of_this_machine_is_what_its_file_attests(place, name
 )
 def test_a_mislabelled_interconnect_is_found_out(place, name, like, emulate):
     point, interconnect, nodes, placement = place(name, **emulate)
-    label = load_interconnect(like, ROOT / "config/interconnects")
+    label = load_interconnect(like, INTERCONNECTS)
     mislabelled = replace(interconnect, name=like, attest=label.attest)
     said = contradiction(attest(point, mislabelled, nodes, placement), mislabelled)
     assert re.fullmatch(

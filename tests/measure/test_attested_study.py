@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from study_files import study_file
 
 from workflows.launch.emulation import emulated_nodes
 from workflows.measure.measure import measure
@@ -43,10 +44,8 @@ def judged(plan):
 def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_what_the_link_is(
     tmp_path, monkeypatch
 ):
-    file = tmp_path / "mislabelled.yaml"
-    file.write_text(STUDY)
     monkeypatch.chdir(tmp_path)
-    plan = make_plan(file)
+    plan = make_plan(study_file(tmp_path, STUDY))
     wrong = changed(plan, emulate=plan.asked.interconnects[NAME].emulate | {"rate_mbps": 1000})
     [repetition] = wrong.design.repetitions
     prepare(wrong.asked.cases["barrier-smoke"], 2, wrong.paths.prepared("barrier-smoke", 2))

@@ -11,16 +11,7 @@ from workflows.domain import InputError, Point, Repetition
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure import allocation as allocations
-from workflows.measure.allocation import (
-    STOPPED,
-    Allocation,
-    JobEndedError,
-    OutOfTimeError,
-    interruptions,
-    pass_on,
-    settle,
-    this_allocation,
-)
+from workflows.measure.allocation import STOPPED, Allocation, JobEndedError, OutOfTimeError, settle
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record
 from workflows.plan.records import TRIES, read_record, wanted
@@ -85,22 +76,17 @@ def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeyp
 def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
     monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT"))
     die(at_work)
-    pass_on(at_work.paths, ["a line of a job"])
-    assert interruptions(at_work.cluster, at_work.paths) == [
-        "a line of a job",
-        "duct/block-1-attempt-1.json: job 7 ended as TIMEOUT on n[1-2]",
-    ]
-    assert interruptions(at_work.cluster, at_work.paths) == []
+    allocations.pass_on(at_work.paths, ["a line of a job"])
+    ended = "duct/block-1-attempt-1.json: job 7 ended as TIMEOUT on n[1-2]"
+    assert allocations.interruptions(at_work.cluster, at_work.paths) == ["a line of a job", ended]
+    assert allocations.interruptions(at_work.cluster, at_work.paths) == []
 
 
 def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):
     die(at_work)
     monkeypatch.setattr(allocations.slurm, "job", lambda _: job())
-    assert (
-        settle(at_work.cluster, at_work.paths) == []
-        and not at_work.path.exists()
-        and at_work.here.notes.exists()
-    )
+    assert settle(at_work.cluster, at_work.paths) == []
+    assert not at_work.path.exists() and at_work.here.notes.exists()
 
 
 def test_a_run_that_was_recorded_leaves_no_note(at_work):
@@ -120,10 +106,7 @@ def test_a_run_that_was_recorded_leaves_no_note(at_work):
 def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch, became, errors, told):
     monkeypatch.setattr(slurm, "job", lambda _: became)
     monkeypatch.setattr(allocations, "REFUSED_SECONDS", 0)
-    with (
-        pytest.raises(JobEndedError, match=told),
-        at_work.here.noted(at_work.path, at_work.planned),
-    ):
+    with pytest.raises(JobEndedError, match=told), at_work.here.noted(at_work.path, at_work.planned):
         at_work.here.check_failed(errors)
     (told_later,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
     expected = {
@@ -144,10 +127,8 @@ def test_a_run_that_fails_while_its_job_is_cleared_away_does_not_count(at_work, 
 def test_nothing_is_begun_in_a_job_that_is_cleared_away(at_work, monkeypatch):
     monkeypatch.setattr(slurm, "this_job", lambda: job("COMPLETING"))
     cluster = SimpleNamespace(scheduler="slurm", file="site.yaml")
-    with (
-        pytest.raises(InputError, match="job 7 is being ended"),
-        this_allocation(cluster, at_work.paths, None),
-    ):
+    here = allocations.this_allocation(cluster, at_work.paths, None)
+    with pytest.raises(InputError, match="job 7 is being ended"), here:
         pass
 
 
@@ -176,12 +157,9 @@ def test_no_run_is_begun_that_would_outlast_its_job(at_work, tmp_path, monkeypat
 
 
 def test_a_neighbour_on_exclusive_nodes_makes_a_run_invalid(at_work, monkeypatch):
-    seen = []
-    monkeypatch.setattr(
-        allocations.slurm, "neighbours", lambda own: seen.append(own) or ["job 9 of anna on n2"]
-    )
-    told = "not alone on its nodes: job 9 of anna on n2"
-    assert [at_work.here.neighbour() for _ in range(3)] == [told] * 3
+    seen, other = [], "job 9 of anna on n2"
+    monkeypatch.setattr(allocations.slurm, "neighbours", lambda own: seen.append(own) or [other])
+    assert [at_work.here.neighbour() for _ in range(3)] == [f"not alone on its nodes: {other}"] * 3
     assert len(seen) == 1  # asked at most every ten seconds
     at_work.here.exclusive, at_work.here._seen = False, None
     assert at_work.here.neighbour() is None

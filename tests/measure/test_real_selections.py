@@ -1,54 +1,45 @@
 """What the files select is there under that name in UCX, libfabric and Open MPI as they are installed here."""
 
 import re
-import subprocess
 
 import pytest
+from programs import printed
 
 from workflows.domain import Point
 from workflows.launch.mpi import unknown_parameter
 from workflows.measure.attestation import probe
-from workflows.paths import ROOT
+from workflows.paths import INTERCONNECTS
 from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
-FOLDER = ROOT / "config/interconnects"
-LAUNCHED = {
-    file.stem: one
-    for file in sorted(FOLDER.glob("*.yaml"))
-    if (one := load_interconnect(file.stem, FOLDER)).launch
-}
+NAMES = sorted(file.stem for file in INTERCONNECTS.glob("*.yaml"))
+LAUNCHED = {name: one for name in NAMES if (one := load_interconnect(name, INTERCONNECTS)).launch}
 NOT_IN_DEBIAN = {"efa", "mlx"}  # providers of Amazon's and Intel's own builds of libfabric
-
-
-def printed(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-
-
-def with_environment(start: str) -> list[str]:
-    return [
-        name
-        for name, one in LAUNCHED.items()
-        if any(key.startswith(start) for key in one.launch.get("env", {}))
-    ]
 
 
 def provider_of(launch: dict) -> str | None:
     """Provider of libfabric, the lower layer where there are two."""
-    given = launch.get("mca", {}).get("mtl_ofi_provider_include") or launch.get("env", {}).get(
-        "I_MPI_OFI_PROVIDER"
-    )
+    mca, env = launch.get("mca", {}), launch.get("env", {})
+    given = mca.get("mtl_ofi_provider_include") or env.get("I_MPI_OFI_PROVIDER")
     return given.partition(";")[0] if given else None
 
 
+OVER_UCX = [name for name, one in LAUNCHED.items() if "UCX_TLS" in one.launch.get("env", {})]
+OVER_LIBFABRIC = [name for name, one in LAUNCHED.items() if provider_of(one.launch)]
+OF_OPEN_MPI = [name for name, one in LAUNCHED.items() if one.launch["mpi"] == "openmpi"]
+
+
+def test_there_are_interconnects_of_every_way():
+    assert OVER_UCX and OVER_LIBFABRIC and OF_OPEN_MPI
+
+
 @pytest.mark.needs("ucx_info")
-@pytest.mark.parametrize("name", with_environment("UCX_"))
+@pytest.mark.parametrize("name", OVER_UCX)
 def test_ucx_has_these_transports_and_variables(name):
     env = LAUNCHED[name].launch["env"]
     described = printed("ucx_info", "-c", "-f")
-    assert all(
-        re.search(rf"^{variable}=", described, re.M) for variable in env if variable.startswith("UCX_")
-    )
+    variables = [variable for variable in env if variable.startswith("UCX_")]
+    assert all(re.search(rf"^{variable}=", described, re.M) for variable in variables)
     aliases = re.search(r"Comma-separated list of transports.*?UCX_TLS=", described, re.S)[0]
     known = {word for line in re.findall(r"^#  - (\S+)", aliases, re.M) for word in line.split("/")}
     known |= set(re.findall(r"Transport: (\S+)", printed("ucx_info", "-d")))
@@ -56,14 +47,14 @@ def test_ucx_has_these_transports_and_variables(name):
 
 
 @pytest.mark.needs("fi_info")
-@pytest.mark.parametrize("name", [name for name, one in LAUNCHED.items() if provider_of(one.launch)])
+@pytest.mark.parametrize("name", OVER_LIBFABRIC)
 def test_libfabric_has_the_provider(name):
     provider = provider_of(LAUNCHED[name].launch)
     listed = re.findall(r"^(\S+):$", printed("fi_info", "--list"), re.M)
     assert (provider in listed) != (provider in NOT_IN_DEBIAN)
 
 
-@pytest.mark.parametrize("name", [name for name, one in LAUNCHED.items() if one.launch["mpi"] == "openmpi"])
+@pytest.mark.parametrize("name", OF_OPEN_MPI)
 def test_open_mpi_has_the_parameters_and_components(name):
     mca = LAUNCHED[name].launch["mca"]
     assert unknown_parameter(mca) is None

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import refusal
 
 from analysis.networks.congestion.loads import (
     accepted_bound,
@@ -165,13 +166,10 @@ def test_a_hot_spot_is_bound_by_its_own_link_everywhere():
 def test_which_permutations_of_the_source_are_free_of_conflict():
     # neighbor, butterfly and complement reach the highest bandwidth there, shuffle, transpose and bit-reversal do not
     tree = k_ary_n_tree(4, 3)
-    loads = {name: link_loads(tree, flows_of(name, 64), "deterministic") for name in PERMUTATIONS}
-    assert {name for name in loads if free_of_conflict(loads[name])} == {
-        "neighbor",
-        "butterfly",
-        "complement",
-    }
-    assert loads["bit_reversal"]["load"].max() == loads["transpose"]["load"].max() == 4
+    links = {name: link_loads(tree, flows_of(name, 64), "deterministic") for name in PERMUTATIONS}
+    free = {name for name in links if free_of_conflict(links[name])}
+    assert free == {"neighbor", "butterfly", "complement"}
+    assert links["bit_reversal"]["load"].max() == links["transpose"]["load"].max() == 4
 
 
 @given(st.sampled_from([(2, 4), (4, 2), (3, 2), (4, 3)]), st.randoms(use_true_random=False))
@@ -301,14 +299,8 @@ def test_the_matrix_has_a_block_a_switch_and_is_normalised():
     links = link_loads(tree, flows_of("bit_reversal", 64), "deterministic")
     matrix = congestion_matrix(links)
     ports, switches = matrix[matrix["side"] != "switch"], matrix[matrix["side"] == "switch"]
-    counts = ports.groupby(["level", "side"]).size().to_dict()
-    assert counts == {
-        (1, "above"): 64,
-        (1, "below"): 64,
-        (2, "above"): 64,
-        (2, "below"): 64,
-        (3, "below"): 64,
-    }
+    sides = [(1, "above"), (1, "below"), (2, "above"), (2, "below"), (3, "below")]
+    assert ports.groupby(["level", "side"]).size().to_dict() == dict.fromkeys(sides, 64)
     assert ports["port"].max() == 3 and len(switches) == 48
     assert ports["share"].max() == switches["share"].max() == 1
     sums = ports.groupby(["level", "switch"])["load"].sum()
@@ -342,6 +334,5 @@ def test_bounds_of_several_patterns_stand_in_one_table():
 
 
 def test_a_ratio_that_divides_no_links_is_told_in_one_line():
-    with pytest.raises(TableError) as told:
-        fat_tree((16, 4), 3)
-    assert str(told.value) == "blocking ratio 3: does not divide the 16 links down of a switch"
+    told = refusal(TableError, fat_tree, (16, 4), 3)
+    assert told == "blocking ratio 3: does not divide the 16 links down of a switch"

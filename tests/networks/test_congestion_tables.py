@@ -50,7 +50,8 @@ def test_columns_are_those_of_the_schemas(tables):
 
 
 def test_two_flows_to_one_node_are_no_permutation():
-    flows = requested_flows({"patterns": ["hot_spot"]}, {"Star": topology_of({"star": 4})}, "study")
+    stars = {"Star": topology_of({"star": 4})}
+    flows = requested_flows({"patterns": ["hot_spot"]}, stars, "study")
     assert not is_permutation(flows["Star"]["hot_spot"])
 
 
@@ -73,7 +74,5 @@ def test_what_cannot_be_asked_for_is_told_in_one_line(change, message):
 
 def test_a_pattern_is_named_with_its_choices():
     name, pattern = pattern_of({"pattern": "combined", "io_mapping": "clustered_io", "io_nodes": 2})
-    assert name == "combined, clustered_io, 2" and (pattern.io_mapping, pattern.io_nodes) == (
-        "clustered_io",
-        2,
-    )
+    assert name == "combined, clustered_io, 2"
+    assert (pattern.io_mapping, pattern.io_nodes) == ("clustered_io", 2)

@@ -5,14 +5,8 @@ import pandas as pd
 import pytest
 from told import network_of
 
-from analysis.networks.curves import (
-    NETWORK,
-    availability,
-    network_table,
-    pair_matrix,
-    spreads,
-    without_benchmarks,
-)
+from analysis.networks import curves
+from analysis.networks.curves import NETWORK, availability, pair_matrix, without_benchmarks
 from analysis.networks.tables import link_rates, make_network_tables
 from analysis.runs.facts import Facts
 
@@ -31,6 +25,10 @@ def runs_of(*points):
     return pd.DataFrame(rows).assign(oversubscription=1, nodes=1, site=None)
 
 
+def curves_of(runs, details):
+    return curves.network_table(*network_of(runs, details))
+
+
 def ping_pong(latency, rate, sizes=(0, 1, 1024, 1 << 20)):
     return {"rows": [row(size, 1e-6 * (latency + size / rate), size) for size in sizes]}
 
@@ -38,12 +36,13 @@ def ping_pong(latency, rate, sizes=(0, 1, 1024, 1 << 20)):
 TWO = runs_of(("pingpong", "slow", "measured", 2), ("pingpong", "fast", "measured", 2))
 
 
-def test_medians_over_runs_by_hand():
+def three_runs():
     runs = runs_of(*[("pingpong", "slow", "measured", 2)] * 3)
-    table = network_table(
-        *network_of(runs, [{"rows": [row(8, seconds, 8)]} for seconds in (2e-6, 4e-6, 10e-6)])
-    )
-    (one,) = table.to_dict("records")
+    return curves_of(runs, [{"rows": [row(8, seconds, 8)]} for seconds in (2e-6, 4e-6, 10e-6)])
+
+
+def test_medians_over_runs_by_hand():
+    (one,) = three_runs().to_dict("records")
     assert (one["latency_us"], one["bandwidth_MBps"]) == pytest.approx((4.0, 2.0))
     assert (one["latency_us_p5"], one["latency_us_p95"]) == pytest.approx((3.6, 8.0))
     assert (one["latency_us_lowest_run"], one["latency_us_highest_run"]) == pytest.approx((2.0, 10.0))
@@ -51,13 +50,13 @@ def test_medians_over_runs_by_hand():
 
 
 def test_other_sizes_of_a_case_are_the_same_benchmark():
-    table = network_table(*network_of(runs_of(("pingpong-smoke", "slow", "measured", 2)), [ping_pong(1, 1)]))
+    table = curves_of(runs_of(("pingpong-smoke", "slow", "measured", 2)), [ping_pong(1, 1)])
     assert set(table["benchmark"]) == {"pingpong"} and set(table["case"]) == {"pingpong-smoke"}
 
 
 def test_an_exchange_counts_both_directions_and_a_collective_has_no_bandwidth():
     runs = runs_of(("sendrecv", "slow", "measured", 2), ("barrier", "slow", "measured", 2))
-    table = network_table(*network_of(runs, [{"rows": [row(100, 1e-6, 200)]}, {"rows": [row(None, 1e-6)]}]))
+    table = curves_of(runs, [{"rows": [row(100, 1e-6, 200)]}, {"rows": [row(None, 1e-6)]}])
     table = table.set_index("benchmark")
     assert table.loc["sendrecv", "bandwidth_MBps"] == pytest.approx(200)
     assert pd.isna(table.loc["barrier", "bytes"]) and pd.isna(table.loc["barrier", "bandwidth_MBps"])
@@ -65,20 +64,20 @@ def test_an_exchange_counts_both_directions_and_a_collective_has_no_bandwidth():
 
 def test_sizes_rise_whatever_the_order_in_the_records():
     told = ping_pong(1, 100)
-    table = network_table(*network_of(TWO, [{"rows": told["rows"][::-1]}, told]))
+    table = curves_of(TWO, [{"rows": told["rows"][::-1]}, told])
     assert list(table["bytes"]) == [0, 1, 1024, 1 << 20] * 2
 
 
 def test_without_a_curve_the_table_is_empty_and_has_its_columns():
     for runs, details in ((TWO.head(0), []), (TWO, [{}, {"rows": []}])):
-        table = network_table(*network_of(runs, details))
+        table = curves_of(runs, details)
         assert len(table) == 0 and list(table) == list(NETWORK.columns)
         assert make_network_tables(table, {}) == {}
 
 
 def test_headlines_and_crossings_of_two_interconnects():
     details = [ping_pong(2.0, 100.0), ping_pong(10.0, 1000.0)]
-    tables = make_network_tables(network_table(*network_of(TWO, details)), {"slow": 125.0})
+    tables = make_network_tables(curves_of(TWO, details), {"slow": 125.0})
     heads = tables["network_headlines"].set_index("interconnect")
     assert heads.loc["slow", "latency_us"] == pytest.approx(2.0)
     assert heads.loc["slow", "percent_of_link"] == pytest.approx(80, rel=0.01)
@@ -94,23 +93,19 @@ def test_perturbed_sizes_make_no_protocol_switch():
     for one in told["rows"]:
         if one["bytes"] in (19, 35):  # not a multiple of 4: slow
             one["seconds_p50"] *= 3
-    heads = make_network_tables(network_table(*network_of(TWO.head(1), [told])), {})["network_headlines"]
-    assert heads["switches"].isna().all()
+    heads = make_network_tables(curves_of(TWO.head(1), [told]), {})["network_headlines"]
+    assert heads["switches"].isna().tolist() == [True]
 
 
 def test_kinds_share_no_crossing():
     runs = TWO.assign(kind=["measured", "emulated"])
-    tables = make_network_tables(
-        network_table(*network_of(runs, [ping_pong(2.0, 100.0), ping_pong(10.0, 1000.0)])), {}
-    )
+    tables = make_network_tables(curves_of(runs, [ping_pong(2.0, 100.0), ping_pong(10.0, 1000.0)]), {})
     assert "network_crossings" not in tables and len(tables["network_headlines"]) == 2
 
 
 def test_links_are_told_in_bits_and_may_be_unknown():
-    facts = Facts.of(
-        {"interconnects": {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}}
-    )
-    assert link_rates(facts, {}) == {"a": 125}
+    told = {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}
+    assert link_rates(Facts.of({"interconnects": told}), {}) == {"a": 125}
 
 
 def test_links_of_published_interconnects_are_those_of_their_own_figures():
@@ -122,7 +117,7 @@ def test_links_of_published_interconnects_are_those_of_their_own_figures():
 def test_the_matrix_of_pairs_is_symmetric():
     pairs = {(0, 1): 1e-6, (0, 2): 2e-6, (1, 2): 9e-6}
     rows = [row(8, seconds, 8, source=one, target=other) for (one, other), seconds in pairs.items()]
-    table = network_table(*network_of(runs_of(("pair_matrix", "slow", "measured", 3)), [{"rows": rows}]))
+    table = curves_of(runs_of(("pair_matrix", "slow", "measured", 3)), [{"rows": rows}])
     square = pair_matrix(table, "latency_us").to_numpy(float)
     np.testing.assert_allclose(square, [[np.nan, 1, 2], [1, np.nan, 9], [2, 9, np.nan]])
 
@@ -131,9 +126,7 @@ def test_availability_by_hand():
     # The exchange takes 10 µs, work 20 µs, both 24 µs: the processor spends 4 of the 10 µs.
     parts = {"exchange": 10e-6, "work": 20e-6, "exchange_and_work": 24e-6}
     rows = [row(8, seconds, 16, part=part) for part, seconds in parts.items()]
-    found = availability(
-        network_table(*network_of(runs_of(("availability", "slow", "measured", 2)), [{"rows": rows}]))
-    )
+    found = availability(curves_of(runs_of(("availability", "slow", "measured", 2)), [{"rows": rows}]))
     (one,) = found.to_dict("records")
     assert (one["exchange_us"], one["overhead_us"], one["availability"]) == pytest.approx((10, 4, 0.6))
 
@@ -141,27 +134,21 @@ def test_availability_by_hand():
 def test_pairs_at_once_are_held_against_the_pair_alone():
     # One pair moves 100 MB/s, two together 120: each 60, six tenths of what one has alone.
     rows = [row(1000, 1e-5, 1000, pairs=1), row(1000, 2e-3 / 120, 2000, pairs=2)]
-    table = network_table(
-        *network_of(runs_of(("simultaneous_pairs", "slow", "measured", 4)), [{"rows": rows}])
-    )
+    table = curves_of(runs_of(("simultaneous_pairs", "slow", "measured", 4)), [{"rows": rows}])
     pairs = make_network_tables(table, {})["network_pairs"].set_index("pairs")
     assert list(pairs["bandwidth_MBps"]) == pytest.approx([100, 120])
     assert list(pairs["share_of_alone"]) == pytest.approx([1, 0.6])
 
 
 def test_spreads_by_hand():
-    runs = runs_of(*[("pingpong", "slow", "measured", 2)] * 3)
-    table = network_table(
-        *network_of(runs, [{"rows": [row(8, seconds, 8)]} for seconds in (2e-6, 4e-6, 10e-6)])
-    )
-    (one,) = spreads(table).to_dict("records")
+    (one,) = curves.spreads(three_runs()).to_dict("records")
     assert one["between_percent"] == pytest.approx(200)  # 10 - 2, of 4
     assert one["within_percent"] == pytest.approx(100)  # the 95th percentile is twice the median
-    assert spreads(network_table(*network_of(TWO, [ping_pong(1, 1)] * 2))).empty  # each was run once
+    assert curves.spreads(curves_of(TWO, [ping_pong(1, 1)] * 2)).empty  # each was run once
 
 
 def test_benchmarks_have_no_place_among_the_estimates():
-    tables = make_network_tables(network_table(*network_of(TWO, [ping_pong(1, 1)] * 2)), {})
+    tables = make_network_tables(curves_of(TWO, [ping_pong(1, 1)] * 2), {})
     peaks = pd.DataFrame({"case": ["pingpong", "cavity"], "peak_processes": [2, 4]})
     kept = without_benchmarks({**tables, "peaks": peaks})
     assert list(kept["peaks"]["case"]) == ["cavity"] and len(kept["network"]) == 8

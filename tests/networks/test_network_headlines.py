@@ -58,18 +58,15 @@ def test_published_curves_switch_where_the_study_says():
 
 def test_two_switches_and_a_gentle_rise():
     sizes = SIZES[1:]
-    times = (
-        line(5.0, 1000.0, sizes) + np.where(sizes >= 1024, 5.0, 0.0) + np.where(sizes >= 2**20, 2000.0, 0.0)
-    )
+    times = line(5.0, 1000.0, sizes) + 5.0 * (sizes >= 1024) + 2000.0 * (sizes >= 2**20)
     assert protocol_switches(sizes, times) == (1024, 2**20)
 
 
 def test_large_messages_that_leave_the_cache():
     sizes, rates = np.array([1.0, 2, 4, 8, 16, 32]), np.array([1.0, 5, 10, 9.8, 6, 4])
     assert loses_from(sizes, rates) == 16
-    assert np.isnan(
-        loses_from(sizes, np.array([1.0, 5, 10, 6, 6, 9.9]))
-    )  # the last one is as good as the peak
+    recovered = np.array([1.0, 5, 10, 6, 6, 9.9])  # the last one is as good as the peak
+    assert np.isnan(loses_from(sizes, recovered))
 
 
 def test_where_one_overtakes_another():

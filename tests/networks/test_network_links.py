@@ -1,9 +1,9 @@
 """Published links side by side: SDR, DDR and QDR, copper and fiber, IPoIB and verbs."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from report_parts import plain
+from small_runs import ROOT
 
 from analysis.figures.network_links import link_figures
 from analysis.importers import read_published
@@ -13,7 +13,7 @@ from analysis.text.links import link_name, link_sentences
 
 @pytest.fixture(scope="module")
 def links():
-    return make_links(read_published(Path(__file__).parents[2] / "analysis/published"))
+    return make_links(read_published(ROOT / "analysis/published"))
 
 
 def test_a_row_a_link_with_both_quantities(links):
@@ -23,7 +23,7 @@ def test_a_row_a_link_with_both_quantities(links):
 
 
 def test_links_are_compared_that_differ_in_one_thing(links):
-    said = [text.replace("\u202f", " ") for text in link_sentences(links)]
+    said = list(map(plain, link_sentences(links)))
     assert len(said) == 6  # three pairs of rates, copper and fiber, a switch and none, verbs and IPoIB
     assert said[-1] == (
         "QDR, fiber, verbs against QDR, fiber, IPoIB: 55 against 32 Gbit/s (factor 1.7) in both directions, "

@@ -22,9 +22,8 @@ def traffic(*rows):
 
 def shares(*rows):
     columns = ["interconnect", "kind", "pattern", "processes", "offered_load", "process", "accepted_MBps"]
-    return pd.DataFrame(
-        [{**OWNER, "processes": 64, "offered_load": 1.0} | row for row in rows], columns=columns
-    )
+    base = {**OWNER, "processes": 64, "offered_load": 1.0}
+    return pd.DataFrame([base | row for row in rows], columns=columns)
 
 
 def found(rows, processes=()):
@@ -51,9 +50,8 @@ def test_the_highest_load_is_held_against_what_was_published():
 
 
 def test_lowest_and_highest_of_three_permutations_need_all_three():
-    rows = [
-        {"pattern": name, "accepted_MBps": rate} for name, rate in (("shuffle", 70.0), ("transpose", 280.0))
-    ]
+    two = ("shuffle", 70.0), ("transpose", 280.0)
+    rows = [{"pattern": name, "accepted_MBps": rate} for name, rate in two]
     assert found(rows).empty
     told = found([*rows, {"pattern": "bit_reversal", "accepted_MBps": 100.0}])
     assert told["found"].tolist() == [70, 280]

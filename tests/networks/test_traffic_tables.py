@@ -29,13 +29,16 @@ def row(load, accepted, rates, **others):
     }  # fmt: skip
 
 
+def tables_of(told):
+    return make_traffic_tables(*traffic_of(RUNS.head(len(told)), told))
+
+
 def test_medians_over_runs_by_hand():
     told = [{"rows": [row(1.2, load, [one, 2.0])]} for load, one in ((0.2, 1.0), (0.6, 3.0), (0.4, 8.0))]
-    tables = make_traffic_tables(*traffic_of(RUNS, told))
+    tables = tables_of(told)
     (one,) = tables["traffic"].to_dict("records")
-    assert (one["accepted_load"], one["accepted_load_lowest_run"], one["accepted_load_highest_run"]) == (
-        0.4, 0.2, 0.6
-    )  # fmt: skip
+    loads = [one[f"accepted_load{end}"] for end in ("", "_lowest_run", "_highest_run")]
+    assert loads == [0.4, 0.2, 0.6]
     assert (one["messages"], one["completed"], one["withheld"], one["runs"]) == (30, 27, 3, 3)
     assert pd.isna(one["slowdown"])
     assert list(tables["traffic_processes"]["accepted_MBps"]) == [3.0, 2.0]
@@ -43,60 +46,43 @@ def test_medians_over_runs_by_hand():
 
 def test_loads_rise_and_jobs_are_told_apart():
     rows = [row(1.2, 0.5, [1, 1]), row(0.1, 0.1, [1, 1]), row(0.1, 0.1, [1, 1], job="io", beside_load=0.5)]
-    table = make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": rows}]))["traffic"]
-    assert list(zip(table["job"], table["offered_load"], strict=True)) == [
-        ("compute", 0.1), ("compute", 1.2), ("io", 0.1)
-    ]  # fmt: skip
+    table = tables_of([{"rows": rows}])["traffic"]
+    told = list(zip(table["job"], table["offered_load"], strict=True))
+    assert told == [("compute", 0.1), ("compute", 1.2), ("io", 0.1)]
 
 
 def test_nothing_accepted_is_no_missing_value():
-    (one,) = make_traffic_tables(
-        *traffic_of(RUNS.head(1), [{"rows": [row(1.2, 0.0, [0.0, 0.0], fairness=None)]}])
-    )["traffic"].to_dict("records")
+    tables = tables_of([{"rows": [row(1.2, 0.0, [0.0, 0.0], fairness=None)]}])
+    (one,) = tables["traffic"].to_dict("records")
     assert one["accepted_load"] == 0 and pd.isna(one["fairness"])
 
 
 @pytest.mark.parametrize("told", [{}, {"rows": []}, {"rows": [{"bytes": 8, "seconds_p50": 1e-6}]}])
 def test_other_programs_have_no_rows(told):
-    tables = make_traffic_tables(*traffic_of(RUNS.head(1), [told]))
+    tables = tables_of([told])
     for name, schema in TRAFFIC_TABLES.items():
         assert list(tables[name]) == list(schema.columns) and tables[name].empty
 
 
 def test_titles_name_the_choices_that_vary():
-    rows = [
-        row(
-            1.0,
-            0.5,
-            [1, 1],
-            pattern="multiple_hot_spots",
-            io_mapping=mapping,
-            write_ratio=0.5,
-            sizes="uniform",
-        )
-        for mapping in ("clustered_io", "distributed")
-    ]
-    told = with_titles(
-        make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": [*rows, row(1.0, 0.5, [1, 1])]}]))["traffic"]
-    )
-    assert set(told["title"]) == {
-        "multiple hot spots, clustered under the I/O job",
-        "multiple hot spots, distributed",
-        "uniform",
-    }
+    alike = {"pattern": "multiple_hot_spots", "write_ratio": 0.5, "sizes": "uniform"}
+    choices = [alike | {"io_mapping": mapping} for mapping in ("clustered_io", "distributed")]
+    rows = [row(1.0, 0.5, [1, 1], **chosen) for chosen in (*choices, {})]
+    told = set(with_titles(tables_of([{"rows": rows}])["traffic"])["title"])
+    spots = "multiple hot spots"
+    assert told == {f"{spots}, clustered under the I/O job", f"{spots}, distributed", "uniform"}
 
 
 def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
-    choices = list(
-        product(("clustered", "distributed"), ("shared", "dedicated"), ("random", "deterministic"))
-    )
+    ways = ("clustered", "distributed"), ("shared", "dedicated"), ("random", "deterministic")
+    choices = list(product(*ways))
     names = ("io_mapping", "application_mapping", "destinations")
     rows = [
         row(load, 0.5, [1, 1], pattern="multiple_hot_spots", **dict(zip(names, chosen, strict=True)))
         for chosen in choices
         for load in (0.1, 0.5)
     ]
-    tables = make_traffic_tables(*traffic_of(RUNS.head(1), [{"rows": rows}]))
+    tables = tables_of([{"rows": rows}])
     drawing, *_ = traffic_figures(tables, style.FigureLabels.of(Facts(), ["shared_memory"]))
     titles = {axes.get_title(loc="left") for axes in drawing.figure.axes}
     assert len(titles) == len(choices) and not any("…" in title for title in titles)

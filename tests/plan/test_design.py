@@ -13,22 +13,28 @@ from workflows.plan import design
 from workflows.plan.design import expected_cost, points, repetitions
 from workflows.study.study import read_study
 
-PLAIN = replace(read_study(ROOT / "config/studies/smoke.yaml"), exclude=())
+PLAIN = replace(
+    read_study(ROOT / "config/studies/smoke.yaml"),
+    cases=("duct",),
+    interconnects=("shared_memory", "gigabit"),
+    processes=(1, 2, 4),
+    oversubscription=(1, 2),
+    exclude=(),
+)
 
 
-def case(name="duct", **changes):
-    settings = dict(
-        name=name,
-        application="openfoam",
-        size="32k",
-        title=name,
-        folder=Path(name),
-        parameters={},
-        settings={},
-        answer=Answer("pressure_drop", "Pa", 1e-3),
-        serial_seconds=4.0,
-    )
-    return Case(**settings | changes)
+DUCT = Case(
+    name="duct",
+    application="openfoam",
+    size="32k",
+    title="Duct",
+    folder=Path("duct"),
+    parameters={},
+    settings={},
+    answer=Answer("pressure_drop", "Pa", 1e-3),
+    serial_seconds=4.0,
+)
+ONLY = {"duct": DUCT}
 
 
 def interconnect(name, kind="measured", nodes=1, cores=2):
@@ -36,20 +42,14 @@ def interconnect(name, kind="measured", nodes=1, cores=2):
 
 
 def study(**changes):
-    settings = dict(
-        cases=("duct",),
-        interconnects=("shared_memory", "gigabit"),
-        processes=(1, 2, 4),
-        oversubscription=(1, 2),
-    )
-    return replace(PLAIN, **settings | changes)
+    return replace(PLAIN, **changes)
 
 
 BOTH = {one.name: one for one in (interconnect("shared_memory"), interconnect("gigabit", "emulated", 2, 1))}
 
 
 def test_all_points_that_two_cores_allow():
-    found, left_out = points(study(), {"duct": case()}, BOTH)
+    found, left_out = points(study(), ONLY, BOTH)
     assert found == [
         Point("duct", None, 1, 1, nodes=1, cores=1),
         Point("duct", "shared_memory", 2, 1, nodes=1, cores=2),
@@ -65,26 +65,25 @@ def test_all_points_that_two_cores_allow():
 
 
 def test_the_serial_run_is_made_once_whatever_the_interconnects():
-    found, _ = points(study(), {"duct": case()}, BOTH)
+    found, _ = points(study(), ONLY, BOTH)
     assert [point.interconnect for point in found if point.processes == 1] == [None]
 
 
 def test_without_one_process_there_is_no_serial_run():
-    found, _ = points(study(processes=(2,)), {"duct": case()}, BOTH)
+    found, _ = points(study(processes=(2,)), ONLY, BOTH)
     assert all(point.interconnect for point in found)
 
 
 def test_a_decomposition_that_does_not_divide_is_left_out_and_said():
-    found, left_out = points(study(processes=(2, 4)), {"duct": case(divisible=6)}, BOTH)
+    found, left_out = points(study(processes=(2, 4)), {"duct": replace(DUCT, divisible=6)}, BOTH)
     assert {point.processes for point in found} == {2}
     reason = "the decomposition of duct needs a count that divides 6"
-    assert "4 processes at oversubscription 2 over shared_memory, gigabit" in {
-        one.what for one in left_out if one.reason == reason
-    }
+    left = {one.what for one in left_out if one.reason == reason}
+    assert "4 processes at oversubscription 2 over shared_memory, gigabit" in left
 
 
 def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
-    found, left_out = points(study(processes=(1, 2, 4)), {"duct": case(fewest_processes=4)}, BOTH)
+    found, left_out = points(study(), {"duct": replace(DUCT, fewest_processes=4)}, BOTH)
     assert {point.processes for point in found} == {4}
     (entry,) = (one for one in left_out if one.reason == "the case needs 4 processes or more")
     assert "1 processes at oversubscription 1 over serial" in entry.what
@@ -92,7 +91,7 @@ def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
 
 
 def test_an_odd_count_has_no_level_two():
-    found, left_out = points(study(processes=(3,), oversubscription=(2,)), {"duct": case()}, BOTH)
+    found, left_out = points(study(processes=(3,), oversubscription=(2,)), ONLY, BOTH)
     assert found == []
     assert left_out[0].reason == "the processes do not divide by the oversubscription level"
     assert left_out[0].what == "3 processes at oversubscription 2 over shared_memory, gigabit"
@@ -100,11 +99,9 @@ def test_an_odd_count_has_no_level_two():
 
 def test_an_excluded_point_agrees_with_every_key_of_an_entry():
     some = study(exclude=({"interconnect": "gigabit", "processes": 2}, {"oversubscription": 2}))
-    found, left_out = points(some, {"duct": case()}, BOTH)
-    assert [(p.interconnect, p.processes, p.oversubscription) for p in found] == [
-        (None, 1, 1),
-        ("shared_memory", 2, 1),
-    ]
+    found, left_out = points(some, ONLY, BOTH)
+    told = [(p.interconnect, p.processes, p.oversubscription) for p in found]
+    assert told == [(None, 1, 1), ("shared_memory", 2, 1)]
     assert [one.what for one in left_out if one.reason == "excluded by the study"] == [
         "2 processes at oversubscription 1 over gigabit; 2 processes at oversubscription 2 over "
         "shared_memory; 4 processes at oversubscription 2 over shared_memory, gigabit"
@@ -112,20 +109,18 @@ def test_an_excluded_point_agrees_with_every_key_of_an_entry():
 
 
 def test_what_cannot_be_used_here_is_passed_over():
-    found, _ = points(study(), {"duct": case()}, {"shared_memory": BOTH["shared_memory"]})
+    found, _ = points(study(), ONLY, {"shared_memory": BOTH["shared_memory"]})
     assert {point.interconnect for point in found} == {None, "shared_memory"}
 
 
 PLACED = dict(processes=(1, 2, 4), oversubscription=(1,), processes_per_node=(1, 2))
-FOUR_CORES = {
-    one.name: one
-    for one in (interconnect("shared_memory", cores=4), interconnect("gigabit", "emulated", 2, 2))
-}
+FOUR = interconnect("shared_memory", cores=4)
+FOUR_CORES = {"shared_memory": FOUR, "gigabit": interconnect("gigabit", "emulated", 2, 2)}
 
 
 def test_placements_are_points_of_their_own():
     """Packed, two processes talk inside one emulated node: the point to compare the spread one with."""
-    found, left_out = points(study(**PLACED), {"duct": case()}, FOUR_CORES)
+    found, left_out = points(study(**PLACED), ONLY, FOUR_CORES)
     assert found == [
         Point("duct", None, 1, 1, nodes=1, cores=1),
         Point("duct", "shared_memory", 2, 1, nodes=1, cores=2, processes_per_node=2),
@@ -143,31 +138,30 @@ def test_placements_are_points_of_their_own():
 
 def test_a_level_puts_several_processes_of_a_node_on_a_core():
     two_levels = PLACED | {"oversubscription": (2,), "processes": (2, 4)}
-    found, left_out = points(study(**two_levels), {"duct": case()}, {"gigabit": FOUR_CORES["gigabit"]})
+    found, left_out = points(study(**two_levels), ONLY, {"gigabit": FOUR_CORES["gigabit"]})
     assert found == [
         Point("duct", "gigabit", 2, 2, nodes=1, cores=1, processes_per_node=2),
         Point("duct", "gigabit", 4, 2, nodes=2, cores=2, processes_per_node=2),
     ]
-    assert [one.reason for one in left_out] == [
-        "1 processes a node do not divide by the oversubscription level"
-    ]
+    (left,) = left_out
+    assert left.reason == "1 processes a node do not divide by the oversubscription level"
 
 
 def test_nodes_that_the_processes_do_not_fill_are_left_out():
     some = study(**PLACED | {"processes": (3,), "processes_per_node": (2,)})
-    found, left_out = points(some, {"duct": case()}, FOUR_CORES)
+    found, left_out = points(some, ONLY, FOUR_CORES)
     assert found == [] and [one.reason for one in left_out] == ["the processes do not fill nodes of 2"]
 
 
 def test_packed_alone_an_emulated_interconnect_is_not_used():
     some = study(**PLACED | {"processes": (2,), "processes_per_node": (2,)})
-    found, left_out = points(some, {"duct": case()}, {"gigabit": FOUR_CORES["gigabit"]})
+    found, left_out = points(some, ONLY, {"gigabit": FOUR_CORES["gigabit"]})
     assert found == []
     assert left_out[0].reason == "would not leave one node in any of the study's placements"
 
 
 def test_placements_of_one_count_are_run_back_to_back_and_named_apart():
-    found, _ = points(study(**PLACED), {"duct": case()}, {"gigabit": FOUR_CORES["gigabit"]})
+    found, _ = points(study(**PLACED), ONLY, {"gigabit": FOUR_CORES["gigabit"]})
     order = repetitions(found, [1], seed=7)
     assert sorted(count for count, _ in groupby(one.point.processes for one in order)) == [1, 2, 4]
     both = ("gigabit/processes-per-node-1", "gigabit/processes-per-node-2")
@@ -175,16 +169,13 @@ def test_placements_of_one_count_are_run_back_to_back_and_named_apart():
 
 
 WEAK = dict(scaling="weak", sizes={"duct": {1: "4k", 2: "8k", 4: "16k"}}, oversubscription=(1,))
-SIZES = {f"duct-{size}": case(f"duct-{size}") for size in ("4k", "8k", "16k")}
+SIZES = {f"duct-{size}": replace(DUCT, name=f"duct-{size}") for size in ("4k", "8k", "16k")}
 
 
 def test_each_count_of_a_weak_study_has_its_own_size():
     found, _ = points(study(**WEAK), SIZES, FOUR_CORES)
-    assert {(point.processes, point.case) for point in found} == {
-        (1, "duct-4k"),
-        (2, "duct-8k"),
-        (4, "duct-16k"),
-    }
+    told = {(point.processes, point.case) for point in found}
+    assert told == {(1, "duct-4k"), (2, "duct-8k"), (4, "duct-16k")}
     assert {study(**WEAK).case_of(point.case) for point in found} == {"duct"}
 
 
@@ -194,7 +185,7 @@ def test_a_weak_case_is_excluded_by_the_name_that_its_results_have():
     assert left_out[-1].what == "4 processes at oversubscription 1 over shared_memory, gigabit"
 
 
-ALL, _ = points(study(cases=("duct", "wing")), {"duct": case(), "wing": case("wing")}, BOTH)
+ALL, _ = points(study(cases=("duct", "wing")), {"duct": DUCT, "wing": replace(DUCT, name="wing")}, BOTH)
 
 
 def test_what_is_compared_is_run_back_to_back():
@@ -233,7 +224,7 @@ def test_expected_cost_by_hand(monkeypatch):
     monkeypatch.setattr(design, "OVERHEAD_SECONDS", 0.5)
     # 3 blocks of 4 s on one core and twice 2 s on two, half a second of start-up each.
     two = [Point("duct", None, 1, 1, 1, 1), Point("duct", "shared_memory", 2, 1, 1, 2)]
-    cost = expected_cost(two, 3, {"duct": case()})
+    cost = expected_cost(two, 3, ONLY)
     assert (cost.runs, cost.seconds) == (6, 3 * (4.5 + 4.5))
     assert cost.core_hours == 3 * (4.5 + 2 * 4.5) / 3600
 
@@ -242,43 +233,37 @@ def test_processes_that_share_a_core_start_one_after_another(monkeypatch):
     monkeypatch.setattr(design, "OVERHEAD_SECONDS", 0.5)
     monkeypatch.setattr(design, "TURN_SECONDS", 0.25)
     apart, together = (Point("duct", "shared_memory", 8, 8 // cores, 1, cores) for cores in (8, 2))
-    costs = [expected_cost([point], 1, {"duct": case()}).seconds for point in (apart, together)]
+    costs = [expected_cost([point], 1, ONLY).seconds for point in (apart, together)]
     assert costs == [2 * 4 / 8 + 0.5, 2 * 4 / 2 + 0.5 + 6 * 0.25]
 
 
-SERVED = Option("server", 1, {})
+SERVED = {"duct": replace(DUCT, option=Option("server", 1, {}))}
 
 
 def test_servers_count_in_the_oversubscription_and_not_in_the_processes():
-    served = case(option=SERVED)
-    four = {"shared_memory": interconnect("shared_memory", cores=4)}
-    wanted = study(interconnects=("shared_memory",), processes=(1, 2, 4))
-    found, left_out = points(wanted, {"duct": served}, four)
+    found, left_out = points(study(interconnects=("shared_memory",)), SERVED, {"shared_memory": FOUR})
     assert found == [
         Point("duct", None, 1, 1, nodes=1, cores=1),  # a serial run has nobody to serve
         Point("duct", "shared_memory", 2, 1, nodes=1, cores=4, servers_per_process=1),
         Point("duct", "shared_memory", 2, 2, nodes=1, cores=2, servers_per_process=1),
         Point("duct", "shared_memory", 4, 2, nodes=1, cores=4, servers_per_process=1),
     ]
-    assert [(one.running, one.cores_per_process, one.processes_per_core) for one in found[1:]] == [
-        (4, 2, 1),
-        (4, 1, 1),
-        (8, 1, 1),
-    ]
+    told = [(one.running, one.cores_per_process, one.processes_per_core) for one in found[1:]]
+    assert told == [(4, 2, 1), (4, 1, 1), (8, 1, 1)]
     assert [one.reason for one in left_out] == ["needs more cores than there are (4)"]
 
 
 def test_a_process_and_its_server_stay_on_one_node():
     wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(1, 2, 3))
     nodes = {"gigabit": interconnect("gigabit", "emulated", nodes=8, cores=1)}
-    found, left_out = points(wanted, {"duct": case(option=SERVED)}, nodes)
+    found, left_out = points(wanted, SERVED, nodes)
     assert found == [Point("duct", "gigabit", 2, 2, nodes=2, cores=2, servers_per_process=1)]
     assert {one.reason for one in left_out} == {
         "a node has too few cores for a process and its servers (1)",
         "the processes and their servers do not divide by the oversubscription level",
     }
     three = study(interconnects=("gigabit",), processes=(3,), oversubscription=(3,))
-    assert [one.reason for one in points(three, {"duct": case(option=SERVED)}, nodes)[1]] == [
+    assert [one.reason for one in points(three, SERVED, nodes)[1]] == [
         "a process and its servers, 2, cannot be spread evenly at the oversubscription level"
     ]
 
@@ -287,9 +272,9 @@ def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know
     threads = Option("server", 1, {"OMPI_MPI_THREAD_LEVEL": "3"})
     over_tcp = replace(interconnect("gigabit"), launch={"mca": {"osc": "pt2pt"}})
     wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(2,))
-    found, left_out = points(wanted, {"duct": case(option=threads)}, {"gigabit": over_tcp})
+    found, (left,) = points(wanted, {"duct": replace(DUCT, option=threads)}, {"gigabit": over_tcp})
     assert found == []
-    assert [one.reason for one in left_out] == [
-        "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
-    ]
-    assert len(points(wanted, {"duct": case()}, {"gigabit": over_tcp})[0]) == 1
+    assert (
+        left.reason == "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
+    )
+    assert len(points(wanted, ONLY, {"gigabit": over_tcp})[0]) == 1

@@ -2,13 +2,14 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from programs import printed
+from study_files import study_file
 
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan import ending, finished
@@ -74,14 +75,9 @@ def test_a_removed_file_is_missed(project, name):
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "workflows/new.py",
-            "analysis/new.py",
-            "config/interconnects/new.yaml",
-            "cases/command/new/case.yaml",
-        ),
+        *("workflows/new.py", "analysis/new.py", "config/interconnects/new.yaml"),
+        *("cases/command/new/case.yaml", "foreign/curve.csv", "bin/solver"),
         *("results/mine/again.jsonl", "results/mine/records/nothing/block-2-attempt-1.json"),
-        *("foreign/curve.csv", "bin/solver"),
     ],
 )
 def test_a_new_file_is_seen(project, name):
@@ -141,8 +137,7 @@ def test_another_study_of_the_same_name_is_not_the_one(project):
 def begun(tmp_path, monkeypatch):
     """A plan that has begun, as the only thing on a command line, and the place of its stamp."""
     (tmp_path / "runs.csv").write_text("case,interconnect,processes,seconds\nlid,ethernet,1,2\n")
-    file = tmp_path / "begun.yaml"
-    file.write_text("name: begun\nimport: [runs.csv]\n")
+    file = study_file(tmp_path, "name: begun\nimport: [runs.csv]\n")
     monkeypatch.setattr(ending, "announcement", lambda plan: "begun: nothing is run")
     monkeypatch.setattr(ending, "tell_done", lambda paths: print("done: all of it", file=sys.stderr))
     monkeypatch.setattr(ending, "announce", lambda plan: None)
@@ -213,19 +208,17 @@ def test_a_study_that_starts_is_not_finished(begun):
 
 def test_asking_takes_no_long_imports():
     code = "import sys, workflows.command; print(sorted({name.partition('.')[0] for name in sys.modules}))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert not {"numpy", "pandas", "snakemake", "ruamel", "jsonschema"} & set(eval(done.stdout))
+    loaded = set(eval(printed(sys.executable, "-c", code)))
+    assert "workflows" in loaded
+    assert not {"numpy", "pandas", "snakemake", "ruamel", "jsonschema"} & loaded
 
 
 def test_what_a_study_is_given_is_the_same_however_python_is_called(project):
     """The stamp is written by Snakemake and read by ``run-study``."""
     code = "import sys; sys.path.insert(0, sys.argv[1]); from workflows.plan.finished import given; print(given([], ['sh']))"
     home = Path(sys.executable).parent
-    told = [
-        subprocess.run([python, "-c", code, ROOT], cwd=project, capture_output=True, text=True, check=True, timeout=60,
-                       env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}).stdout
+    one, other = (
+        printed(python, "-c", code, ROOT, cwd=project, PYTHONDONTWRITEBYTECODE="1")
         for python in (home / "python", os.path.relpath(home / "python", project))
-    ]  # fmt: skip
-    assert told[0] == told[1]
+    )
+    assert one == other

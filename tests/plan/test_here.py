@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from programs import write_program
 
 from workflows.errors import EmulationError
 from workflows.paths import INTERCONNECTS
@@ -31,9 +32,7 @@ def looks(tmp_path, monkeypatch):
 
     (tmp_path / "bin").mkdir()
     for program in ("mpirun", "taskset", "setpriv", *here.PROGRAMS):
-        file = tmp_path / "bin" / program
-        file.write_text("#!/bin/sh\n")
-        file.chmod(0o755)
+        write_program(tmp_path / "bin" / program, "#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(here, "emulated_nodes", emulated_nodes)
     monkeypatch.setattr(here.mpi, "unknown_parameter", lambda names: None)
@@ -73,10 +72,8 @@ def test_a_machine_that_has_changed_is_looked_at(looks, tmp_path, monkeypatch, c
     elif change == "container":
         monkeypatch.setattr(here.os, "readlink", lambda name: "mnt:[1]")
     else:
-        name = {"kernel": "_KERNEL", "rights": "_RIGHTS"}[change]
-        monkeypatch.setattr(
-            f"workflows.plan.finished.{name}", ("/proc/version",) if change == "kernel" else ("CapEff:",)
-        )
+        name, other = {"kernel": ("_KERNEL", "/proc/version"), "rights": ("_RIGHTS", "CapEff:")}[change]
+        monkeypatch.setattr(f"workflows.plan.finished.{name}", (other,))
     unavailable_now(GIGABIT, tmp_path / "kept")
     assert len(looks) == 2
 

@@ -1,13 +1,14 @@
 """A study cut into jobs, and what they ask for."""
 
 import os
-import subprocess
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from programs import printed, ran, write_program
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
+from study_files import study_file
 
 from workflows.domain import InputError
 from workflows.paths import ROOT
@@ -30,9 +31,8 @@ SITE = "nodes: 4\ncores_per_node: 2\nmemory_per_node_MB: 4000\njoined_by: emulat
 @pytest.fixture
 def plan_of(tmp_path):
     def make(site="", study=STUDY):
-        (tmp_path / "cut.yaml").write_text(study)
         (tmp_path / "site.yaml").write_text(SITE + site)
-        return make_plan(tmp_path / "cut.yaml", {"cluster": str(tmp_path / "site.yaml")})
+        return make_plan(study_file(tmp_path, study), {"cluster": str(tmp_path / "site.yaml")})
 
     return make
 
@@ -50,12 +50,9 @@ def test_a_job_is_a_block_of_what_is_compared(plan_of):
 def test_several_blocks_in_a_job(plan_of):
     cut = batches(plan_of("blocks_per_job: 3\n"))
     assert len(cut) == 3 * 2
-    assert [one.block for one in cut["faulty/processes-1/oversubscription-1/blocks-1-3"].repetitions] == [
-        1,
-        2,
-        3,
-    ]
-    assert [one.block for one in cut["faulty/processes-1/oversubscription-1/blocks-4-6"].repetitions] == [4]
+    for blocks, there in (("1-3", [1, 2, 3]), ("4-6", [4])):
+        batch = cut[f"faulty/processes-1/oversubscription-1/blocks-{blocks}"]
+        assert [one.block for one in batch.repetitions] == there
 
 
 def test_every_repetition_is_in_one_job(plan_of):
@@ -70,15 +67,10 @@ def test_every_repetition_is_in_one_job(plan_of):
 def test_two_partitions_share_no_block(plan_of):
     """Both interconnects run 2 processes on one node: in one partition they are paired, in two they are not."""
     study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
-    for site, paired in (
-        ("", {"shared_memory", "emulated_gigabit"}),
-        ("partitions: {shared_memory: fat}\n", {"shared_memory"}),
-    ):
-        (run,) = (
-            repetition
-            for repetition in plan_of(site, study).design.repetitions
-            if repetition.point.interconnect == "shared_memory" and repetition.block == 1
-        )
+    both, apart = {"shared_memory", "emulated_gigabit"}, {"shared_memory"}
+    for site, paired in (("", both), ("partitions: {shared_memory: fat}\n", apart)):
+        first = (one for one in plan_of(site, study).design.repetitions if one.block == 1)
+        (run,) = (one for one in first if one.point.interconnect == "shared_memory")
         assert {name.split("/")[0] for name in run.companions} == paired
 
 
@@ -154,43 +146,27 @@ def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
     """It is asked for them when the rules of the simulated part are read."""
     (tmp_path / "bin").mkdir()
     for program, said in {"sinfo": "batch|2|2|1:2:1|4000", "squeue": ""}.items():
-        (tmp_path / "bin" / program).write_text(f"#!/bin/sh\necho '{said}'\n")
-        (tmp_path / "bin" / program).chmod(0o755)
+        write_program(tmp_path / "bin" / program, f"#!/bin/sh\necho '{said}'\n")
     (tmp_path / "site.yaml").write_text("launcher: mpirun\n")
-    (tmp_path / "simulated.yaml").write_text(
-        "name: simulated\ncases: [cavity-4k]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2]\nblocks: 1\n"
+    study = study_file(
+        tmp_path,
+        "name: simulated\ncases: [cavity-4k]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2]\nblocks: 1\n",
     )
     command = [sys.executable, "-m", "snakemake", "-n", "--directory", str(tmp_path)]
-    command += ["--configfile", str(tmp_path / "simulated.yaml"), "--config", f"cluster={tmp_path}/site.yaml"]
-    path = f"{tmp_path}/bin:{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300
-    )
+    command += ["--configfile", str(study), "--config", f"cluster={tmp_path}/site.yaml"]
+    done = ran(*command, timeout=300, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
     told = f"nodeworth: {tmp_path}/site.yaml: partition: no default: Slurm has batch"
     assert done.stderr.splitlines()[-1] == told and "Traceback" not in done.stderr
 
 
 def test_many_process_counts_are_not_prepared_in_one_job(plan_of):
-    counts = list(range(1, GROUPED + 1))
-    assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str(counts))).asked.study) == "prepare"
-    assert (
-        preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", str([*counts, GROUPED + 1]))).asked.study)
-        is None
-    )
+    for most, group in ((GROUPED, "prepare"), (GROUPED + 1, None)):
+        counts = str(list(range(1, most + 1)))
+        assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", counts)).asked.study) == group
 
 
 def test_a_job_that_measures_loads_nothing_of_the_analysis():
     """Each job starts this program once, and what takes a second to import is for other programs."""
     heavy = "{'numpy', 'pandas', 'pandera', 'scipy', 'matplotlib'}"
-    said = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"import sys, workflows.measure.measure; print(sorted({heavy} & set(sys.modules)))",
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert said.stdout.strip() == "[]"
+    code = f"import sys, workflows.measure.measure; print(sorted({heavy} & set(sys.modules)))"
+    assert printed(sys.executable, "-c", code) == "[]\n"

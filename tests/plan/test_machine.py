@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from waiting import wait_until
 
 from workflows.domain import InputError
 from workflows.measure.noise import Counters, noise_between, read_counters, wait_until_idle
@@ -112,9 +113,7 @@ def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):
     snakemake = tmp_path / "snakemake"
     snakemake.write_text(f"import subprocess; subprocess.run(['bash', '-c', '{PYTHON} {job}; true'])\n")
     with subprocess.Popen([PYTHON, snakemake], env=os.environ | {"PYTHONPATH": str(ROOT)}) as parent:
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until((tmp_path / "pid").exists)
         process = psutil.Process(int((tmp_path / "pid").read_text()))
         parent.kill()
     process.wait(timeout=20)

@@ -1,10 +1,9 @@
 """What Snakemake is made to find out only once, and that the answers stay the same."""
 
-import os
-import subprocess
 import sys
 
 import pytest
+from programs import ran
 from snakemake import api, common, dag, rules, sourcecache  # noqa: F401 - api before the others
 
 from workflows.paths import ROOT
@@ -72,15 +71,8 @@ def test_parameters_of_methods_are_asked_once_for_all_objects(asked):
 
 def snakemake(folder, *options):
     command = [sys.executable, "-m", "snakemake", "--directory", folder, "--snakefile", folder / "Snakefile"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "PYTHONHASHSEED": "0"}
-    done = subprocess.run(
-        [*command, "--cores", "1", *options],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
+    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "PYTHONHASHSEED": "0"}
+    done = ran(*command, "--cores", "1", *options, cwd=folder, timeout=100, **environment)
     return done.returncode, [line for line in (done.stdout + done.stderr).splitlines() if "host:" not in line]
 
 

@@ -1,32 +1,27 @@
 """Records are written whole, never replaced, and decide what is still to be run."""
 
 import json
-import subprocess
 import sys
 from dataclasses import MISSING, fields
 
 import pytest
+from programs import ran
+from refused import refusal
 from small_records import KNOWN_BEFORE, RECORD, record
 
 from workflows import inputs
 from workflows.domain import InputError, Point, Repetition
 from workflows.launch.probes import Probe
-from workflows.paths import ROOT, StudyPaths
+from workflows.paths import StudyPaths
+from workflows.plan import records as kept
 from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times
-from workflows.plan.records import (
-    Rerun,
-    attempts,
-    read_all,
-    read_record,
-    read_simulated,
-    wanted,
-    write_record,
-)
+from workflows.plan.records import Rerun, attempts, read_record, wanted, write_record
 from workflows.results.collect import block_numbers
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
 REPETITION = Repetition(POINT, 3, ("gigabit", "shared_memory"))
 INPUTS = {"case": "a", "interconnect": "b"}
+LATER, LATEST = "2026-01-01T13:00:00", "2026-01-01T14:00:00"
 
 
 def made(started="2026-01-01T12:00:00", valid=True, inputs=INPUTS):
@@ -46,7 +41,7 @@ def test_attempts_are_read_in_order(tmp_path):
     for attempt in range(1, 12):
         write_record(StudyPaths(tmp_path).record(REPETITION, attempt), record(attempt=attempt))
     assert [one.attempt for one in attempts(StudyPaths(tmp_path), REPETITION)] == list(range(1, 12))
-    assert len(list(read_all(StudyPaths(tmp_path)))) == 11
+    assert len(list(kept.read_all(StudyPaths(tmp_path)))) == 11
 
 
 def test_a_damaged_record_is_named(tmp_path):
@@ -75,32 +70,15 @@ def test_a_full_disk_leaves_earlier_records_whole(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         f"write_record(Path({str(second)!r}), record(details={{'rows': 'x' * 5000}}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
-    assert "OSError" in done.stderr
+    assert "OSError" in ran(sys.executable, "-c", program).stderr
     assert [file.name for file in first.parent.iterdir()] == [first.name]
     assert attempts(StudyPaths(tmp_path), REPETITION) == [RECORD]
 
 
-INTERRUPTED = record(
-    seconds=None,
-    valid=False,
-    reason="job 7 ended",
-    problem="job 7 ended",
-    interrupted=True,
-    times=Times(),
-    noise=RunNoise(),
-    answer=None,
-    exit=None,
-    placement=[],
-    command=(),
-    environment={},
-    version=None,
-    one_sided_windows={},
-    probe=None,
-    details={},
-)
+ENDED = {"valid": False, "reason": "job 7 ended", "problem": "job 7 ended", "interrupted": True}
+UNKNOWN = dict.fromkeys(("seconds", "answer", "exit", "version", "probe"))
+UNKNOWN |= {"times": Times(), "noise": RunNoise(), "placement": [], "command": (), "details": {}}
+INTERRUPTED = record(**ENDED, **UNKNOWN, environment={}, one_sided_windows={})
 SERIAL = record(interconnect=None, cluster=None, answer=None, probe=None, servers=0, processes_per_node=None)
 
 
@@ -128,11 +106,8 @@ def test_a_run_that_ended_with_its_job_has_no_keys_that_nobody_knows():
 @pytest.mark.parametrize(
     "default",
     [
-        {"processes_per_node": None},
-        {"servers": 0},
+        *({"processes_per_node": None}, {"servers": 0}, {"probe": None}, {"cluster": None}),
         {"mpi_library": None, "one_sided_windows": {}},
-        {"probe": None},
-        {"cluster": None},
     ],
     ids=str,
 )
@@ -170,9 +145,7 @@ def test_what_is_wrong_with_a_record_is_one_line(changes, line, tmp_path):
     path = tmp_path / "record.json"
     wrong = RECORD.as_json() | changes
     path.write_text(json.dumps({key: value for key, value in wrong.items() if value is not ...}))
-    with pytest.raises(InputError) as error:
-        read_record(path)
-    assert str(error.value).startswith(f"{path}: {line}") and "\n" not in str(error.value)
+    assert refusal(InputError, read_record, path).startswith(f"{path}: {line}")
 
 
 def test_the_record_of_a_simulated_point_is_another(tmp_path):
@@ -181,11 +154,11 @@ def test_the_record_of_a_simulated_point_is_another(tmp_path):
     told = KNOWN_BEFORE | {"kind": "simulated", "seconds": 2.0, "seconds_low": 1.0, "seconds_high": 3.0}
     one = SimulatedRecord.of_point(RECORD.point, **told)
     path.write_text(json.dumps(one.as_json()))
-    assert dict(read_simulated(StudyPaths(tmp_path))) == {path: one}
+    assert dict(kept.read_simulated(StudyPaths(tmp_path))) == {path: one}
     assert not {"machine", "times", "cluster", "interrupted"} & one.as_json().keys()
     path.write_text(json.dumps(one.as_json() | {"kind": "measured"}))
     with pytest.raises(InputError, match=r"processes-4.json: kind: no 'measured' here; allowed: simulated"):
-        list(read_simulated(StudyPaths(tmp_path)))
+        list(kept.read_simulated(StudyPaths(tmp_path)))
 
 
 @pytest.mark.parametrize("kind", [Record, SimulatedRecord])
@@ -205,20 +178,16 @@ def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_defaul
         ([made()], [], False),
         ([made(valid=False)], [], False),
         ([made(inputs={"case": "changed", "interconnect": "b"})], [], True),
-        ([made()], [Rerun("duct", "2026-01-01T13:00:00")], True),
-        ([made()], [Rerun("duct/gigabit/4/2", "2026-01-01T13:00:00")], True),
-        ([made()], [Rerun("duct/gigabit/4/1", "2026-01-01T13:00:00")], False),
-        ([made()], [Rerun("duct/shared_memory", "2026-01-01T13:00:00")], False),
-        ([made()], [Rerun("wing", "2026-01-01T13:00:00")], False),
+        ([made()], [Rerun("duct", LATER)], True),
+        ([made()], [Rerun("duct/gigabit/4/2", LATER)], True),
+        ([made()], [Rerun("duct/gigabit/4/1", LATER)], False),
+        ([made()], [Rerun("duct/shared_memory", LATER)], False),
+        ([made()], [Rerun("wing", LATER)], False),
         ([made()], [Rerun("duct", "2026-01-01T11:00:00")], False),
-        ([made(), made("2026-01-01T14:00:00")], [Rerun("duct", "2026-01-01T13:00:00")], False),
-        ([made()], [Rerun("failed", "2026-01-01T13:00:00")], False),
-        ([made(valid=False)], [Rerun("failed", "2026-01-01T13:00:00")], True),
-        (
-            [made(valid=False), made("2026-01-01T14:00:00", valid=False)],
-            [Rerun("failed", "2026-01-01T13:00:00")],
-            False,
-        ),
+        ([made(), made(LATEST)], [Rerun("duct", LATER)], False),
+        ([made()], [Rerun("failed", LATER)], False),
+        ([made(valid=False)], [Rerun("failed", LATER)], True),
+        ([made(valid=False), made(LATEST, valid=False)], [Rerun("failed", LATER)], False),
     ],
 )
 def test_what_is_still_to_be_run(records, requests, expected):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from small_records import record
+from study_files import study_file
 
 from workflows.domain import InputError
 from workflows.measure.measure import measure_study
@@ -66,9 +67,8 @@ limits: {{idle_seconds: 0, core_hours: HOURS}}
 
 
 def plan_of(folder, width, hours=2):
-    file = folder / "tiny.yaml"
-    file.write_text(STUDY_FILE.replace("WIDTH", str(width)).replace("HOURS", str(hours)))
-    return make_plan(file)
+    text = STUDY_FILE.replace("WIDTH", str(width)).replace("HOURS", str(hours))
+    return make_plan(study_file(folder, text))
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +116,12 @@ def test_again_it_adds_nothing(study_folder):
 
 def test_an_expected_answer_is_read_once_a_case(study_folder, monkeypatch):
     read, read_text = [], Path.read_text
-    monkeypatch.setattr(
-        Path,
-        "read_text",
-        lambda file, *args, **kwargs: (read.append(file.name), read_text(file, *args, **kwargs))[1],
-    )
+
+    def counted(file, *args, **kwargs):
+        read.append(file.name)
+        return read_text(file, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "read_text", counted)
     runs, _ = runs_table(plan_of(study_folder, width=1e-9))
     assert len(runs) == 6 and read.count("reference.json") == 1
 
@@ -139,10 +140,8 @@ def test_a_block_that_was_broken_off_is_completed(study_folder):
 
 
 def test_what_a_reached_target_and_a_spent_budget_end(study_folder):
-    for width, hours, reason in (
-        (1e9, 2, "the target was reached"),
-        (1e-9, 1e-9, "another block would have exceeded its 1e-09 core hours"),
-    ):
+    spent = "another block would have exceeded its 1e-09 core hours"
+    for width, hours, reason in ((1e9, 2, "the target was reached"), (1e-9, 1e-9, spent)):
         plan = plan_of(study_folder, width, hours)
         plan = replace(plan, design=replace(plan.design, blocks=2))
         assert stopping(plan, *runs_table(plan)).reason == reason

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated_link import simulated_link
 
 from workflows.applications import mpi4py
-from workflows.domain import InputError, Interconnect, Point
-from workflows.paths import ROOT
+from workflows.domain import InputError, Point
+from workflows.paths import CASES, STUDIES
 from workflows.plan import files
 from workflows.plan.announce import announcement
 from workflows.plan.plan import make_plan
@@ -20,15 +21,6 @@ from workflows.simulation import programs
 from workflows.simulation.model import make_model
 from workflows.study.cases import load_case
 from workflows.traffic.cases import has_array, needs_trace
-
-SIMULATE = {
-    "two_points": {"latency_us": 10.0, "peak_MBps": 100.0},
-    "eager_limit_bytes": 65_536,
-    "half_duplex": False,
-    "hop_us": 0.0,
-    "node": {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0},
-}
-"""10 µs and 10 ns a byte between nodes, 1 µs and 1 ns a byte inside one."""
 
 EXACT = servers.CoreSharing(change=0.0, look=0.0, nap=1e-4, spread=0.0)
 """Turns of 4 ms, naps of 0.1 ms, and nothing else takes time."""
@@ -43,10 +35,10 @@ def carry(tmp_path_factory):
     """Carry out tasks on blocks of 8000 bytes, processes with their servers on nodes of two cores."""
     program = programs.build(servers.SOURCE, PROGRAMS)
 
-    def carry(name, processes, level=1, nodes=1, tasks=1, task_seconds=1e-3, scheduler=EXACT, **changes):
-        mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=SIMULATE | changes)
-        model = make_model(mine, tmp_path_factory.mktemp("model"))
-        case = load_case(f"data_servers-smoke{name}", ROOT / "cases")
+    def carry(name, processes, level=1, nodes=1, tasks=1, task_seconds=1e-3, scheduler=EXACT, limit=65_536):
+        link = simulated_link(eager_limit_bytes=limit)
+        model = make_model(link, tmp_path_factory.mktemp("model"))
+        case = load_case(f"data_servers-smoke{name}", CASES)
         case = replace(case, parameters={"blocks": 4, "block_doubles": 1000, "tasks": tasks, "products": 1})
         each = case.option.servers_per_process if case.option else 0
         cores = processes * (1 + each) // level
@@ -71,7 +63,7 @@ def test_a_process_and_its_server_with_a_core_for_each(carry, way):
 
 
 def test_a_block_above_the_eager_limit_takes_as_long_as_its_model_says(carry):
-    assert median(carry("-polling", 1, eager_limit_bytes=1000), "get") == pytest.approx(GET, rel=1e-3)
+    assert median(carry("-polling", 1, limit=1000), "get") == pytest.approx(GET, rel=1e-3)
 
 
 def test_a_server_that_sleeps_takes_a_request_with_one_probe_and_finds_it_with_the_next(carry):
@@ -113,7 +105,7 @@ def test_a_large_block_to_another_node_needs_its_senders_core_again(carry):
     """Its server wakes and asks whether it may send; when it may, the process on that core computes."""
     real = servers.CoreSharing()
     eager, large = (
-        carry("-sleeping", 2, 2, 2, tasks=40, task_seconds=3e-3, scheduler=real, eager_limit_bytes=limit)
+        carry("-sleeping", 2, 2, 2, tasks=40, task_seconds=3e-3, scheduler=real, limit=limit)
         for limit in (65_536, 1000)
     )
     longest = [max(row["operation_seconds_p95"] for row in told["rows"]) for told in (eager, large)]
@@ -156,7 +148,7 @@ def test_what_tasks_compute_differs_but_not_their_mean(task_seconds, tasks, spre
 
 
 def test_ranks_are_placed_as_a_run_places_them():
-    case = load_case("data_servers-smoke-polling", ROOT / "cases")
+    case = load_case("data_servers-smoke-polling", CASES)
     shared = Point(case.name, "mine", 4, 2, nodes=2, cores=4, servers_per_process=1)
     node = [(0, 1), (1, 1), (0, 0), (1, 0)]
     assert servers.ranks_of(case, shared) == [(place, *one) for place in (0, 1) for one in node]
@@ -166,32 +158,29 @@ def test_ranks_are_placed_as_a_run_places_them():
 
 def test_how_the_ranks_of_a_case_wait():
     point = Point("any", "mine", 2, 1, nodes=1, cores=2)
-    ways = {
-        name: servers.way_to_wait(load_case(f"data_servers{name}", ROOT / "cases"), point)
-        for name in ("", "-polling", "-yielding", "-sleeping")
-    }
-    assert ways == {"": "polling", "-polling": "polling", "-yielding": "yielding", "-sleeping": "sleeping"}
-    assert (
-        servers.way_to_wait(load_case("data_servers", ROOT / "cases"), replace(point, cores=1)) == "yielding"
-    )
+    ways = {"": "polling", "-polling": "polling", "-yielding": "yielding", "-sleeping": "sleeping"}
+    for name, way in ways.items():
+        assert servers.way_to_wait(load_case(f"data_servers{name}", CASES), point) == way
+    shared = replace(point, cores=1)
+    assert servers.way_to_wait(load_case("data_servers", CASES), shared) == "yielding"
 
 
 def test_which_cases_have_an_array():
-    names = {path.parent.name for path in (ROOT / "cases/mpi4py").glob("*/case.yaml")}
-    assert {name for name in names if has_array(load_case(name, ROOT / "cases"))} == {"data_servers"}
-    assert not needs_trace(load_case("data_servers", ROOT / "cases"))
-    assert needs_trace(load_case("elbow_segregated", ROOT / "cases"))
+    names = {path.parent.name for path in (CASES / "mpi4py").glob("*/case.yaml")}
+    assert {name for name in names if has_array(load_case(name, CASES))} == {"data_servers"}
+    assert not needs_trace(load_case("data_servers", CASES))
+    assert needs_trace(load_case("elbow_segregated", CASES))
 
 
 def test_a_serial_run_that_fails_is_told_in_one_line(tmp_path):
-    case = load_case("data_servers-smoke", ROOT / "cases")
+    case = load_case("data_servers-smoke", CASES)
     (tmp_path / "prepared").mkdir()
     with pytest.raises(InputError, match="case data_servers-smoke, serial: its tasks cannot be timed: "):
         servers.time_tasks(case, tmp_path / "prepared", 30.0)
 
 
 def test_tasks_are_timed_by_the_cpu_time_of_serial_runs(tmp_path):
-    case = load_case("data_servers-smoke", ROOT / "cases")
+    case = load_case("data_servers-smoke", CASES)
     mpi4py.prepare(case, 1, tmp_path / "prepared", None)
     seconds = servers.time_tasks(case, tmp_path / "prepared", 60.0)["cpu_seconds"]
     assert len(seconds) == servers.TIMED_RUNS and min(seconds) > 0
@@ -201,7 +190,7 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     cases = ["data_servers-smoke-polling", "data_servers-smoke-yielding"]
     asked = {"cases": cases, "processes": [1, 2], "interconnects": ["gigabit_ethernet"], "exclude": []}
-    plan = make_plan(ROOT / "config/studies/simulated_gamess.yaml", asked)
+    plan = make_plan(STUDIES / "simulated_gamess.yaml", asked)
     assert files.traces(plan) == [] and len(files.times(plan)) == 2 and not plan.design.left_out
     assert "simulated: 6 points of tasks on a distributed array, by serial times" in announcement(plan)
     for file in map(Path, files.times(plan)):
@@ -209,7 +198,8 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
         file.write_text('{"cpu_seconds": [0.011, 0.008, 0.009]}')
     replay_study(plan, 2)
     times = simulated_table(plan)[0].set_index(["case", "processes", "oversubscription"])
-    assert times["valid"].all() and (times["seconds_low"] <= times["seconds"]).all()
+    assert len(times) == 6 and times["valid"].all()
+    assert (times["seconds_low"] <= times["seconds"]).all()
     assert (times["seconds"] <= times["seconds_high"]).all()
     serial = times.xs(1, level="processes")  # on cores of 0.15 of the speed, or 0.13 to 0.17
     assert serial["seconds"].tolist() == pytest.approx([0.009 / 0.15] * 2)

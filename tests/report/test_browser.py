@@ -7,6 +7,7 @@ import shutil
 import pytest
 from needs import need, need_success
 from page_reader import Reader
+from programs import write_program
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -32,8 +33,7 @@ def browser(tmp_path_factory):
     need_success(*ALONE, "true")
     folder = tmp_path_factory.mktemp("browser")
     alone = folder / "chromium"
-    alone.write_text(f'#!/bin/sh\nexec {" ".join(ALONE)} chromium "$@"\n')
-    alone.chmod(0o755)
+    write_program(alone, f'#!/bin/sh\nexec {" ".join(ALONE)} chromium "$@"\n')
     options = webdriver.ChromeOptions()
     options.binary_location = str(alone)
     for option in [*OPTIONS, f"--user-data-dir={folder / 'profile'}"]:
@@ -135,9 +135,8 @@ class TestZoom:
         assert reader.tip == value
         assert reader.centre(reader.driver.switch_to.active_element) == pytest.approx(before, abs=3)
         width, left, _ = reader.view(svg)
-        ActionChains(reader.driver, duration=0).key_down(Keys.SHIFT).send_keys(Keys.ARROW_RIGHT).key_up(
-            Keys.SHIFT
-        ).perform()
+        aside = ActionChains(reader.driver, duration=0).key_down(Keys.SHIFT).send_keys(Keys.ARROW_RIGHT)
+        aside.key_up(Keys.SHIFT).perform()
         assert reader.view(svg)[1] == pytest.approx(left + width / 8)
         reader.press("0")
         assert reader.view(svg) == whole
@@ -230,12 +229,8 @@ class TestFilters:
         assert [reader.seen(selector) for selector in kinds] == before
 
     def test_a_case_leaves_sections_tables_contents_and_panels(self, reader):
-        kinds = [
-            "#case-1",
-            "nav a[href='#case-1']",
-            "tr[data-case=elbow]",
-            "svg .panel[data-case=elbow] .mark",
-        ]
+        mine = "[data-case=elbow]"
+        kinds = ["#case-1", "nav a[href='#case-1']", f"tr{mine}", f"svg .panel{mine} .mark"]
         assert all(reader.seen(selector) for selector in kinds)
         others = reader.seen("svg .panel[data-case=cavity] .mark")
         assert others
@@ -258,14 +253,11 @@ class TestFilters:
         assert "Shared memory" not in (reader.tip or "")
 
     def test_all_or_none_leaves_one_alone_in_two_clicks(self, reader):
+        gigabit, loopback = (f"tr[data-interconnect={name}]" for name in ("gigabit", "loopback"))
         reader.one("button[data-all=interconnect]").click()
-        assert (
-            reader.seen("tr[data-interconnect=gigabit]") == reader.seen("tr[data-interconnect=loopback]") == 0
-        )
+        assert reader.seen(gigabit) == reader.seen(loopback) == 0
         reader.tick("gigabit")
-        assert reader.seen("tr[data-interconnect=gigabit]") and not reader.seen(
-            "tr[data-interconnect=loopback]"
-        )
+        assert reader.seen(gigabit) and not reader.seen(loopback)
 
 
 def test_a_click_on_the_head_of_a_column_sorts_within_groups(reader):
@@ -276,14 +268,15 @@ def test_a_click_on_the_head_of_a_column_sorts_within_groups(reader):
     button = table.find_elements(By.CSS_SELECTOR, "thead th")[4].find_element(By.TAG_NAME, "button")
     for sign, said in ((1, "ascending"), (-1, "descending")):
         button.click()
-        assert reader.run(column, table) == [
-            sorted(group, key=lambda value: sign * value) for group in before
-        ]
+        ordered = [sorted(group, key=lambda value: sign * value) for group in before]
+        assert reader.run(column, table) == ordered
         assert table.find_elements(By.CSS_SELECTOR, "thead th")[4].get_attribute("aria-sort") == said
 
 
 def test_every_control_has_a_name_and_every_figure_says_what_it_shows(reader):
-    for element in reader.all("button, input, svg[tabindex]"):
+    controls = reader.all("button, input, svg[tabindex]")
+    assert len(controls) > 20
+    for element in controls:
         assert element.accessible_name.strip(), element.get_attribute("outerHTML")[:200]
     assert {svg.get_attribute("tabindex") for svg in reader.all(".drawing svg")} == {"0"}
 
@@ -318,8 +311,7 @@ def test_in_the_dark_letters_are_light_on_dark(reader):
         style = reader.run("const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]")
         ink, paper = ([int(part) for part in re.findall(r"\d+", colour)][:3] for colour in style)
         assert min(ink) > 180 and max(paper) < 60
-        assert "invert" in reader.run(
-            "return getComputedStyle(document.querySelector('.drawing svg')).filter"
-        )
+        figure = "document.querySelector('.drawing svg')"
+        assert "invert" in reader.run(f"return getComputedStyle({figure}).filter")
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

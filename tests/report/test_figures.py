@@ -11,6 +11,7 @@ import pytest
 from drawn import drawn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from small_runs import rows, unplaced
 from synthetic_study import make_runs, make_study
 
 from analysis.figures import style
@@ -22,7 +23,6 @@ from analysis.figures.order import ordered_runs, shown_limit
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.runs import complete_runs
 from analysis.text.labels import Labels
 
 # Machado, Oliveira, Fernandes, IEEE TVCG 15 (2009): full severity, for linear RGB.
@@ -93,9 +93,8 @@ class TestPanels:
         scaling = study[1]["scaling"]
         of_case = scaling[(scaling["case"] == "elbow") & (scaling["oversubscription"] == 1)]
         assert [panel.kinds for panel in panels_of(of_case, [])] == [("measured",), ("emulated",)]
-        assert [panel.kinds for panel in panels_of(of_case, [["emulated", "measured"]])] == [
-            ("measured", "emulated")
-        ]
+        (both,) = panels_of(of_case, [["emulated", "measured"]])
+        assert both.kinds == ("measured", "emulated")
 
     def test_nothing_follows_from_two_pairs(self):
         pairs = [["measured", "emulated"], ["measured", "simulated"]]
@@ -144,8 +143,8 @@ class TestDrawings:
             ("overview", None),
             ("scaling", "elbow"),
             ("scaling", "cavity"),
-            *[("improvement", None)]
-            * 4,  # over the baseline and over the default of the other kind, two levels
+            # over the baseline and over the default of the other kind, two levels
+            *[("improvement", None)] * 4,
             ("oversubscription", "elbow"),
             ("oversubscription", "cavity"),
             ("order", None),
@@ -201,11 +200,8 @@ class TestDrawings:
 
     def test_axes_name_their_units(self, drawings):
         scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
-        assert {axes.get_ylabel() for axes in scaling.figure.axes} == {
-            "Speedup",
-            "Efficiency (%)",
-            "Time per run (s)",
-        }
+        labels = {axes.get_ylabel() for axes in scaling.figure.axes}
+        assert labels == {"Speedup", "Efficiency (%)", "Time per run (s)"}
         assert scaling.figure.axes[-1].get_xlabel() == "Processes"
 
     def test_process_axes_have_ticks_at_the_counts_alone(self, drawings):
@@ -248,10 +244,8 @@ class TestDrawings:
     def test_a_study_without_comparison_or_levels_or_order_has_no_such_figures(self):
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
         runs["started"] = None
-        topics = {
-            drawing.topic for drawing in draw_figures(*make_study(runs, baselines=[], compare_kinds=[]))
-        }
-        assert topics == {"overview", "scaling"}
+        drawings = draw_figures(*make_study(runs, baselines=[], compare_kinds=[]))
+        assert {drawing.topic for drawing in drawings} == {"overview", "scaling"}
 
 
 def assert_nothing_overlaps(drawing):
@@ -332,9 +326,8 @@ class TestFiles:
 
     def test_nothing_in_them_is_nan(self, svg):
         for name, root in svg.items():
-            assert "nan" not in ElementTree.tostring(root, encoding="unicode").lower().replace("nand", ""), (
-                name
-            )
+            text = ElementTree.tostring(root, encoding="unicode").lower()
+            assert "nan" not in text.replace("nand", ""), name
 
     def test_file_names_are_safe_and_distinct(self):
         cases = ("../../etc/passwd", "a b", "a_b", "a/b", '"', "'", "ü")
@@ -347,20 +340,8 @@ class TestFiles:
 
 class TestOrder:
     def test_repetitions_are_ordered_by_their_start_and_compared_with_the_median_of_their_point(self):
-        runs = pd.DataFrame(
-            {
-                "site": None,
-                "case": "duct",
-                "interconnect": "swift",
-                "kind": "measured",
-                "nodes": 1,
-                "processes": 2,
-                "oversubscription": 1,
-                "started": ["2026-01-01T00:00:03Z", "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", None],
-                "seconds": [11.0, 10.0, 9.0, 99.0],
-                "valid": [True, True, True, True],
-            }
-        )
+        started = [*(f"2026-01-01T00:00:0{second}Z" for second in (3, 1, 2)), None]
+        runs = unplaced(rows("duct", "swift", {2: 1.0}, [11.0, 10.0, 9.0, 99.0])).assign(started=started)
         ordered = ordered_runs(runs)
         assert list(ordered["seconds"]) == [10.0, 9.0, 11.0]
         assert list(ordered["deviation_percent"]) == pytest.approx([0, -10, 10])
@@ -379,13 +360,11 @@ class TestOrder:
 
     def test_serial_runs_of_two_sites_are_two_points(self):
         times = {"old": [1.0, 1.01, 0.99, 1.0, 3.0], "new": [100.0, 101.0, 99.0, 100.5, 99.5]}
-        rows = [
-            {"site": site, "case": "duct", "processes": 1, "seconds": seconds, "block": block}
-            | {"kind": "measured", "interconnect": None, "started": f"2026-01-01T00:0{block}:00Z"}
-            for site, several in times.items()
-            for block, seconds in enumerate(several)
-        ]
-        ordered = ordered_runs(complete_runs(pd.DataFrame(rows)))
+        of_sites = (rows("duct", None, {1: 1.0}, several, site=site) for site, several in times.items())
+        runs = unplaced(*of_sites)
+        ordered = ordered_runs(
+            runs.assign(started=[f"2026-01-01T00:0{block}:00Z" for block in runs["block"]])
+        )
         assert ordered.loc[ordered["outlier"], "seconds"].tolist() == [3.0]
 
     def test_one_outlier_does_not_squeeze_the_others(self):
@@ -398,13 +377,8 @@ class TestAxes:
     @pytest.mark.parametrize(
         ("low", "high", "base"),
         [
-            (0.9, 70, 2),
-            (0.5, 1.1, 2),
-            (3.1, 5.2, 10),
-            (0.01, 5e6, 10),
-            (4.9, 5.1, 10),
-            (1, 1.0001, 10),
-            (900, 1e4, 10),
+            *((0.9, 70, 2), (0.5, 1.1, 2), (3.1, 5.2, 10), (0.01, 5e6, 10)),
+            *((4.9, 5.1, 10), (1, 1.0001, 10), (900, 1e4, 10)),
         ],
     )
     def test_ticks_lie_within_and_are_few_and_distinct(self, low, high, base):

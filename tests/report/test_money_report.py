@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from drawn import drawn
+from report_parts import blocks, cells, plain
 from small_runs import ROOT, rows, runs_table
 
 from analysis.decisions.money import Market
@@ -59,31 +60,19 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
 
 
 def content(runs, tables, facts):
-    drawings = [
-        drawing
-        for name, figures in FIGURES.items()
-        if name in tables
-        for drawing in drawn((runs, tables, facts), figures, name)
-    ]
+    there = [(name, figures) for name, figures in FIGURES.items() if name in tables]
+    drawings = [drawing for name, figures in there for drawing in drawn((runs, tables, facts), figures, name)]
     return Content(runs, tables, facts, [drawing.entry() for drawing in drawings], {})
 
 
-def plain(text):
-    return text.replace("\u202f", " ").replace("\xa0", " ")
-
-
 def said(section):
-    return [plain(item) for block in section["blocks"] if block["type"] == "list" for item in block["items"]]
+    return [plain(item) for block in blocks(section, "list") for item in block["items"]]
 
 
 def table(section, start):
     """Cells of the table whose caption begins so."""
-    (found,) = (
-        block
-        for block in section["blocks"]
-        if block["type"] == "table" and block["caption"].startswith(start)
-    )
-    return [[plain(cell) for cell in row["cells"]] for group in found["groups"] for row in group["rows"]]
+    (found,) = (block for block in blocks(section, "table") if block["caption"].startswith(start))
+    return cells(found)
 
 
 @pytest.fixture
@@ -154,17 +143,10 @@ class TestMoney:
         assert pays(content(runs, tables, facts)) is None
 
     def test_a_size_at_which_most_have_a_price(self):
-        cost = pd.DataFrame(
-            [
-                ("a", 1, 5.0, "none needed"),
-                ("b", 1, 5.0, "none needed"),
-                ("a", 4, 20.0, "published"),
-                ("b", 4, 24.0, "published"),
-                ("a", 8, 40.0, "published"),
-                ("b", 8, None, None),
-            ],
-            columns=["interconnect", "nodes", "cluster_price", "basis"],
-        )
+        rows = [(name, 1, 5.0, "none needed") for name in "ab"]
+        rows += [("a", 4, 20.0, "published"), ("b", 4, 24.0, "published")]
+        rows += [("a", 8, 40.0, "published"), ("b", 8, None, None)]
+        cost = pd.DataFrame(rows, columns=["interconnect", "nodes", "cluster_price", "basis"])
         assert comparable_size(cost) == 4
         assert comparable_size(cost[cost["nodes"] == 1]) == 1
 
@@ -238,10 +220,8 @@ class TestFigures:
     def test_a_point_tells_its_values(self, tmp_path):
         drawing, _ = self.drawn(tmp_path, "packing")
         told = [plain(mark.text) for mark in drawing.marks.values()]
-        assert any(
-            text.startswith("Duct\nInfiniband, measured\n8 processes") and "Jobs per day 28 800" in text
-            for text in told
-        )
+        (fast,) = (text for text in told if text.startswith("Duct\nInfiniband, measured\n8 processes"))
+        assert "Jobs per day 28 800" in fast
         serial = [text for text in told if "Serial run" in text]
         assert len(serial) == 1
         save(drawing, tmp_path)

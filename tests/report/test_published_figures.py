@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from report_files import print_study
+from report_parts import blocks, part, plain
+from small_runs import ROOT
 from synthetic_study import make_runs, make_study
 
 from analysis.estimates.scaling import make_tables
@@ -25,32 +26,29 @@ FLUENT = ("cases", "peaks", "improvement", "node_equivalent")
 @pytest.fixture(scope="module")
 def fluent():
     """The published Fluent figures."""
-    tables = read_published(Path(__file__).parents[2] / "analysis/published")
+    tables = read_published(ROOT / "analysis/published")
     return {name: tables[name] for name in FLUENT}
 
 
-def plain(value):
-    text = json.dumps(value, ensure_ascii=False)
-    return text.replace("\u202f", " ").replace("\u00a0", " ")
+def whole(value):
+    return plain(json.dumps(value, ensure_ascii=False))
 
 
 def sentences(made):
-    return [one.replace("\u202f", " ").replace("\u00a0", " ") for one in made]
+    return list(map(plain, made))
 
 
 def rows_of(report, caption):
     """Rows of the table of the section on published figures whose caption begins so, by their group."""
-    section = next(one for one in report["sections"] if one["id"] == "published")
-    tables = [block for block in section["blocks"] if block["type"] == "table"]
+    tables = blocks(part(report, "published"), "table")
     (found,) = (one for one in tables if one["caption"].startswith(caption))
     return {group["title"]: [line["cells"] for line in group["rows"]] for group in found["groups"]}
 
 
 def empty_study():
     """A study that neither ran nor imported a run."""
-    runs = RUNS.validate(
-        pd.DataFrame({name: pd.Series(dtype=str(c.dtype)) for name, c in RUNS.columns.items()})
-    )
+    columns = {name: pd.Series(dtype=str(column.dtype)) for name, column in RUNS.columns.items()}
+    runs = RUNS.validate(pd.DataFrame(columns))
     facts = Facts.of({"study": {"name": "theirs"}})
     return runs, make_tables(runs, Settings(study="theirs")), facts
 
@@ -60,8 +58,8 @@ class TestSentences:
         """(77 + 84 + 30 + 40 + 51 + 46 + 24 + 47) / 8 = 49.875, which the paper rounds to 50."""
         said = sentences(published_sentences.improvement_sentences(fluent, LABELS))
         assert said == [
-            "rdma_gigabit_ethernet (published) is faster than gigabit_ethernet (published) in 7 of 8 cases: −1 % to "
-            "+30 % (mean +14 %) at the count compared, −7 % to +21 % (mean +8.8 %) averaged over the counts up to "
+            "rdma_gigabit_ethernet (published) is faster than gigabit_ethernet (published) in 7 of 8 cases: -1 % to "
+            "+30 % (mean +14 %) at the count compared, -7 % to +21 % (mean +8.8 %) averaged over the counts up to "
             "it; stated as the means are +14 % and +9 %.",
             "infiniband (published) is faster than gigabit_ethernet (published) in 8 of 8 cases: +24 % to +84 % "
             "(mean +49.9 %) at the count compared, +8 % to +48 % (mean +24.1 %) averaged over the counts up to it; "
@@ -95,20 +93,19 @@ class TestAlone:
     def test_a_study_of_published_figures_alone_shows_every_one(self, fluent):
         report = make_report(*empty_study(), [], fluent)
         assert [one["id"] for one in report["sections"]] == ["asked", "published", "machine"]
-        assert "No run is part of this study" in plain(report["sections"][0])
+        assert "No run is part of this study" in whole(report["sections"][0])
         peaks = rows_of(report, "Peaks of the speedup.")
         assert list(peaks) == ["fl5s1", "fl5s2", "fl5s3", "fl5m1", "fl5m2", "fl5m3", "fl5l1", "fl5l2"]
         assert peaks["fl5m1"][2] == ["infiniband (published)", "64", ""]
         improvements = rows_of(report, "Improvement at")
         assert sum(map(len, improvements.values())) == 16  # the means over cases are no case
-        assert improvements["fl5s1"][1] == [
-            *("infiniband (published)", "gigabit_ethernet (published)"),
-            *("8", "+77", "+48"),
-        ]
+        sides = ["infiniband (published)", "gigabit_ethernet (published)"]
+        assert improvements["fl5s1"][1] == [*sides, "8", "+77", "+48"]
         assert list(rows_of(report, "Processes that reach")) == ["fl5m2"]
 
     def test_it_has_tables_without_rows(self):
-        assert all(table.empty for table in empty_study()[1].values())
+        tables = empty_study()[1]
+        assert tables and all(table.empty for table in tables.values())
 
     def test_it_is_printed(self, fluent, tmp_path):
         folder = print_study(tmp_path / "theirs", *empty_study(), fluent)
@@ -139,10 +136,8 @@ class TestBesideOurs:
             "rdma_gigabit_ethernet (published)",
             "infiniband (published)",
         ]
-        peaks = study[1]["peaks"].query(
-            "case == 'elbow' and oversubscription == 1 and interconnect == 'gigabit'"
-        )
-        assert rows[0][1] == str(peaks["peak_processes"].iloc[0])
+        place = "case == 'elbow' and oversubscription == 1 and interconnect == 'gigabit'"
+        assert rows[0][1] == str(study[1]["peaks"].query(place)["peak_processes"].item())
         assert rows[5][1] == "16"
 
     def test_improvements_over_each_sides_own_baseline(self, report):
@@ -157,8 +152,7 @@ class TestBesideOurs:
         assert rows[4][2:] == ["8", "+77", "+48"]
 
     def test_cases_without_one_that_stands_for_them_are_named(self, report):
-        section = next(one for one in report["sections"] if one["id"] == "published")
-        text = section["blocks"][0]["text"]
+        text = part(report, "published")["blocks"][0]["text"]
         assert "Nothing here stands for fl5s2, fl5s3, fl5m1, fl5m2, fl5m3, fl5l1 and fl5l2" in text
 
     def test_nothing_else_of_the_report_changes(self, study, report):
@@ -170,4 +164,4 @@ class TestBesideOurs:
     def test_without_a_case_that_stands_for_one_all_are_shown(self, fluent):
         report = make_report(*make_study(make_runs()), [], fluent)
         assert len(rows_of(report, "Peaks of the speedup.")) == 8
-        assert "No case of this study stands for one of theirs." in plain(report["sections"])
+        assert "No case of this study stands for one of theirs." in whole(report["sections"])

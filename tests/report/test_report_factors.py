@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from report_parts import blocks, part, plain
+from report_parts import blocks, cells, part, plain
 from synthetic_study import make_runs, make_study
 
 from analysis.report import make_report
@@ -10,23 +10,15 @@ from analysis.report.factors import differences
 from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
 
-LINKS = {
-    "mpi": "Open MPI",
-    "link_mbps": 10000,
-    "transport": "tcp",
-    "mtu": 9000,
-    "path": "switched",
-    "launch.mca.btl": "self,tcp",
-}
+LINKS = {"mpi": "Open MPI", "link_mbps": 10000, "transport": "tcp", "mtu": 9000, "path": "switched"}
+LINKS |= {"launch.mca.btl": "self,tcp"}
 LABELS = Labels(Facts.of({"interconnects": {"jumbo": {"title": "Jumbo"}, "usual": {"title": "Usual"}}}))
 
 
 def told(one, two, kinds=("measured", "measured"), baselines=("jumbo",)):
     factors = {"jumbo": one, "usual": two}
-    return [
-        plain(line)
-        for line in differences(factors, dict(zip(factors, kinds, strict=True)), baselines, LABELS)
-    ]
+    of_kinds = dict(zip(factors, kinds, strict=True))
+    return [plain(line) for line in differences(factors, of_kinds, baselines, LABELS)]
 
 
 def test_one_factor_that_differs_is_the_only_one_told():
@@ -34,19 +26,13 @@ def test_one_factor_that_differs_is_the_only_one_told():
 
 
 def test_the_other_one_is_the_baseline_where_the_study_says_so():
-    assert told(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"]) == [
-        "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
-    ]
+    (said,) = told(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"])
+    assert said == "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
 
 
 def test_factors_have_words_and_other_settings_the_key_of_the_file():
-    other = LINKS | {
-        "transport": "ud",
-        "path": "back_to_back",
-        "cable": "copper 5 m",
-        "launch.mca.btl": "self,openib",
-    }
-    assert told(LINKS, other) == [
+    other = LINKS | {"transport": "ud", "path": "back_to_back", "cable": "copper 5 m"}
+    assert told(LINKS, other | {"launch.mca.btl": "self,openib"}) == [
         "Usual differs from Jumbo in transport (unreliable datagram (UD) and TCP), "
         "cable (copper 5 m and not told), path (back to back and switched) and launch.mca.btl (self,openib and self,tcp)."
     ]
@@ -75,15 +61,8 @@ def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
     for name, mtu in zip(names, (9000, 1500), strict=False):
         known[name] = replace(facts.interconnect(name), factors={"mpi": "Open MPI", "mtu": mtu})
     report = make_report(runs, tables, replace(facts, interconnects=known), [])
-    made_of = next(
-        block
-        for block in blocks(part(report, "asked"), "table")
-        if block["caption"] == "What the interconnects are made of."
-    )
-    assert [" ".join(head["title"]) for head in made_of["columns"]] == [
-        "Interconnect",
-        "MPI library",
-        "MTU (bytes)",
-    ]
-    cells = {plain(cell) for group in made_of["groups"] for one in group["rows"] for cell in one["cells"][2:]}
-    assert cells == {"9000", "1500"}
+    tables = {table["caption"]: table for table in blocks(part(report, "asked"), "table")}
+    made_of = tables["What the interconnects are made of."]
+    heads = [" ".join(head["title"]) for head in made_of["columns"]]
+    assert heads == ["Interconnect", "MPI library", "MTU (bytes)"]
+    assert {cell for line in cells(made_of) for cell in line[2:]} == {"9000", "1500"}

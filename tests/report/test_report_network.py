@@ -1,13 +1,13 @@
 """The pages of a report on what interconnects can do, on traffic patterns and on route load."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from pypdf import PdfReader
 from report_files import print_study
 from report_parts import blocks, part, plain, said
+from small_runs import ROOT
 from synthetic_study import make_runs, make_study
 from told import network_of, traffic_of
 
@@ -24,7 +24,7 @@ from analysis.runs.facts import LeftOut
 from analysis.runs.runs import complete_runs
 from workflows.study.congestion import requested_flows, requested_topologies
 
-PUBLISHED = Path(__file__).parents[2] / "analysis/published"
+PUBLISHED = ROOT / "analysis/published"
 RATES = {"gigabit": (30.0, 120.0), "loopback": (5.0, 4000.0), "shared_memory": (0.4, 12000.0)}
 """Microseconds of an empty message and 10^6 bytes per second."""
 KINDS = {"gigabit": "emulated", "loopback": "measured", "shared_memory": "measured"}
@@ -73,14 +73,8 @@ def told_by(case, name):
     return sweep(name)
 
 
-CASES = {
-    "pingpong": 2,
-    "allreduce": 4,
-    "barrier": 4,
-    "pair_matrix": 4,
-    "simultaneous_pairs": 4,
-    "availability": 2,
-}
+CASES = dict.fromkeys(("allreduce", "barrier", "pair_matrix", "simultaneous_pairs"), 4)
+CASES |= {"pingpong": 2, "availability": 2}
 
 
 def traffic_rows(name):
@@ -89,11 +83,8 @@ def traffic_rows(name):
     rows = []
     for load in (0.5, 1.2):
         accepted = min(load, share)
-        rates = {
-            "accepted_load": accepted,
-            "accepted_MBps": 100 * accepted,
-            "process_MBps": [100 * accepted] * 64,
-        }
+        rates = {"accepted_load": accepted, "accepted_MBps": 100 * accepted}
+        rates["process_MBps"] = [rates["accepted_MBps"]] * 64
         rows.append({"pattern": "transpose", "job": "compute", "offered_load": load, "beside_load": None}
                     | common | rates)  # fmt: skip
     for mapping, slowdown in (("clustered_io", 1.1), ("distributed", 1.4)):
@@ -127,10 +118,8 @@ def network_study():
     tables = {name: table.iloc[:0] for name, table in tables.items()}
     published = read_published(PUBLISHED)
     imported = imported_network(read_foreign(PUBLISHED / "pmb.csv").curves)
-    tables |= make_network_tables(
-        pd.concat([network_table(*network_of(runs, details)), imported], ignore_index=True),
-        {"gigabit": 125.0},
-    )
+    network = pd.concat([network_table(*network_of(runs, details)), imported], ignore_index=True)
+    tables |= make_network_tables(network, {"gigabit": 125.0})
     tables |= {"network_links": make_links(published)} | make_traffic_tables(*traffic_of(runs, details))
     topologies = requested_topologies(CONGESTION, "study")
     flows = requested_flows(CONGESTION, topologies, "study")
@@ -150,14 +139,8 @@ def pages(network_study):
 
 def test_a_study_of_benchmarks_has_no_speedups(pages):
     names = [section["id"] for section in pages[1]["sections"]]
-    assert names[:6] == [
-        "asked",
-        "network",
-        "network-pairs",
-        "network-processor",
-        "network-collectives",
-        "traffic",
-    ]
+    of_network = ["network", "network-pairs", "network-processor", "network-collectives"]
+    assert names[:6] == ["asked", *of_network, "traffic"]
     assert not {"answer", "method", "improvement"} & set(names)
 
 
@@ -170,35 +153,26 @@ def test_sentences_tell_the_headlines_kind_by_kind(pages):
     text = said(part(pages[1], "network"))
     assert "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs, Shared memory; " in text
     assert "Ping-pong, emulated: lowest latency at 0 bytes 30.0 µs, Gigabit Ethernet (emulated); " in text
-    assert (
-        "2.10 µs, quadrics_elan4 (published); highest bandwidth 958 MB/s, infiniband_4x_pcie (published) at 4 MiB"
-        in text
-    )
+    highest = "highest bandwidth 958 MB/s, infiniband_4x_pcie (published) at 4 MiB"
+    assert f"2.10 µs, quadrics_elan4 (published); {highest}" in text
     assert "Not here, so not measured: Shared memory (there is no such device here)." in text
 
 
 def test_published_and_measured_curves_share_a_figure_and_are_told_apart(pages):
     drawing = pages[0]["network-pingpong"]
     legend = drawing.figure.legends[0]
-    entries = {
-        text.get_text(): handle
-        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
-    }
-    assert {"Shared memory", "Gigabit Ethernet (emulated)", "quadrics_elan4 (published)"} <= set(entries)
-    styles = {
-        entries[name].get_linestyle()
-        for name in ("Shared memory", "Gigabit Ethernet (emulated)", "quadrics_elan4 (published)")
-    }
-    assert len(styles) >= 2
+    handles = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    entries = {text.get_text(): handle for text, handle in handles}
+    names = ("Shared memory", "Gigabit Ethernet (emulated)", "quadrics_elan4 (published)")
+    assert len({entries[name].get_linestyle() for name in names}) >= 2
     # A line a curve and panel, six interconnects in two panels; none joins a measured with a published one.
     lines = [line for axes in drawing.figure.axes for line in axes.lines if len(line.get_xdata()) > 1]
     assert len(lines) == 12
 
 
 def test_the_headline_table_has_every_curve_and_the_share_of_the_link(pages):
-    table = next(
-        one for one in blocks(part(pages[1], "network"), "table") if one["caption"].startswith("Headline")
-    )
+    tables = blocks(part(pages[1], "network"), "table")
+    table = next(one for one in tables if one["caption"].startswith("Headline"))
     rows = {group["title"]: [line["cells"] for line in group["rows"]] for group in table["groups"]}
     gigabit = next(cells for cells in rows["Ping-pong, 2\u00a0processes"] if cells[0].startswith("Gigabit"))
     assert gigabit[4] == "96"  # 4 MiB in 30 µs + 4 MiB / 120 MB/s, of 125 MB/s
@@ -220,9 +194,8 @@ def test_imported_collectives_of_all_process_counts_are_shown(network_study):
     imported = imported_network(CURVES.validate(pd.DataFrame(told).reindex(columns=list(CURVES.columns))))
     both = pd.concat([tables["network"], imported], ignore_index=True)
     section = part(make_report(runs, tables | {"network": both}, facts, []), "network-collectives")
-    groups = {
-        plain(group["title"]): group["rows"] for one in blocks(section, "table") for group in one["groups"]
-    }
+    every = [group for one in blocks(section, "table") for group in one["groups"]]
+    groups = {plain(group["title"]): group["rows"] for group in every}
     assert {f"Allreduce, {count} processes, imported" for count in (2, 4, 8)} <= set(groups)
     assert groups["Allreduce, 8 processes, imported"][0]["cells"][:1] == ["theirs (published)"]
 
@@ -239,11 +212,8 @@ def test_the_processor_is_told_in_percent(pages):
 
 def test_collectives_have_a_table_by_size_and_process_count(pages):
     section = part(pages[1], "network-collectives")
-    titles = [group["title"] for table in blocks(section, "table") for group in table["groups"]]
-    assert list(map(plain, titles)) == [
-        "Allreduce, 4 processes, oversubscription 2",
-        "Barrier, 4 processes, oversubscription 2",
-    ]
+    titles = [plain(group["title"]) for table in blocks(section, "table") for group in table["groups"]]
+    assert titles == [f"{name}, 4 processes, oversubscription 2" for name in ("Allreduce", "Barrier")]
 
 
 def test_traffic_tells_best_and_least_and_the_slowdown(pages):
@@ -251,11 +221,8 @@ def test_traffic_tells_best_and_least_and_the_slowdown(pages):
     text = said(section)
     assert "Shared memory, 64 processes: most is accepted of transpose, 1.0 of an offered load of 1.2" in text
     assert "slowed down at most 1.40 times (distributed I/O nodes, I/O load 0.300)" in text
-    assert [one["name"] for one in blocks(section, "figure")] == [
-        "traffic-load-64",
-        "traffic-processes",
-        "traffic-slowdown",
-    ]
+    names = [one["name"] for one in blocks(section, "figure")]
+    assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown"]
 
 
 def test_bounds_stand_beside_what_was_measured_and_published(pages):

@@ -1,69 +1,51 @@
 """What a report says of placements, of sizes that grow, and of a study that went on until a target."""
 
-import pandas as pd
 import pytest
-from report_parts import blocks, part, plain, said
+from report_parts import blocks, cells, part, said
+from small_runs import rows, unplaced
 
 from analysis.estimates.scaling import make_tables
 from analysis.report import make_report
 from analysis.runs.facts import Facts
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 PACKED = [4.0, 4.2, 4.1, 4.0, 4.4, 4.3, 4.1]
+PACKED_ALONE = {("gigabit", 1): 1.0}
+SPREAD = PACKED_ALONE | {("gigabit", 2): 1.25}
+"""A quarter slower spread over two nodes."""
 STUDY = {"name": "own", "blocks": 7, "seed": 1}
 
 
-def report_of(spread=True, facts=None, most=7):
-    """Report of a case on 1 and 2 processes, packed and, a quarter slower, spread over two nodes."""
-    times = {(None, 1, 1): [8.0] * 7, ("gigabit", 2, 1): PACKED}
-    if spread:
-        times["gigabit", 2, 2] = [1.25 * time for time in PACKED]
-    names = ["case", "interconnect", "processes", "nodes", "block", "seconds"]
-    rows = [
-        ("duct", *point, block, time)
-        for point, found in times.items()
-        for block, time in enumerate(found[:most])
-    ]
-    runs = complete_runs(pd.DataFrame(rows, columns=names).assign(kind="measured"))
-    return make_report(
-        runs, make_tables(runs, Settings(draws=500)), Facts.of({"study": STUDY} | (facts or {})), []
-    )
+def report_of(factors, facts=None, blocks=7):
+    """Report of a case on 1 and 2 processes, by interconnect and nodes: so much longer than packed."""
+    groups = [rows("duct", None, {1: 8.0}, [1] * blocks, nodes=1)]
+    for (name, nodes), factor in factors.items():
+        groups.append(rows("duct", name, {2: factor}, PACKED[:blocks], nodes=nodes))
+    runs = unplaced(*groups)
+    tables = make_tables(runs, Settings(draws=500))
+    return make_report(runs, tables, Facts.of({"study": STUDY} | (facts or {})), [])
 
 
 def test_packed_and_spread_in_words_and_in_a_table():
-    section = part(report_of(), "placement")
+    section = part(report_of(SPREAD), "placement")
     assert "of 1 comparison, 1 slower." in said(section)
     (table,) = blocks(section, "table")
-    (group,) = table["groups"]
-    cells = [plain(cell) for cell in group["rows"][0]["cells"]]
-    assert cells[:5] == ["gigabit", "2", "1 against 2", "5.12", "4.10"]
-    assert cells[5].startswith("-20") and cells[-1] == "slower"
+    (line,) = cells(table)
+    assert line[:5] == ["gigabit", "2", "1 against 2", "5.12", "4.10"]
+    assert line[5].startswith("-20") and line[-1] == "slower"
 
 
 @pytest.fixture(scope="module")
 def two_interconnects():
     """Swift is faster than gigabit by a tenth packed and by half spread."""
-    times = {("gigabit", 1): 1.0, ("gigabit", 2): 1.25, ("swift", 1): 1 / 1.1, ("swift", 2): 1.25 / 1.5}
-    rows = [("duct", None, 1, 1, block, 8.0) for block in range(7)]
-    rows += [
-        ("duct", name, 2, nodes, block, time * factor)
-        for (name, nodes), factor in times.items()
-        for block, time in enumerate(PACKED)
-    ]
-    names = ["case", "interconnect", "processes", "nodes", "block", "seconds"]
-    runs = complete_runs(pd.DataFrame(rows, columns=names).assign(kind="measured"))
-    return make_report(runs, make_tables(runs, Settings(draws=500)), Facts.of({"study": STUDY}), [])
+    return report_of(SPREAD | {("swift", 1): 1 / 1.1, ("swift", 2): 1.25 / 1.5})
 
 
 def test_the_fastest_is_that_of_equal_placements(two_interconnects):
     (table,) = blocks(part(two_interconnects, "fastest"), "table")
-    (group,) = table["groups"]
-    cells = [[plain(cell) for cell in row["cells"]] for row in group["rows"]]
-    assert [(row[1], row[2], row[3], row[5], row[6]) for row in cells] == [
-        ("2", "1", "swift", "gigabit", "+50.0"),
-        ("2", "2", "swift ≈", "gigabit", "+10.0"),
-    ]
+    packed, spread = ([row[1], row[2], row[3], row[5], row[6]] for row in cells(table))
+    assert packed == ["2", "1", "swift", "gigabit", "+50.0"]
+    assert spread == ["2", "2", "swift ≈", "gigabit", "+10.0"]
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
@@ -71,57 +53,50 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
     assert "where gigabit with 1 process per node peaks, swift with 1 process per node (+50 %" in answer
     assert "where gigabit with 2 processes per node peaks, swift with 2 processes per node (+10 %" in answer
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
-    assert sorted(group["title"] for group in table["groups"]) == [
-        "Worth of gigabit with 1 process per node",
-        "Worth of gigabit with 2 processes per node",
-    ]
+    titles = sorted(group["title"].removeprefix("Worth of gigabit with ") for group in table["groups"])
+    assert titles == ["1 process per node", "2 processes per node"]
 
 
 def test_blocks_that_a_test_of_placements_needs_are_told():
-    told = said(part(report_of(most=5), "placement"))
+    told = said(part(report_of(SPREAD, blocks=5), "placement"))
     assert "With 5 blocks, none of 1 test of placements can come out as distinguishable" in told
     assert "that takes 6 blocks at least" in told
-    assert "With 5 blocks" not in said(part(report_of(), "placement"))
+    assert "With 5 blocks" not in said(part(report_of(SPREAD), "placement"))
 
 
 def test_one_placement_is_not_spoken_of():
-    assert part(report_of(spread=False), "placement") is None
+    assert part(report_of(PACKED_ALONE), "placement") is None
 
 
-UNTIL = {
-    "interval_percent": 5,
-    "max_blocks": 40,
-    "least_blocks": 6,
-    "limit_core_hours": 2,
-    "half_width_percent": 4.2,
-    "core_hours": 0.5,
-    "reached": True,
-    "reason": "the target was reached",
-}
+UNTIL = {"interval_percent": 5, "max_blocks": 40, "least_blocks": 6, "limit_core_hours": 2}
+UNTIL |= {"core_hours": 0.5, "reached": True}
+MOST = "40 blocks are the most that the study allows"
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("reason", "width", "sentence"),
     [
-        ({}, "It ended after 7 blocks, since the target was reached; the widest is ±4.2 %."),
         (
-            {"reason": "40 blocks are the most that the study allows", "half_width_percent": None},
-            "It ended after 7 blocks, since 40 blocks are the most that the study allows; one is still missing.",
+            "the target was reached",
+            4.2,
+            "ended after 7 blocks, since the target was reached; the widest is ±4.2 %.",
         ),
-        ({"reason": None}, "It has not ended after 7 blocks; the widest is ±4.2 %."),
+        (MOST, None, f"It ended after 7 blocks, since {MOST}; one is still missing."),
+        (None, 4.2, "It has not ended after 7 blocks; the widest is ±4.2 %."),
     ],
 )
-def test_the_stopping_rule_is_stated(change, sentence):
-    told = said(part(report_of(facts={"study": STUDY | {"until": UNTIL | change}}), "method"))
+def test_the_stopping_rule_is_stated(reason, width, sentence):
+    until = UNTIL | {"reason": reason, "half_width_percent": width}
+    told = said(part(report_of(SPREAD, {"study": STUDY | {"until": until}}), "method"))
     assert "no wider than ±5.0 %, for at most 40 blocks and 2.00 core hours" in told
     assert sentence in told
 
 
 def test_without_a_target_no_rule_is_stated():
-    assert "went on" not in said(part(report_of(), "method"))
+    assert "went on" not in said(part(report_of(SPREAD), "method"))
 
 
 def test_the_right_answers_of_all_sizes_of_a_weak_study():
     answer = {"quantity": "drag", "unit": "N", "tolerance": 1e-3, "references": {"4k": 1.5, "8k": 1.25}}
     facts = {"study": STUDY | {"scaling": "weak"}, "cases": {"duct": {"title": "Duct", "answer": answer}}}
-    assert "0.001 of 1.5 N (4k) and 1.25 N (8k)" in said(part(report_of(facts=facts), "case-1"))
+    assert "0.001 of 1.5 N (4k) and 1.25 N (8k)" in said(part(report_of(SPREAD, facts), "case-1"))

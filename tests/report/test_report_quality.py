@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from report_parts import blocks, part, plain, said
+from report_parts import blocks, cells, part, plain, said
 from synthetic_study import make_facts, make_runs, make_whole_study
 
 from analysis.figures.order import order_figure, ordered_runs
@@ -93,10 +93,8 @@ class TestSpread:
     def test_a_figure_with_a_panel_a_case(self):
         study = make_whole_study(steady())
         (drawing,) = spread_of(study)
-        assert [axes.get_title(loc="left") for axes in drawing.figure.axes] == [
-            "Duct elbow",
-            "Lid-driven cavity",
-        ]
+        titles = [axes.get_title(loc="left") for axes in drawing.figure.axes]
+        assert titles == ["Duct elbow", "Lid-driven cavity"]
         (figure,) = blocks(section(study, [drawing]), "figure")
         assert figure["name"] == drawing.name
 
@@ -125,8 +123,7 @@ class TestPrecision:
         (text,) = map(plain, precision_sentences(table))
         assert f"The others would take about {min(wanted)} to {max(wanted)} blocks where they have 12" in text
         (printed,) = blocks(section(precision), "table")
-        lines = [line["cells"] for group in printed["groups"] for line in group["rows"]]
-        assert sorted(int(cells[-1]) for cells in lines) == sorted(wanted)
+        assert sorted(int(line[-1]) for line in cells(printed)) == sorted(wanted)
 
     def test_all_narrow_is_one_sentence(self):
         _, tables, _ = make_whole_study(steady(cases=("elbow",)))

@@ -43,12 +43,9 @@ def heads(table):
 class TestWeakScaling:
     def test_every_sentence_of_speedup_says_scaled(self, weak_report):
         case = said(part(weak_report, "case-1"))
-        assert (
-            "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial run" in case
-        )
-        answer = [
-            plain(item) for block in blocks(part(weak_report, "answer"), "list") for item in block["items"]
-        ]
+        assert "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial" in case
+        lists = blocks(part(weak_report, "answer"), "list")
+        answer = [plain(item) for block in lists for item in block["items"]]
         assert any(item.startswith("Scaled speedup is highest at 8 processes") for item in answer)
         assert any(item.startswith("The scaled speedup of ") for item in answer)
         assert not any("peedup" in item and "caled speedup" not in item for item in answer)
@@ -62,11 +59,8 @@ class TestWeakScaling:
         assert "Scaled speedup" in heads(table) and "Serial fraction" not in heads(table)
 
     def test_figures_name_it_on_axes_and_in_captions(self, weak):
-        drawings = [
-            *drawn(weak, overview_figure, "scaling"),
-            *drawn(weak, scaling_figures, "scaling"),
-            *drawn(weak, model_figures),
-        ]
+        drawings = drawn(weak, overview_figure, "scaling") + drawn(weak, scaling_figures, "scaling")
+        drawings += drawn(weak, model_figures)
         assert {one.topic for one in drawings} == {"scaling", "overview", "models"}
         for drawing in drawings:
             assert drawing.figure.axes[0].get_ylabel() == "Scaled speedup"

@@ -2,61 +2,47 @@
 
 import pandas as pd
 import pytest
+from report_parts import blocks, cells, said
 
 from analysis.report.content import Content
 from analysis.report.simulated import simulated
 from analysis.runs.facts import Facts
 
-FIT = {
-    "points": 24,
-    "mean_percent": 0.001,
-    "largest_percent": 0.01,
-    "left_out_points": 8,
-    "left_out_mean_percent": 0.14,
-    "left_out_largest_percent": 0.44,
-}
+FIT = {"points": 24, "mean_percent": 0.001, "largest_percent": 0.01}
+FIT |= {"left_out_points": 8, "left_out_mean_percent": 0.14, "left_out_largest_percent": 0.44}
 
 
 def made(kind="simulated", host=None, tables=None, **fit):
-    model = {
-        "source": "A paper, table 3.",
-        "two_points": False,
-        "fit": FIT | fit,
-        "host": host or {"host_speed": 1, "source": None},
-    }
+    model = {"source": "A paper, table 3.", "two_points": False, "fit": FIT | fit}
+    model["host"] = host or {"host_speed": 1, "source": None}
     facts = Facts.of({"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}})
     runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind], "application": ["openfoam"]})
     return simulated(Content(runs, tables or {}, facts, [], {}))
 
 
-def texts(section):
-    return " ".join(block.get("text", "") for block in section["blocks"])
-
-
 def test_each_model_stands_with_its_errors_and_its_source():
     section = made()
-    (table,) = [block for block in section["blocks"] if block["type"] == "table"]
-    cells = table["groups"][0]["rows"][0]["cells"]
-    assert cells == ["Swift (simulated)", "24", "0.00", "0.01", "8", "0.14", "0.44"]
-    (sources,) = [block for block in section["blocks"] if block["type"] == "list"]
+    (table,) = blocks(section, "table")
+    assert cells(table) == [["Swift (simulated)", "24", "0.00", "0.01", "8", "0.14", "0.44"]]
+    (sources,) = blocks(section, "list")
     assert sources["items"] == ["Swift (simulated): A paper, table 3."]
-    assert "were not measured" in texts(section) and "as fast as those" in texts(section)
+    assert "were not measured" in said(section) and "as fast as those" in said(section)
 
 
 def test_a_bad_fit_and_an_unsourced_host_are_told():
-    told = texts(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
-    assert "Warning: the mean error at its points is above 3\u202f% for Swift (simulated)." in told
+    told = said(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
+    assert "Warning: the mean error at its points is above 3 % for Swift (simulated)." in told
     assert "Cores have 0.2 of the speed" in told and "No source is given" in told
 
 
 @pytest.mark.parametrize(("cpu", "guess"), [("AMD EPYC 7742", False), ("Intel(R) Xeon(R) Processor", True)])
 def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, guess):
     host = {"host_speed": 0.15, "source": "A table.", "relative_to": "EPYC"}
-    told = texts(made(host=host, tables={"traces": pd.DataFrame({"cpu": [cpu, cpu]})}))
+    told = said(made(host=host, tables={"traces": pd.DataFrame({"cpu": [cpu, cpu]})}))
     assert f"Cores have 0.15 of the speed of those on which the traces were made ({cpu})." in told
-    stated = texts(made(host=host | {"corun_percent": 4}))
-    assert "slows a rank down by 4\u202f%, as the study says." in stated and "slows" not in told
-    between = texts(made(host=host | {"host_speed_range": [0.13, 0.17]}))
+    stated = said(made(host=host | {"corun_percent": 4}))
+    assert "slows a rank down by 4 %, as the study says." in stated and "slows" not in told
+    between = said(made(host=host | {"host_speed_range": [0.13, 0.17]}))
     assert "Cores have 0.15 (0.13 to 0.17) of the speed of" in between
     assert "from the fastest of such cores to the slowest" in between and "slowest" not in told
     assert (f"It is meant relative to EPYC, not {cpu}: here it is a guess." in told) == guess

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from report_parts import blocks, cells, said
 from small_records import record
+from small_runs import rows, unplaced
 
 from analysis.figures.simulated import simulated_figures
 from analysis.networks.replays import make_simulated_tables
@@ -13,7 +15,6 @@ from analysis.report.content import Content
 from analysis.report.simulated import simulated
 from analysis.report.traces import traces
 from analysis.runs.facts import Facts
-from analysis.runs.runs import complete_runs
 from analysis.tables.details import DETAILS, read_details, write_details
 from analysis.text.labels import Labels
 from workflows.domain import InputError
@@ -49,30 +50,11 @@ wait,0,15,0
 """
 PAIRS = "source,target,messages,bytes\n0,1,5,20000\n2,3,5,10000\n3,0,5,20000000\n"
 FIT = "bytes,given_us,simulated_us,error_percent,left_out_percent\n0,5,5,0,\n64,6,6.06,1,-4\n4096,20,20,0,\n"
-FACTS = Facts.of(
-    {
-        "cases": {"duct": {"title": "The duct"}},
-        "interconnects": {
-            "swift": {
-                "title": "Swift",
-                "kind": "simulated",
-                "model": {
-                    "source": "A paper.",
-                    "two_points": False,
-                    "host": {"host_speed": 1, "source": None},
-                    "fit": {
-                        "points": 3,
-                        "mean_percent": 0.3,
-                        "largest_percent": 1.0,
-                        "left_out_points": 1,
-                        "left_out_mean_percent": 4.0,
-                        "left_out_largest_percent": 4.0,
-                    },
-                },
-            }
-        },
-    }
-)
+FITTED = {"points": 3, "mean_percent": 0.3, "largest_percent": 1.0}
+FITTED |= {"left_out_points": 1, "left_out_mean_percent": 4.0, "left_out_largest_percent": 4.0}
+MODEL = {"source": "A paper.", "two_points": False, "host": {"host_speed": 1, "source": None}, "fit": FITTED}
+SWIFT = {"title": "Swift", "kind": "simulated", "model": MODEL}
+FACTS = Facts.of({"cases": {"duct": {"title": "The duct"}}, "interconnects": {"swift": SWIFT}})
 
 
 @pytest.fixture
@@ -87,14 +69,9 @@ def replayed(tmp_path):
     fit.mkdir(parents=True)
     for name in ("swift", "of_an_earlier_study"):
         (fit / f"{name}.csv").write_text(FIT)
-    details = {
-        "compute_seconds": [4.0, 3.0, 3.0, 2.0],
-        "waiting_seconds": [1.0, 2.0, 2.0, 3.0],
-        "transfer_seconds": [3.0, 3.0, 3.0, 3.0],
-        "load_balance": 0.75,
-        "serialisation_efficiency": 0.8,
-        "transfer_efficiency": 0.625,
-    }
+    details = {"compute_seconds": [4.0, 3.0, 3.0, 2.0], "waiting_seconds": [1.0, 2.0, 2.0, 3.0]}
+    details |= {"transfer_seconds": [3.0] * 4, "load_balance": 0.75}
+    details |= {"serialisation_efficiency": 0.8, "transfer_efficiency": 0.625}
     simulated_one = record(case="duct-4k", processes=4, kind="simulated", details=details)
     study = SimpleNamespace(site=None, case_of=lambda case: case.removesuffix("-4k"))
     return study, StudyPaths(tmp_path), [simulated_one]
@@ -102,17 +79,8 @@ def replayed(tmp_path):
 
 @pytest.fixture
 def runs():
-    row = {"case": "duct", "interconnect": "swift", "kind": "simulated", "processes": 4, "seconds": 8.0}
-    row |= {
-        "cores": 4,
-        "nodes": 2,
-        "record": "simulated/duct-4k/swift/processes-4.json",
-        "started": "2026-11-21T09:21:25+00:00",
-        "origin": "replay",
-        "repetition": 1,
-        "block": 1,
-    }
-    return complete_runs(pd.DataFrame([row]))
+    where = {"record": "simulated/duct-4k/swift/processes-4.json", "started": "2026-11-21T09:21:25+00:00"}
+    return unplaced(rows("duct", "swift", {4: 8.0}, (1,), "simulated", nodes=2, origin="replay", **where))
 
 
 @pytest.fixture
@@ -148,29 +116,18 @@ def test_the_time_of_each_rank_is_that_of_the_run(tables):
 
 def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     section = traces(content)
-    printed = {
-        block["caption"].split(",")[0].split(".")[0]: block
-        for block in section["blocks"]
-        if block["type"] == "table"
-    }
-    taken, profile, efficiency = printed.values()
-    cells = taken["groups"][0]["rows"][0]["cells"]
-    assert cells[:7] == ["4", "2", "5", "2.00", "4.00", "2.00", "25"]
-    assert cells[7:] == ["2.00–4.00", "–", "together", "CPU time", "the serial CPU time"]
-    rows = [one["cells"] for one in profile["groups"][0]["rows"]]
-    assert rows[0][:3] == ["allreduce", "≤ 8\u202fB", "4.00"]
-    assert [one[0] for one in rows] == ["allreduce", "send, non-blocking", "send, non-blocking"]
-    assert rows[-1][1] == "larger" and rows[-1][4] == "99.8"
-    assert efficiency["groups"][0]["rows"][0]["cells"] == ["Swift (simulated)", "4", "38", "75", "80", "62"]
-    assert [block["name"] for block in section["blocks"] if block["type"] == "figure"] == [
-        "trace_pairs-duct",
-        "simulated_times-duct",
-    ]
-    told = " ".join(block["text"] for block in section["blocks"] if block["type"] == "paragraph")
-    assert (
-        "Indicative only, since ranks together took far more or less CPU time than the serial run, or "
-        "waited: The duct on 4" in told
-    )
+    taken, profile, efficiency = map(cells, blocks(section, "table"))
+    assert taken[0][:7] == ["4", "2", "5", "2.00", "4.00", "2.00", "25"]
+    assert taken[0][7:] == ["2.00–4.00", "–", "together", "CPU time", "the serial CPU time"]
+    assert profile[0][:3] == ["allreduce", "≤ 8 B", "4.00"]
+    assert [one[0] for one in profile] == ["allreduce", "send, non-blocking", "send, non-blocking"]
+    assert profile[-1][1] == "larger" and profile[-1][4] == "99.8"
+    assert efficiency[0] == ["Swift (simulated)", "4", "38", "75", "80", "62"]
+    names = [block["name"] for block in blocks(section, "figure")]
+    assert names == ["trace_pairs-duct", "simulated_times-duct"]
+    told = said(section)
+    waited = "since ranks together took far more or less CPU time than the serial run, or waited"
+    assert f"Indicative only, {waited}: The duct on 4" in told
     assert "The duct on 4 processes. The tracer says: MPI_Win_create: a window." in told
     assert "Timed together: computing" in told and "Timed alone" not in told
 
@@ -184,20 +141,17 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     row = tables["traces"].iloc[0]
     assert row["timing"] == "alone" and pd.isna(row["timing_reason"])
     assert (row["corrected_seconds"], row["low_seconds"], row["high_seconds"]) == (2.0, 2.0, 4.0)
-    blocks = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
-    told = " ".join(block.get("text", "") for block in blocks["blocks"])
+    section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
+    told = said(section)
     assert "Timed alone: each rank ran again, several times, by itself" in told and "together" not in told
     assert "Indicative only, since groups of repeats of ranks alone are fewer than three or differ" in told
-    printed = next(block for block in blocks["blocks"] if block["type"] == "table")
-    assert printed["groups"][0]["rows"][0]["cells"][8:10] == ["3–8", "alone, 3\u00a0times"]
+    assert cells(blocks(section, "table")[0])[0][8:10] == ["3–8", "alone, 3 times"]
 
 
 def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
     section = simulated(content)
-    points = section["blocks"][-1]["groups"][0]["rows"]
-    assert [one["cells"] for one in points][1] == ["64\u202fB", "6.000", "6.060", "+1.00", "−4.00"]
-    told = " ".join(block.get("text", "") for block in section["blocks"])
-    assert "Warning: the mean error at points left out is above 3\u202f% for Swift (simulated)." in told
+    assert cells(section["blocks"][-1])[1] == ["64 B", "6.000", "6.060", "+1.00", "-4.00"]
+    assert "Warning: the mean error at points left out is above 3 % for Swift (simulated)." in said(section)
 
 
 def test_a_damaged_trace_is_told_in_one_line(replayed, runs):

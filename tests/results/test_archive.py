@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from pypdf import PdfReader
 from small_records import record
+from study_files import study_file
 
 from analysis.runs.facts import Economics, Facts, Offer
 from analysis.runs.settings import NodePrice
@@ -33,27 +34,14 @@ interconnects: [shared_memory]
 processes: [1, 2]
 blocks: 1
 """
-REPORT = {
-    "title": f"Runs on {HOST}",
-    "subtitle": "Study small",
-    "study": "small",
-    "cases": [],
-    "interconnects": [],
-    "sections": [
-        {
-            "id": "machine",
-            "heading": "Machine",
-            "case": "",
-            "new_page": False,
-            "blocks": [{"type": "paragraph", "text": f"Host {HOST}.", "case": ""}],
-        }
-    ],
-}
+BLOCKS = [{"type": "paragraph", "text": f"Host {HOST}.", "case": ""}]
+MACHINE = {"id": "machine", "heading": "Machine", "case": "", "new_page": False, "blocks": BLOCKS}
+REPORT = {"title": f"Runs on {HOST}", "subtitle": "Study small", "study": "small"}
+REPORT |= {"cases": [], "interconnects": [], "sections": [MACHINE]}
 RECORD = record(
     machine={"host": f"{HOST}.shire.org", "kernel": "6.1"},
     placement=[
-        {"rank": 0, "host": HOST, "cores": "0"},
-        {"rank": 1, "host": "emulated-node1", "cores": "0"},
+        {"rank": rank, "host": host, "cores": "0"} for rank, host in enumerate((HOST, "emulated-node1"))
     ],
     environment={"SLURM_JOB_USER": USER, "SLURM_JOB_NODELIST": f"{HOST},sam[01-04]"},
     command=[f"/home/{USER}/bin/run", "--on", HOST],
@@ -64,7 +52,6 @@ RECORD = record(
 def plan(tmp_path, monkeypatch):
     """A study with one record of two, and everything else that a study comes to."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.yaml").write_text(STUDY)
     results = tmp_path / "results/small"
     records = results / "records/harmonic-smoke/serial/processes-1/oversubscription-1"
     for folder in (records, results / "tables", results / "figures", results / "prepared/big/processes-1"):
@@ -82,11 +69,11 @@ def plan(tmp_path, monkeypatch):
     (results / "report.json").write_text(json.dumps(REPORT))
     for write, name in ((write_pdf, "report.pdf"), (write_html, "report.html")):
         write(results / "report.json", results / "figures", results / name)
-    return make_plan(tmp_path / "small.yaml")
+    return make_plan(study_file(tmp_path, STUDY))
 
 
-def contents(file):
-    with zipfile.ZipFile(file) as packed:
+def contents(plan, name="small-archive.zip"):
+    with zipfile.ZipFile(plan.paths.results / name) as packed:
         assert packed.testzip() is None
         return {name.partition("/")[2]: packed.read(name) for name in packed.namelist()}
 
@@ -104,7 +91,7 @@ def texts(files):
 
 def test_an_archive_holds_what_a_study_is_made_of(plan):
     archive_study(plan)
-    files = contents(plan.paths.results / "small-archive.zip")
+    files = contents(plan)
     assert files["results/runs.csv"] == (plan.paths.results / "runs.csv").read_bytes()
     assert files["results/report.pdf"] == (plan.paths.results / "report.pdf").read_bytes()
     assert files["study/config/interconnects/shared_memory.yaml"]
@@ -122,18 +109,14 @@ def test_price_books_are_part_of_it(plan, tmp_path):
     facts = Facts(economics=Economics(NodePrice(1000, "USD", 2004), offers))
     (plan.paths.results / "facts.json").write_text(json.dumps(facts.as_json()))
     archive_study(plan, anonymise=False)
-    prices = {
-        name: data
-        for name, data in contents(plan.paths.results / "small-archive.zip").items()
-        if "prices" in name
-    }
+    prices = {name: data for name, data in contents(plan).items() if "prices" in name}
     assert sorted(name.partition("-")[2] for name in prices) == ["ames_2004.csv", "mine.csv"]
     assert (ROOT / files[0]).read_bytes() in prices.values()
 
 
 def test_metadata_name_every_file_with_its_digest(plan):
     archive_study(plan)
-    files = contents(plan.paths.results / "small-archive.zip")
+    files = contents(plan)
     crate = {one["@id"]: one for one in json.loads(files["ro-crate-metadata.json"])["@graph"]}
     parts = {part["@id"] for part in crate["./"]["hasPart"]}
     assert parts == files.keys() - {"ro-crate-metadata.json"}
@@ -144,10 +127,9 @@ def test_metadata_name_every_file_with_its_digest(plan):
 
 def test_creators_are_asked_for_until_the_study_names_them(plan, tmp_path):
     assert any("add creators:" in line for line in archive_study(plan))
-    (tmp_path / "small.yaml").write_text(STUDY + 'creators: ["Gamgee, Sam"]\n')
-    named = make_plan(tmp_path / "small.yaml")
+    named = make_plan(study_file(tmp_path, STUDY + 'creators: ["Gamgee, Sam"]\n'))
     assert not any("add creators:" in line for line in archive_study(named))
-    zenodo = json.loads(contents(plan.paths.results / "small-archive.zip")[".zenodo.json"])
+    zenodo = json.loads(contents(plan)[".zenodo.json"])
     assert zenodo["creators"] == [{"name": "Gamgee, Sam"}]
 
 
@@ -156,7 +138,7 @@ def test_an_incomplete_study_says_what_is_missing(plan):
     told = archive_study(plan)
     assert "missing: results/report.pdf" in told
     assert "missing: 1 of 2 planned repetitions" in told
-    readme = contents(plan.paths.results / "small-archive.zip")["README.md"].decode()
+    readme = contents(plan)["README.md"].decode()
     assert "- results/report.pdf" in readme
 
 
@@ -170,10 +152,9 @@ def test_the_same_results_give_the_same_archive(plan):
 
 @pytest.mark.parametrize("creators", ["", 'creators: ["Shire, Rosie"]\n'])
 def test_no_name_is_left_in_an_anonymous_archive(plan, tmp_path, creators):
-    (tmp_path / "small.yaml").write_text(STUDY + creators)
     before = {file: file.read_bytes() for file in plan.paths.results.rglob("*") if file.is_file()}
-    archive_study(make_plan(tmp_path / "small.yaml"), anonymise=True)
-    files = contents(plan.paths.results / "small-archive-anonymous.zip")
+    archive_study(make_plan(study_file(tmp_path, STUDY + creators)), anonymise=True)
+    files = contents(plan, "small-archive-anonymous.zip")
     assert set(files) > {"results/report.pdf", "results/report.html", "results/runs.csv"}
     for name, text in texts(files):
         assert not [secret for secret in SECRETS if secret in text.casefold()], name
@@ -184,7 +165,7 @@ def test_no_name_is_left_in_an_anonymous_archive(plan, tmp_path, creators):
 
 def test_the_same_name_becomes_the_same_word_everywhere(plan):
     archive_study(plan, anonymise=True)
-    files = contents(plan.paths.results / "small-archive-anonymous.zip")
+    files = contents(plan, "small-archive-anonymous.zip")
     where = "results/records/harmonic-smoke/serial/processes-1/oversubscription-1/block-1-attempt-1"
     record = json.loads(files[f"{where}.json"])
     host = record["machine"]["host"]
@@ -196,7 +177,7 @@ def test_the_same_name_becomes_the_same_word_everywhere(plan):
 def test_what_cannot_be_searched_is_left_out_and_told(plan):
     (plan.paths.results / "extra.pdf").write_bytes(b"%PDF-1.7 \xff\xfe")
     assert "missing: results/extra.pdf: cannot be searched for names" in archive_study(plan, anonymise=True)
-    assert "results/extra.pdf" not in contents(plan.paths.results / "small-archive-anonymous.zip")
+    assert "results/extra.pdf" not in contents(plan, "small-archive-anonymous.zip")
 
 
 def test_nothing_half_written_stays(plan, monkeypatch):
@@ -215,17 +196,15 @@ def test_nothing_half_written_stays(plan, monkeypatch):
 
 def test_nothing_to_archive_is_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.yaml").write_text(STUDY)
+    empty = make_plan(study_file(tmp_path, STUDY))
     with pytest.raises(InputError, match=r"^results/small: nothing to archive; run ./run-study small.yaml"):
-        archive_study(make_plan(tmp_path / "small.yaml"))
+        archive_study(empty)
 
 
 def test_names_are_whole_words():
     names = Names({"n1": "host-1", "n1.cluster": "host-1", "ann": "user-1"})
-    assert (
-        names.hide("n1 N1: n1.cluster,n10 pin1 ann_x annex")
-        == "host-1 host-1: host-1,n10 pin1 user-1_x annex"
-    )
+    hidden = names.hide("n1 N1: n1.cluster,n10 pin1 ann_x annex")
+    assert hidden == "host-1 host-1: host-1,n10 pin1 user-1_x annex"
 
 
 def test_users_are_found_in_home_folders():

@@ -45,16 +45,16 @@ def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("column", "other"),
     [
-        {"valid": False},
-        {"record": None},
-        {"record": "there/is/none.json"},
-        {"started": "2025-12-31T00:00:00"},
+        ("valid", False),
+        ("record", None),
+        ("record", "there/is/none.json"),
+        ("started", "2025-12-31T00:00:00"),
     ],
 )
-def test_invalid_runs_and_foreign_records_tell_nothing(recorded, other):
-    assert make_details(*NOWHERE, recorded.assign(**other), [])["benchmarks"].empty
+def test_invalid_runs_and_foreign_records_tell_nothing(recorded, column, other):
+    assert make_details(*NOWHERE, recorded.assign(**{column: other}), [])["benchmarks"].empty
 
 
 def test_a_run_of_another_study_with_a_record_of_the_same_path_is_another(recorded):
@@ -90,4 +90,5 @@ def test_a_damaged_table_is_told_in_one_line(tmp_path):
 
 
 def test_a_study_without_side_tables_has_none(tmp_path):
-    assert all(table.empty for table in read_details(tmp_path / "missing").values())
+    found = read_details(tmp_path / "missing")
+    assert list(found) == list(DETAILS) and all(table.empty for table in found.values())

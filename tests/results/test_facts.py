@@ -6,6 +6,8 @@ from dataclasses import MISSING
 
 import pandas as pd
 import pytest
+from refused import refusal
+from study_files import study_file
 
 from analysis.runs import facts as told
 from analysis.runs.json_parts import JsonPart
@@ -26,12 +28,9 @@ processes: [1, 2]
 
 
 def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
-    (tmp_path / "several.yaml").write_text(STUDY)
-    plan = make_plan(tmp_path / "several.yaml", {})
-    nothing = complete_runs(
-        pd.DataFrame(columns=["case", "interconnect", "processes", "seconds", "origin"]), may_be_empty=True
-    )
-    told = facts(plan, nothing, [], []).cases
+    columns = ["case", "interconnect", "processes", "seconds", "origin"]
+    nothing = complete_runs(pd.DataFrame(columns=columns), may_be_empty=True)
+    told = facts(make_plan(study_file(tmp_path, STUDY)), nothing, [], []).cases
     assert {name: about.title for name, about in told.items()} == {
         "rotor": "Rotor, transonic, 90k",
         "rotor-smoke": "Rotor, transonic, smoke",
@@ -113,6 +112,5 @@ def test_what_an_earlier_version_did_not_write_stays_away(tmp_path):
 )
 def test_what_is_wrong_is_one_line(tmp_path, text, line):
     (tmp_path / "facts.json").write_text(text)
-    with pytest.raises(InputError) as error:
-        read_facts(tmp_path / "facts.json")
-    assert str(error.value).startswith(f"{tmp_path}/facts.json: {line}") and "\n" not in str(error.value)
+    told = refusal(InputError, read_facts, tmp_path / "facts.json")
+    assert told.startswith(f"{tmp_path}/facts.json: {line}")

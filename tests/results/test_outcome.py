@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import pytest
+from refused import refusal
 
 from analysis.runs.facts import Facts
 from workflows.paths import StudyPaths
@@ -42,9 +42,7 @@ def test_the_last_line_says_how_many_are_invalid_and_why(tmp_path, capsys):
 
 def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
     table = runs((None, None), ("memory", None), ("loopback", NO_LIBRARY), ("loopback", NO_LIBRARY))
-    with pytest.raises(SystemExit) as error:
-        told(tmp_path, table, capsys)
-    assert error.value.code == (
+    assert refusal(SystemExit, told, tmp_path, table, capsys) == (
         "nodeworth: no run over loopback is valid; 2 of 4 runs are invalid: "
         f"{NO_LIBRARY}; report and proposal of the others in {tmp_path}"
     )

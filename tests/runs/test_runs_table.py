@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import refusal
 
 from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_complete, read_runs
 
@@ -22,13 +23,8 @@ def test_four_columns_are_enough(tmp_path):
     runs = read_runs(written(tmp_path, f"{HEADER}\nduct,gigabit,4,2.5\n"))
     row = runs.iloc[0]
     assert tuple(runs) == COLUMNS
-    assert (row.kind, row.cores, row.oversubscription, row.attempt, row.repetition) == (
-        "published",
-        4,
-        1,
-        1,
-        1,
-    )
+    assert (row.kind, row.cores) == ("published", 4)
+    assert (row.oversubscription, row.attempt, row.repetition) == (1, 1, 1)
     assert row.valid and pd.isna(row.nodes) and pd.isna(row.noise) and pd.isna(row.study)
 
 
@@ -81,69 +77,64 @@ def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
     [
         ("", "cannot be read: Empty CSV file"),
         (f"{HEADER}\n", "holds no row"),
-        (
-            "case,interconnect,seconds\nduct,a,1\n",
-            "column 'processes': is missing (needed: case, interconnect, processes, seconds; "
-            "found: case, interconnect, seconds)",
-        ),
-        (f"case,{HEADER}\nduct,duct,a,1,1\n", "column 'case': is there twice"),
-        (f"{HEADER}\nduct,a,2,1\nduct,a,2,-1\n", "line 3, column 'seconds': -1: it must be a positive time"),
-        (f"{HEADER}\nduct,a,2,0\n", "line 2, column 'seconds': 0: it must be a positive time"),
-        (f"{HEADER}\nduct,a,2,inf\n", "line 2, column 'seconds': inf: it must be a positive time"),
-        (
-            f"{HEADER}\nduct,a,2,1\nduct,a,4,1e-300\n",
-            "line 3, column 'seconds': 1e-300: it must be a time from 10^-12 to 10^12 s",
-        ),
-        (f"{HEADER}\nduct,a,2,nan\n", "line 2, column 'seconds': 'nan' is no number"),
-        (f"{HEADER}\nduct,a,2,\n", "line 2, column 'seconds': is empty"),
-        (f"{HEADER}\nduct,a,2,fast\n", "line 2, column 'seconds': 'fast' is no number"),
-        (f'{HEADER}\nduct,a,2,"1,5"\n', "line 2, column 'seconds': '1,5' is no number"),
-        (f"{HEADER}\nduct,a,two,1\n", "line 2, column 'processes': 'two' is no number"),
-        (f"{HEADER}\nduct,a,2.5,1\n", "line 2, column 'processes': 2.5 is no whole number"),
-        (f"{HEADER}\nduct,a,inf,1\n", "line 2, column 'processes': inf is no whole number"),
-        (
-            f"{HEADER}\nduct,a,0,1\n",
-            "line 2, column 'processes': 0: it must be a whole number from 1 to 10^9",
-        ),
-        (f"{HEADER}\n../duct,a,2,1\n", f"line 2, column 'case': '../duct': {NAME_RULE}"),
-        (f'{HEADER}\n"du\nct",a,2,1\n', f"line 2, column 'case': 'du\\nct': {NAME_RULE}"),
-        (f'{HEADER}\nduct,"a""b",2,1\n', f"line 2, column 'interconnect': 'a\"b': {NAME_RULE}"),
-        (f"{HEADER}\n,a,2,1\n", "line 2, column 'case': is empty"),
-        (
-            f"{HEADER}\nduct,,2,1\n",
-            "line 2, column 'processes': 2: it must be 1 where 'interconnect' is empty (a serial run)",
-        ),
-        (
-            f"{HEADER},kind\nduct,a,2,1,guessed\n",
-            "line 2, column 'kind': 'guessed': it must be one of measured, emulated, simulated, published",
-        ),
-        (f"{HEADER},valid\nduct,a,2,1,maybe\n", "line 2, column 'valid': 'maybe' is neither true nor false"),
-        (f"{HEADER},noise\nduct,a,2,1,1.5\n", "line 2, column 'noise': 1.5: it must be a share from 0 to 1"),
-        (
-            f"{HEADER},block,repetition\nduct,a,2,1,1,1\nduct,a,2,2,1,1\n",
-            "line 3, column 'repetition': the same repetition as in a row before",
-        ),
-        (
-            f"{HEADER}\nduct,a,2,1,9\n",
-            "cannot be read: CSV parse error: Row #2: Expected 4 columns, got 5: duct,a,2,1,9",
-        ),
         (b"\xff\xfe", "is no UTF-8 text: invalid start byte at byte 0"),
-        (
-            f"{HEADER},cores,oversubscription\nduct,a,4,1,2,2\nduct,a,4,1,2,1\n",
-            "line 3, column 'oversubscription': 1: by processes and cores it is 2",
-        ),
+        (f"case,{HEADER}\nduct,duct,a,1,1\n", "column 'case': is there twice"),
+        ("case,interconnect,seconds\nduct,a,1\n",
+         "column 'processes': is missing (needed: case, interconnect, processes, seconds; "
+         "found: case, interconnect, seconds)"),
+        (f"{HEADER}\nduct,a,2,1,9\n",
+         "cannot be read: CSV parse error: Row #2: Expected 4 columns, got 5: duct,a,2,1,9"),
         # a line break inside a cell and an empty line do not mislead about the line
-        (
-            f'{HEADER},reason\nduct,a,2,1,"x\ny"\n\nduct,a,2,-1,\n',
-            "line 5, column 'seconds': -1: it must be a positive time",
-        ),
+        (f'{HEADER},reason\nduct,a,2,1,"x\ny"\n\nduct,a,2,-1,\n',
+         "line 5, column 'seconds': -1: it must be a positive time"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_table_is_told_in_one_line(tmp_path, text, message):
     path = written(tmp_path, text)
-    with pytest.raises(TableError) as error:
-        read_runs(path)
-    assert str(error.value) == f"{path}: {message}"
+    assert refusal(TableError, read_runs, path) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "message"),
+    [
+        ("duct,a,2,-1", "seconds", "-1: it must be a positive time"),
+        ("duct,a,2,0", "seconds", "0: it must be a positive time"),
+        ("duct,a,2,inf", "seconds", "inf: it must be a positive time"),
+        ("duct,a,2,1e-300", "seconds", "1e-300: it must be a time from 10^-12 to 10^12 s"),
+        ("duct,a,2,nan", "seconds", "'nan' is no number"),
+        ("duct,a,2,", "seconds", "is empty"),
+        ("duct,a,2,fast", "seconds", "'fast' is no number"),
+        ('duct,a,2,"1,5"', "seconds", "'1,5' is no number"),
+        ("duct,a,two,1", "processes", "'two' is no number"),
+        ("duct,a,2.5,1", "processes", "2.5 is no whole number"),
+        ("duct,a,inf,1", "processes", "inf is no whole number"),
+        ("duct,a,0,1", "processes", "0: it must be a whole number from 1 to 10^9"),
+        ("duct,,2,1", "processes", "2: it must be 1 where 'interconnect' is empty (a serial run)"),
+        ("../duct,a,2,1", "case", f"'../duct': {NAME_RULE}"),
+        ('"du\nct",a,2,1', "case", f"'du\\nct': {NAME_RULE}"),
+        ('duct,"a""b",2,1', "interconnect", f"'a\"b': {NAME_RULE}"),
+        (",a,2,1", "case", "is empty"),
+    ],
+)
+def test_a_bad_row_is_told_by_its_line_and_column(tmp_path, row, column, message):
+    path = written(tmp_path, f"{HEADER}\nduct,a,4,1\n{row}\n")
+    assert refusal(TableError, read_runs, path) == f"{path}: line 3, column '{column}': {message}"
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "message"),
+    [
+        ("kind", "2,1,guessed", "'guessed': it must be one of measured, emulated, simulated, published"),
+        ("valid", "2,1,maybe", "'maybe' is neither true nor false"),
+        ("noise", "2,1,1.5", "1.5: it must be a share from 0 to 1"),
+        ("block,repetition", "2,1,1,1\nduct,a,2,2,1,1", "the same repetition as in a row before"),
+        ("cores,oversubscription", "4,1,2,2\nduct,a,4,1,2,1", "1: by processes and cores it is 2"),
+    ],
+)
+def test_a_bad_cell_of_a_further_column_is_told_by_its_line_and_column(tmp_path, columns, rows, message):
+    path = written(tmp_path, f"{HEADER},{columns}\nduct,a,{rows}\n")
+    line, column = 2 + rows.count("\n"), columns.split(",")[-1]
+    assert refusal(TableError, read_runs, path) == f"{path}: line {line}, column '{column}': {message}"
 
 
 def test_other_files_are_told(tmp_path):

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refused import refusal
+from simulated_link import SIMULATE, simulated_link
 
 from analysis.importers import read_foreign
 from analysis.networks.headlines import loses_from
-from workflows.domain import InputError, Interconnect
-from workflows.paths import ROOT
+from workflows.domain import InputError
+from workflows.paths import INTERCONNECTS, ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation.curve import read_curve
 from workflows.simulation.fit import LEFT_OUT_FROM_BYTES, fit_summary, fit_table, sendrecv, simulated_times
@@ -20,7 +22,7 @@ from workflows.study.interconnects import load_interconnect
 
 READY = [
     path.stem
-    for path in (ROOT / "config/interconnects").glob("*.yaml")
+    for path in INTERCONNECTS.glob("*.yaml")
     if "kind: simulated" in path.read_text() and "file: results/" not in path.read_text()
 ]
 """Models that need nothing measured here before."""
@@ -44,25 +46,21 @@ def replayer():
 def curve_file(folder, points=POINTS, extra=""):
     rows = "".join(f"pingpong,mine,{size},latency_us,{time}\n" for size, time in points.items())
     (folder / "curve.csv").write_text(HEAD + rows + extra)
-    return {
-        "curve": {"file": "curve.csv", "interconnect": "mine", "benchmark": "pingpong"},
-        "eager_limit_bytes": 2000,
-    }
+    curve = {"file": "curve.csv", "interconnect": "mine", "benchmark": "pingpong"}
+    return {"curve": curve, "eager_limit_bytes": 2000}
 
 
 def interconnect(simulate, **more):
-    node = {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0}
-    simulate = {"half_duplex": False, "hop_us": 0.0, "node": node, **simulate, **more}
-    return Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=simulate)
+    known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us", "node")}
+    return replace(simulated_link(), simulate={**known, **simulate, **more})
 
 
 def test_a_curve_is_linear_between_points_and_continued_up_to_a_change_of_protocol(tmp_path):
     curve = read_curve(curve_file(tmp_path) | {"eager_limit_bytes": 3000}, tmp_path, "mine.yaml")
     assert curve.bytes_per_us == pytest.approx(1000)  # 4000 bytes in 4 µs
     sizes, times = curve.knots()
-    assert dict(zip(sizes.tolist(), times.tolist(), strict=True)) == pytest.approx(
-        POINTS | {3000: 8.0, 3001: 15.001}
-    )
+    knots = dict(zip(sizes.tolist(), times.tolist(), strict=True))
+    assert knots == pytest.approx(POINTS | {3000: 8.0, 3001: 15.001})
 
 
 def test_the_points_that_can_be_left_out_are_predicted_from_their_neighbours(tmp_path):
@@ -94,9 +92,7 @@ def test_a_curve_without_empty_messages_and_a_peak_of_many_messages(tmp_path):
 def test_a_key_that_the_curve_contradicts(tmp_path, key, value, said):
     simulate = curve_file(tmp_path)
     simulate["curve"][key] = value
-    with pytest.raises(InputError) as error:
-        read_curve(simulate, tmp_path, "mine.yaml")
-    assert str(error.value) == f"mine.yaml: simulate.{said}"
+    assert refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml") == f"mine.yaml: simulate.{said}"
 
 
 def test_an_empty_message_as_one_that_is_not_there(tmp_path):
@@ -116,28 +112,22 @@ def test_an_empty_message_as_one_that_is_not_there(tmp_path):
     ],
 )
 def test_a_bad_curve_is_told_in_one_line(tmp_path, points, extra, said):
-    with pytest.raises(InputError) as error:
-        read_curve(curve_file(tmp_path, points, extra), tmp_path, "mine.yaml")
-    assert said in str(error.value) and "\n" not in str(error.value)
-    assert str(error.value).startswith("mine.yaml: simulate")
+    told = refusal(InputError, read_curve, curve_file(tmp_path, points, extra), tmp_path, "mine.yaml")
+    assert told.startswith("mine.yaml: simulate") and said in told
 
 
 def test_two_times_for_a_size_in_a_benchmarks_output(tmp_path):
     lines = ["# OSU MPI Latency Test v7.4", "# Size       Avg Latency(us)", "0 1.5", "8 1.6", "8 1.7", "64 2"]
     (tmp_path / "osu.txt").write_text("\n".join(lines) + "\n")
-    simulate = {
-        "curve": {"file": "osu.txt", "interconnect": "mine", "benchmark": "osu_latency"},
-        "eager_limit_bytes": 8,
-    }
-    with pytest.raises(InputError, match=r"two times for 8 bytes: 1\.6 and 1.7 µs"):
-        read_curve(simulate, tmp_path, "mine.yaml")
+    curve = {"file": "osu.txt", "interconnect": "mine", "benchmark": "osu_latency"}
+    told = refusal(InputError, read_curve, {"curve": curve, "eager_limit_bytes": 8}, tmp_path, "mine.yaml")
+    assert "two times for 8 bytes: 1.6 and 1.7 µs" in told
 
 
 def test_our_own_ping_pong_is_read_from_a_study(tmp_path):
     head = "interconnect,kind,benchmark,processes,bytes,latency_us,bandwidth_MBps,runs\n"
     rows = "".join(f"mine,measured,pingpong,2,{size},{time},,1\n" for size, time in POINTS.items())
-    (tmp_path / "curve.csv").write_text(head + rows)
-    simulate = {"curve": curve_file(tmp_path)["curve"], "eager_limit_bytes": 2000}
+    simulate = curve_file(tmp_path)
     (tmp_path / "curve.csv").write_text(head + rows)
     assert read_curve(simulate, tmp_path, "mine.yaml").microseconds == tuple(POINTS.values())
 
@@ -149,10 +139,9 @@ def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
     busy = {"send_us": 1.0, "receive_us": 2.0, "send_ns_per_byte": 0.5, "receive_ns_per_byte": 0.25}
     model = make_model(interconnect(curve_file(tmp_path), host_overhead=busy), tmp_path)
     assert model.between[1] == Knot(1000, pytest.approx(5 - 1.5 - 2.25), 1.5, 2.25)
-    with pytest.raises(
-        InputError, match="would be busy for longer than the 5 µs that a message of 2000 bytes"
-    ):
-        make_model(interconnect(curve_file(tmp_path), host_overhead=busy | {"send_us": 4.0}), tmp_path)
+    busier = interconnect(curve_file(tmp_path), host_overhead=busy | {"send_us": 4.0})
+    told = refusal(InputError, make_model, busier, tmp_path)
+    assert "would be busy for longer than the 5 µs that a message of 2000 bytes" in told
 
 
 @pytest.mark.parametrize(
@@ -162,17 +151,13 @@ def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
         ({"curve": {}, "two_points": {}}, "simulate: has both curve and two_points"),
         ({"two_points": {}, "switches_bytes": [1]}, "simulate.switches_bytes: does not belong here"),
         ({"curve": {}, "topology": {"fat_tree": {"ports": 24, "blocking_ratio": 4}}}, "a multiple of 5"),
-        (
-            {"curve": {}, "topology": {"fat_tree": {"down": [4, 4], "up": [4, 4]}}},
-            "2 levels; one less than down (2)",
-        ),
+        ({"curve": {}, "topology": {"fat_tree": {"down": [4, 4], "up": [4, 4]}}},
+         "2 levels; one less than down (2)"),
         ({"curve": {}, "half_duplex": True, "both_ways_MBps": 9}, "since half_duplex says what it is"),
-        (
-            {"curve": {}, "half_duplex": True, "topology": {"torus": {"dimensions": [2]}}},
-            "simulate.half_duplex: does not belong here, since the nodes of a torus",
-        ),
+        ({"curve": {}, "half_duplex": True, "topology": {"torus": {"dimensions": [2]}}},
+         "simulate.half_duplex: does not belong here, since the nodes of a torus"),
     ],
-)
+)  # fmt: skip
 def test_keys_that_do_not_go_together(simulate, said):
     assert said in check_section(simulate)
 
@@ -194,7 +179,7 @@ def breaks(curve):
 @pytest.mark.parametrize("name", READY)
 def test_changes_of_protocol_are_the_breaks_of_a_ready_curve_and_limits_that_its_source_names(name):
     """No other point is spared from being left out, apart from those at the eager limit."""
-    simulate = load_interconnect(name, ROOT / "config/interconnects").simulate
+    simulate = load_interconnect(name, INTERCONNECTS).simulate
     if "two_points" in simulate:
         return
     curve = read_curve(simulate, ROOT, name)
@@ -207,8 +192,7 @@ def test_changes_of_protocol_are_the_breaks_of_a_ready_curve_and_limits_that_its
 
 @pytest.mark.parametrize("name", READY)
 def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, name):
-    interconnect = load_interconnect(name, ROOT / "config/interconnects")
-    model = make_model(interconnect, ROOT)
+    model = make_model(load_interconnect(name, INTERCONNECTS), ROOT)
     fit = fit_summary(fit_table(replayer, model))
     assert fit.mean_percent < 0.01 and fit.largest_percent < 0.05
     if not model.curve.two_points:
@@ -220,10 +204,9 @@ def test_a_bus_of_one_direction_at_a_time_shows_in_sendrecv(replayer):
     """From the ping-pong alone: PCI-X and Elan4 within 14 % of what was published for both directions."""
     published = read_foreign(ROOT / "analysis/published/pmb.csv").curves
     for name, row in (("infiniband", "pcie"), ("infiniband_4x_pcix", "pcix"), ("quadrics_elan4", "elan4")):
-        both = published[
-            (published["benchmark"] == "sendrecv") & published["interconnect"].str.endswith(row)
-        ].set_index("bytes")["bandwidth_MBps"]
-        model = make_model(load_interconnect(name, ROOT / "config/interconnects"), ROOT)
+        of_row = (published["benchmark"] == "sendrecv") & published["interconnect"].str.endswith(row)
+        both = published[of_row].set_index("bytes")["bandwidth_MBps"]
+        model = make_model(load_interconnect(name, INTERCONNECTS), ROOT)
         size = 1 << 20
         (time,) = simulated_times(replayer, model, [size], sendrecv)
         assert 2 * size / time == pytest.approx(both[size], rel=0.14)

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refused import refusal
+from simulated_link import simulated_link
 
-from workflows.domain import InputError, Interconnect
-from workflows.paths import ROOT
+from workflows.domain import InputError
+from workflows.paths import CASES
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import programs, traffic
 from workflows.simulation.model import make_model
@@ -17,15 +19,6 @@ from workflows.study.cases import load_case
 from workflows.traffic.cases import is_pattern
 from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
 from workflows.traffic.schedule import MESSAGE
-
-SIMULATE = {
-    "two_points": {"latency_us": 10.0, "peak_MBps": 100.0},
-    "eager_limit_bytes": 1000,
-    "half_duplex": False,
-    "hop_us": 0.0,
-    "node": {"cores": 2, "memory_latency_us": 1.0, "memory_MBps": 1000.0},
-}
-"""10 µs and 10 ns a byte between nodes, 1 µs and 1 ns a byte inside one."""
 
 HEAD = 10e-6 + HEAD_BYTES / 100e6
 
@@ -38,8 +31,8 @@ def program():
 @pytest.fixture
 def network(program, tmp_path):
     def network(processes, per_node=1, **changes):
-        mine = Interconnect("mine", "simulated", "Mine", {}, None, 64, 2, simulate=SIMULATE | changes)
-        platform = platform_xml(make_model(mine, tmp_path), -(-processes // per_node), 1.0)
+        model = make_model(simulated_link(**changes), tmp_path)
+        platform = platform_xml(model, -(-processes // per_node), 1.0)
         return traffic.Network(program, platform, processes, per_node, "mine")
 
     return network
@@ -48,9 +41,8 @@ def network(program, tmp_path):
 def messages(*rows):
     """From (due, process, destination, bytes, write)."""
     found = np.zeros(len(rows), MESSAGE)
-    for name, values in zip(
-        ("seconds", "process", "destination", "bytes", "write"), zip(*rows, strict=True), strict=True
-    ):
+    names = ("seconds", "process", "destination", "bytes", "write")
+    for name, values in zip(names, zip(*rows, strict=True), strict=True):
         found[name] = values
     return found
 
@@ -120,7 +112,7 @@ def test_both_ways_cannot_be_less_than_one(network):
 @pytest.fixture
 def simulated(network):
     def simulated(name, processes, **parameters):
-        case = load_case(name, ROOT / "cases")
+        case = load_case(name, CASES)
         case = replace(case, parameters=case.parameters | parameters)
         with ThreadPoolExecutor(2) as pool:
             return traffic.simulate_traffic(network(processes), case, pool)
@@ -154,13 +146,12 @@ def test_a_pattern_that_does_not_exist_for_so_many_processes(simulated):
 
 
 def test_a_schedule_that_cannot_be_carried_out_is_told_in_one_line(network):
-    with pytest.raises(InputError) as error:
-        network(2).carry(messages((0.0, 0, 7, 1000, True)), 1.0)
-    assert str(error.value) == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
+    told = refusal(InputError, network(2).carry, messages((0.0, 0, 7, 1000, True)), 1.0)
+    assert told == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
 
 
 def test_which_cases_are_patterns():
-    names = {path.parent.name for path in (ROOT / "cases/mpi4py").glob("*/case.yaml")}
-    patterns = {name for name in names if is_pattern(load_case(name, ROOT / "cases"))}
+    names = {path.parent.name for path in (CASES / "mpi4py").glob("*/case.yaml")}
+    patterns = {name for name in names if is_pattern(load_case(name, CASES))}
     assert patterns == set(traffic.PHASES)
-    assert not is_pattern(load_case("elbow_segregated", ROOT / "cases"))
+    assert not is_pattern(load_case("elbow_segregated", CASES))

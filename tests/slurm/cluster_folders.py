@@ -8,7 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from small_slurm import ROOT, SmallSlurm
+from small_slurm import SmallSlurm
+
+from workflows.paths import ROOT
 
 SNAKEMAKE = [sys.executable, str(Path(__file__).with_name("asking_snakemake.py"))]
 FAULTY = f"""
@@ -68,6 +70,11 @@ class ClusterFolder:
 
     def run(self, *options: str, timeout: float = 590, **more: str) -> str:
         return self.finish(self.start(*options, **more), timeout)
+
+    def run_well(self, *options: str, **more: str) -> str:
+        said = self.run(*options, **more)
+        assert said.endswith("exit status 0"), said
+        return said
 
     def allocate(self, *options: str, target: str = "results/faulty/runs.csv", **sbatch: str) -> str:
         """Submit cluster/allocation.sh; give the job's number."""

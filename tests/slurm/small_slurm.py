@@ -23,9 +23,9 @@ from pathlib import Path
 from workflows.launch.emulation import EmulatedNode, emulated_nodes, occupants, usable_cores
 from workflows.launch.leftovers import end_all, remove_stale
 from workflows.measure.running import scratch_folder
+from workflows.paths import INTERCONNECTS, ROOT
 from workflows.study.interconnects import load_interconnect
 
-ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0
 _FIRST_PROCESS = """
 import os, signal
@@ -72,7 +72,8 @@ SlurmctldTimeout=10
 MessageTimeout=60
 BatchStartTimeout=120
 EnforcePartLimits=ALL
-{lines}
+{nodes}
+PartitionName=all Nodes=ALL Default=YES MaxTime=120 State=UP
 """
 
 
@@ -100,26 +101,12 @@ class SmallSlurm:
         """Make a command run on the head node."""
         return self._inside(self.head, ["env", "-C", str(cwd), *command])
 
-    def run(
-        self, *command: str, cwd: Path = ROOT, timeout: float = 60, env: dict[str, str] | None = None
-    ) -> subprocess.CompletedProcess:
+    def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess:
         """Run a command on the head node to its end."""
-        return subprocess.run(
-            self.on_head(command, cwd),
-            env=os.environ | (env or {}),
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+        return subprocess.run(self.on_head(command), capture_output=True, text=True, timeout=timeout)
 
     def ask(self, *command: str) -> str:
-        """Give what a command of Slurm prints.
-
-        Raises
-        ------
-        RuntimeError
-            If it fails.
-        """
+        """Give what a command of Slurm prints; an error if it fails."""
         done = self.run(*command)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -176,11 +163,11 @@ class SmallSlurm:
 
     def logs(self, lines: int = 15) -> str:
         """Give the last lines of every log."""
-        shown = {file.name: file.read_text(errors="replace").splitlines()[-lines:] for file in self._logs()}
+        shown = {
+            file.name: file.read_text(errors="replace").splitlines()[-lines:]
+            for file in sorted(self.folder.glob("*.log"))
+        }
         return "\n".join(f"{name}: {line}" for name, last in shown.items() for line in last)
-
-    def _logs(self) -> list[Path]:
-        return sorted(self.folder.glob("*.log"))
 
     def _start(self, node: EmulatedNode, command: Sequence[str]) -> subprocess.Popen:
         argv = ["setpriv", "--pdeathsig", "KILL", "--", *self._inside(node, command)]
@@ -201,27 +188,15 @@ class SmallSlurm:
 
 
 @contextlib.contextmanager
-def small_slurm(
-    nodes: int = 2,
-    interconnect: str = "emulated_gigabit",
-    cpus: int = 1,
-    memory_mb: int = 2000,
-    partitions: Sequence[str] = ("PartitionName=all Nodes=ALL Default=YES MaxTime=120 State=UP",),
-) -> Iterator[SmallSlurm]:
+def small_slurm(nodes: int = 2, interconnect: str = "emulated_gigabit") -> Iterator[SmallSlurm]:
     """Start a Slurm; end everything of it on leaving, and, if this process is killed, by the kernel.
 
     Parameters
     ----------
     nodes : int
-        Nodes that run jobs. Where the machine has fewer cores than these have, nodes share cores.
+        Nodes of one core that run jobs. Where the machine has fewer cores, nodes share them.
     interconnect : str
         The emulated interconnect that joins them.
-    cpus : int
-        Cores of a node.
-    memory_mb : int
-        Memory that Slurm thinks a node has, in MiB.
-    partitions : sequence of str
-        Lines of slurm.conf.
 
     Raises
     ------
@@ -229,14 +204,14 @@ def small_slurm(
         If a part of it does not start; with the ends of the logs.
     """
     remove_stale()
-    link = load_interconnect(interconnect, ROOT / "config/interconnects").emulate
+    link = load_interconnect(interconnect, INTERCONNECTS).emulate
     own = usable_cores()
-    cores = [own[place % len(own)] for place in range(nodes * cpus)] + own[:cpus]
+    cores = [own[place % len(own)] for place in range(nodes)] + own[:1]
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch_folder())
-        made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": cpus}, cores))
+        made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": 1}, cores))
         slurm = SmallSlurm(made[:-1], made[-1], folder, stack.enter_context(_process_namespace()))
-        _write_configuration(slurm, cpus, memory_mb, partitions)
+        _write_configuration(slurm)
         _begin(slurm)
         yield slurm
 
@@ -255,25 +230,17 @@ def _process_namespace() -> Iterator[int]:
             maker.kill()
 
 
-def _write_configuration(slurm: SmallSlurm, cpus: int, memory_mb: int, partitions: Sequence[str]) -> None:
-    lines = [
-        f"NodeName={node.name} NodeAddr={node.address} CPUs={cpus} RealMemory={memory_mb}"
-        for node in slurm.nodes
-    ]
-    text = _CONFIGURATION.format(
-        head=slurm.head.name,
-        head_address=slurm.head.address,
-        folder=slurm.folder,
-        lines="\n".join([*lines, *partitions]),
+def _write_configuration(slurm: SmallSlurm) -> None:
+    nodes = "\n".join(
+        f"NodeName={node.name} NodeAddr={node.address} CPUs=1 RealMemory=2000" for node in slurm.nodes
     )
-    etc = slurm.folder / "etc"
-    for name in (
-        "etc",
-        "state",
-        *(f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp")),
-    ):
+    text = _CONFIGURATION.format(
+        head=slurm.head.name, head_address=slurm.head.address, folder=slurm.folder, nodes=nodes
+    )
+    own = (f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp"))
+    for name in ("etc", "state", *own):
         (slurm.folder / name).mkdir()
-    (etc / "slurm.conf").write_text(text)
+    (slurm.folder / "etc/slurm.conf").write_text(text)
     key = slurm.folder / "munge.key"
     key.write_bytes(os.urandom(1024))
     key.chmod(0o600)
@@ -299,9 +266,7 @@ def _begin(slurm: SmallSlurm) -> None:
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=2, help="nodes that run jobs")
-    parser.add_argument(
-        "--interconnect", default="emulated_gigabit", help="emulated interconnect between them"
-    )
+    parser.add_argument("--interconnect", default="emulated_gigabit", help="the emulated one between them")
     parser.add_argument("command", nargs="*", help="runs on the head node; by default a shell")
     given = parser.parse_args()
     with small_slurm(given.nodes, given.interconnect) as slurm:

@@ -8,7 +8,9 @@ import pytest
 from cluster_folders import ClusterFolder
 from disturbed import disturbed, sound_runs
 from needs import SLURM
-from small_slurm import ROOT
+from programs import write_program
+
+from workflows.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 
@@ -48,8 +50,7 @@ def folders(slurm, tmp_path_factory):
         folder = ClusterFolder(slurm, tmp_path_factory.mktemp(way))
         folder.study.write_text(STUDY)
         if way == "jobs":
-            said = folder.run(target=TARGET)
-            assert said.endswith("exit status 0"), said
+            folder.run_well(target=TARGET)
         else:
             folder.allocate(target=TARGET, nodes=2, time=10)
             folder.until((folder.folder / TARGET).exists, 240)
@@ -96,7 +97,7 @@ def test_what_cannot_be_there_is_left_out(folders):
 def test_again_it_submits_nothing(folders):
     folder = folders["jobs"]
     before = folder.queue().count("\n")
-    assert folder.run(target=TARGET).endswith("exit status 0")
+    folder.run_well(target=TARGET)
     assert folder.queue().count("\n") == before
 
 
@@ -109,8 +110,7 @@ def test_no_file_of_a_run_is_left(folders, way):
 def test_the_launcher_of_open_mpi(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     folder.site.write_text(folder.site.read_text() + "launcher: mpirun\n")
-    said = folder.run()
-    assert said.endswith("exit status 0"), said
+    folder.run_well()
     records = folder.records()
     assert {record["command"][0] for record in records.values()} == {"mpirun"}
     assert all(record["valid"] or disturbed(record["reason"]) for record in records.values())
@@ -125,21 +125,17 @@ def test_modules_that_the_cluster_file_names(slurm, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "tests/cases/command/faulty", case)
     described = (case / "case.yaml").read_text()
     (case / "case.yaml").write_text(described.replace("[python3,", "[python_of_site,"))
-    program = tmp_path / "bin/python_of_site"
-    program.parent.mkdir()
-    program.write_text('#!/bin/sh\nexec python3 "$@"\n')
-    program.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    write_program(tmp_path / "bin/python_of_site", '#!/bin/sh\nexec python3 "$@"\n')
     (tmp_path / "modulefiles/solver").mkdir(parents=True)
     (tmp_path / "modulefiles/solver/1").write_text(f"#%Module\nprepend-path PATH {tmp_path}/bin\n")
     monkeypatch.setenv("MODULESHOME", "/usr/share/modules")
     monkeypatch.setenv("MODULEPATH", str(tmp_path / "modulefiles"))
     folder = ClusterFolder(slurm, tmp_path).faulty("sound", processes=(1,))
-    folder.study.write_text(
-        folder.study.read_text().replace(str(ROOT / "tests/cases"), str(tmp_path / "cases"))
-    )
+    study = folder.study.read_text()
+    folder.study.write_text(study.replace(str(ROOT / "tests/cases"), str(tmp_path / "cases")))
     folder.site.write_text(folder.site.read_text() + "modules: [solver]\n")
-    said = folder.run()
-    assert said.endswith("exit status 0"), said
+    folder.run_well()
     (record,) = folder.records().values()
     assert record["reason"] is None and "python_of_site" in record["command"]
     assert record["environment"]["LOADEDMODULES"] == "solver/1"
@@ -148,15 +144,15 @@ def test_modules_that_the_cluster_file_names(slurm, tmp_path, monkeypatch):
 def test_the_simulated_part_is_made_in_jobs(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path)
     folder.study.write_text(SIMULATED)
-    said = folder.run(target="results/simulated_cluster/runs.csv")
-    assert said.endswith("exit status 0"), said
+    folder.run_well(target="results/simulated_cluster/runs.csv")
     runs = pd.read_csv(tmp_path / "results/simulated_cluster/runs.csv")
     assert set(runs["processes"]) == {1, 2} and (runs["kind"] == "simulated").all()
     assert (runs["seconds"] > 0).all()
-    for trace in tmp_path.glob("results/*/traces/*/*/trace.json"):
+    traces = list(tmp_path.glob("results/*/traces/*/*/trace.json"))
+    assert len(traces) == 2
+    for trace in traces:
         about = json.loads(trace.read_text())
         assert about["machine"]["host"].startswith("emulated-node") and about["load"]["cores"] == 1, trace
-    assert len(list(tmp_path.glob("results/*/traces/*/*/trace.json"))) == 2
 
 
 def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
@@ -170,9 +166,8 @@ def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
     said = folder.said()
     assert "before the next run would" in said and "it goes on in the next" in said, said
     records = folder.records()
-    assert len(records) == 4 and all(
-        record["valid"] or disturbed(record["reason"]) for record in records.values()
-    )
+    assert len(records) == 4
+    assert all(record["valid"] or disturbed(record["reason"]) for record in records.values())
     assert {record["cluster"]["job"] for record in records.values()} == {number}
     assert len({record["cluster"]["restarts"] for record in records.values()}) > 1
     assert "TIMEOUT" not in folder.queue()

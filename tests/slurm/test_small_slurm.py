@@ -3,13 +3,15 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 from needs import SLURM
-from small_slurm import ROOT, small_slurm
+from small_slurm import small_slurm
+from waiting import wait_until
+
+from workflows.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 
@@ -51,15 +53,10 @@ def test_a_killed_starter_leaves_nothing():
     before = left_over()
     command = [sys.executable, "-m", "tests.slurm.small_slurm", "--", "srun", "-N2", "sleep", "300"]
     starter = subprocess.Popen(command, cwd=ROOT)
-    deadline = time.monotonic() + 60
-    while not any("slurmstepd" in name for name in daemons() - before) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert any("slurmstepd" in name for name in daemons() - before)
+    assert wait_until(lambda: any("slurmstepd" in name for name in daemons() - before), 60)
     starter.send_signal(signal.SIGKILL)
     starter.wait(timeout=10)
-    while daemons() - before and time.monotonic() < deadline + 20:
-        time.sleep(0.1)
-    assert not daemons() - before
+    assert wait_until(lambda: not daemons() - before, 80)
     with small_slurm(nodes=2):  # the next one removes the folder
         pass
     assert left_over() <= before

@@ -1,6 +1,8 @@
 """Key ``congestion`` of a study: closed, checked before anything runs, and handed to the analysis."""
 
 import pytest
+from refused import refusal
+from study_files import study_file
 
 from workflows.domain import InputError
 from workflows.plan.plan import make_plan
@@ -9,11 +11,10 @@ from workflows.study.study import read_study
 CURVES = "benchmark,interconnect,bytes,quantity,value\npingpong,theirs,8,latency_us,4.3\n"
 
 
-def study(folder, congestion):
+def study(folder, congestion=""):
     (folder / "curves.csv").write_text(CURVES)
-    file = folder / "loads.yaml"
-    file.write_text(f"name: loads\nimport: [curves.csv]\ncongestion: {congestion}\n")
-    return file
+    asked = f"congestion: {congestion}\n" if congestion else ""
+    return study_file(folder, f"name: loads\nimport: [curves.csv]\n{asked}")
 
 
 def test_it_reaches_the_analysis_with_its_defaults(tmp_path):
@@ -24,9 +25,7 @@ def test_it_reaches_the_analysis_with_its_defaults(tmp_path):
 
 
 def test_a_study_without_it_asks_for_nothing(tmp_path):
-    (tmp_path / "curves.csv").write_text(CURVES)
-    file = tmp_path / "plain.yaml"
-    file.write_text("name: plain\nimport: [curves.csv]\n")
+    file = study(tmp_path)
     assert read_study(file).congestion == {} and make_plan(file).asked.request.congestion == {}
 
 
@@ -43,6 +42,4 @@ def test_a_study_without_it_asks_for_nothing(tmp_path):
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path, congestion, message):
     file = study(tmp_path, congestion)
-    with pytest.raises(InputError) as error:
-        make_plan(file)
-    assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)
+    assert refusal(InputError, make_plan, file).startswith(f"{file}: {message}")

@@ -1,8 +1,11 @@
 """What is wrong with imported files is found before anything is run, in one line."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
+from refused import refusal
+from study_files import study_file
 
 from workflows.domain import InputError
 from workflows.plan.announce import announcement
@@ -11,21 +14,16 @@ from workflows.study.imports import check_imports, check_references, read_import
 from workflows.study.study import read_study
 
 HEADER = "case,interconnect,processes,seconds"
+OWN = "cases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
 
 
 def study(folder, text, **files):
     for name, content in files.items():
         (folder / f"{name}.csv").write_text(content)
-    file = folder / "theirs.yaml"
-    file.write_text(f"name: theirs\n{text}")
-    return file
+    return study_file(folder, f"name: theirs\n{text}")
 
 
-def told(check, *arguments):
-    with pytest.raises(InputError) as error:
-        check(*arguments)
-    assert "\n" not in str(error.value)
-    return str(error.value)
+told = partial(refusal, InputError)
 
 
 def test_a_file_that_is_not_there(tmp_path):
@@ -94,53 +92,45 @@ def test_a_run_of_ours_and_a_file_with_two_references(tmp_path):
     assert line.startswith(f"{tmp_path}/a.csv, line 3: ") and f"that of {record} is" in line
 
 
+APART = "runs of 'x' are measured, those of 'z' published"
+
+
 @pytest.mark.parametrize(
     ("sites", "kind", "line"),
     [
-        ("[x, y]", "measured", "compare_sites: 'y' is no site of the runs; there are x, z"),
-        (
-            "[x, z]",
-            "published",
-            "compare_sites: 'x' and 'z' have no point in common: runs of 'x' are measured, those of 'z' published",
-        ),
+        ("[x, y]", "measured", "'y' is no site of the runs; there are x, z"),
+        ("[x, z]", "published", f"'x' and 'z' have no point in common: {APART}"),
     ],
 )
 def test_sites_that_cannot_be_compared_name_the_study_file(tmp_path, sites, kind, line):
     text = f"import: [{{file: a.csv, site: x}}, {{file: b.csv, site: z}}]\ncompare_sites: {sites}\n"
     tables = {name: f"{HEADER},kind\nduct,ib,2,5,{of}\n" for name, of in (("a", "measured"), ("b", kind))}
     file = study(tmp_path, text, **tables)
-    assert told(check_imports, read_study(file)) == f"{file}: {line}"
+    assert told(check_imports, read_study(file)) == f"{file}: compare_sites: {line}"
 
 
 def test_a_site_that_there_is_not_is_told_before_anything_runs(tmp_path):
-    text = (
-        "import: [{file: a.csv, site: x}]\nsite: here\ncompare_sites: [x, her]\n"
-        "cases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
-    )
+    text = f"import: [{{file: a.csv, site: x}}]\nsite: here\ncompare_sites: [x, her]\n{OWN}"
     file = study(tmp_path, text, a=f"{HEADER}\nduct,ib,2,5\n")
     line = told(check_imports, read_study(file))
     assert line == f"{file}: compare_sites: 'her' is no site of the runs; there are here, x"
 
 
-OWN = "cases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
-
-
 @pytest.mark.parametrize(
-    ("keys", "line"),
+    ("key", "value", "line"),
     [
         (
-            "baselines: [infinband]\n",
-            "baselines: no interconnect of the study 'infinband', did you mean 'infiniband'?",
+            "baselines",
+            "[infinband]",
+            ": no interconnect of the study 'infinband', did you mean 'infiniband'?",
         ),
-        (
-            "compare_kinds: [[measured, simulated]]\n",
-            "compare_kinds[0]: no interconnect of the study is simulated",
-        ),
+        ("compare_kinds", "[[measured, simulated]]", "[0]: no interconnect of the study is simulated"),
     ],
 )
-def test_what_there_is_not_is_told_before_anything_runs(tmp_path, keys, line):
-    file = study(tmp_path, f"import: [a.csv]\n{OWN}{keys}", a=f"{HEADER}\nduct,infiniband,2,5\n")
-    assert told(check_imports, read_study(file), {"measured"}).startswith(f"{file}: {line}")
+def test_what_there_is_not_is_told_before_anything_runs(tmp_path, key, value, line):
+    text = f"import: [a.csv]\n{OWN}{key}: {value}\n"
+    file = study(tmp_path, text, a=f"{HEADER}\nduct,infiniband,2,5\n")
+    assert told(check_imports, read_study(file), {"measured"}).startswith(f"{file}: {key}{line}")
 
 
 def test_published_and_measured_may_be_compared(tmp_path):

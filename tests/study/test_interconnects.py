@@ -2,15 +2,17 @@
 
 import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from programs import ran
+from refused import refusal
 
 from workflows.domain import InputError
 from workflows.launch import emulation
+from workflows.paths import INTERCONNECTS
 from workflows.plan.here import unavailable
 from workflows.study.factors import factors
 from workflows.study.interconnects import digest, load_interconnect
@@ -22,11 +24,8 @@ title: Mine
 description: A test's own.
 launch: {mpi: openmpi, mca: {btl: "self,vader"}}
 """
-EMULATED = (
-    MEASURED.replace("measured", "emulated")
-    + """
-emulate: {nodes: 2, cores_per_node: 1, rate_mbps: 100, mtu: 1500, burst_bytes: 2048, gso_max_bytes: 6000}
-"""
+EMULATED = MEASURED.replace("measured", "emulated") + (
+    "emulate: {nodes: 2, cores_per_node: 1, rate_mbps: 100, mtu: 1500, burst_bytes: 2048, gso_max_bytes: 6000}\n"
 )
 
 
@@ -56,57 +55,31 @@ def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
         ("kind: emulated", "kind: measured", "emulate: does not belong here, since kind is measured"),
         ("kind: emulated", "kind: simulated", "simulate: missing, since kind is simulated"),
         ("mpi: openmpi", "mpi: lam", "launch.mpi: no 'lam' here; allowed: openmpi, mpich"),
-        (
-            "mpi: openmpi",
-            "mpi: mpich",
-            "launch.mca: does not belong here, since launch.mpi is mpich",
-        ),
+        ("mpi: openmpi", "mpi: mpich", "launch.mca: does not belong here, since launch.mpi is mpich"),
         (', mca: {btl: "self,vader"}', "", "launch.mca: missing, since launch.mpi is openmpi"),
+        ("", "attest: {latency: [1, 2]}", "attest.latency: unknown key, did you mean 'latency_us'"),
+        ("", "attest: {latency_us: [1]}", "attest.latency_us: [1] has too few entries; at least 2"),
+        ("", "attest: {bandwidth_MBps: [122, 100]}", "attest.bandwidth_MBps: 122 must be below 100"),
+        ("", "factors: {transport: ib}", "factors.transport: no 'ib' here; allowed: rc, uc, ud"),
+        ("", "factors: {path: direct}", "factors.path: no 'direct' here"),
         (
-            "emulate:",
-            "attest: {latency: [1, 2]}\nemulate:",
-            "attest.latency: unknown key, did you mean 'latency_us'",
-        ),
-        (
-            "emulate:",
-            "attest: {latency_us: [1]}\nemulate:",
-            "attest.latency_us: [1] has too few entries; at least 2",
-        ),
-        (
-            "emulate:",
-            "attest: {bandwidth_MBps: [122, 100]}\nemulate:",
-            "attest.bandwidth_MBps: 122 must be below 100",
-        ),
-        (
-            "emulate:",
-            "factors: {transport: ib}\nemulate:",
-            "factors.transport: no 'ib' here; allowed: rc, uc, ud",
-        ),
-        ("emulate:", "factors: {path: direct}\nemulate:", "factors.path: no 'direct' here"),
-        (
-            "emulate:",
-            "factors: {mtu: 9000}\nemulate:",
+            "",
+            "factors: {mtu: 9000}",
             "factors.mtu: does not belong here, since kind is emulated: section emulate decides it",
         ),
+        ("", "place: {nodes: 2, cores_per_node: 1}", "place: does not belong here"),
         ("nodes: 2", "nodes: 1", "emulate.nodes: 1 is too small; at least 2"),
         ("mtu: 1500", "mtu: jumbo", "emulate.mtu: 'jumbo' is not a whole number"),
         ("mtu: 1500", "mtu: 9000", "emulate.burst_bytes: 2048 is too small; at least mtu + header = 9014"),
         ("rate_mbps: 100,", "", "emulate.rate_mbps: missing (Rate of each link"),
         ("btl:", "mpi_yield_when_idle: 1, btl:", "launch.mca.mpi_yield_when_idle: does not belong here"),
-        (
-            "btl:",
-            "plm_rsh_agent: ssh, btl:",
-            "launch.mca.plm_rsh_agent: does not belong here, since kind is em",
-        ),
-        ("emulate:", "place: {nodes: 2, cores_per_node: 1}\nemulate:", "place: does not belong here"),
+        ("btl:", "plm_rsh_agent: ssh, btl:", "launch.mca.plm_rsh_agent: does not belong here, since kind is"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(tmp_path, old, new, said):
     assert old in EMULATED
-    with pytest.raises(InputError) as error:
-        load(tmp_path, EMULATED.replace(old, new, 1))
-    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: {said}")
-    assert "\n" not in str(error.value)
+    changed = EMULATED.replace(old, new, 1) if old else f"{EMULATED}{new}\n"
+    assert refusal(InputError, load, tmp_path, changed).startswith(f"{tmp_path / 'mine.yaml'}: {said}")
 
 
 def test_an_emulated_one_must_say_what_is_emulated(tmp_path):
@@ -115,10 +88,8 @@ def test_an_emulated_one_must_say_what_is_emulated(tmp_path):
 
 
 def test_an_unknown_name_is_told_with_the_nearest():
-    with pytest.raises(
-        InputError, match="no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'"
-    ):
-        load_interconnect("emulated_gigabyte", Path("config/interconnects"))
+    told = refusal(InputError, load_interconnect, "emulated_gigabyte", INTERCONNECTS)
+    assert "no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'" in told
 
 
 def test_the_examples_of_the_documentation_are_right(tmp_path):
@@ -171,39 +142,20 @@ for name in ("emulated_gigabit", "shared_memory"):
 
 def test_without_the_right_to_make_namespaces_the_reason_is_one_line():
     rightless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    done = subprocess.run([*rightless, sys.executable, "-c", TRY], capture_output=True, text=True, timeout=60)
-    assert done.stdout.splitlines() == [
-        "cannot make a network namespace (as root?): unshare: unshare failed: Operation not permitted",
-        "None",
-    ]
+    told = "cannot make a network namespace (as root?): unshare: unshare failed: Operation not permitted"
+    assert ran(*rightless, sys.executable, "-c", TRY).stdout.splitlines() == [told, "None"]
 
 
 def test_factors_are_told_with_all_else_that_decides_how_an_interconnect_is_used(tmp_path):
-    measured = (
-        MEASURED
-        + "link_mbps: 8000\nfactors: {transport: ud, mtu: 2048, cable: copper 5 m, path: back_to_back}\n"
-    )
-    assert factors(load(tmp_path, measured)) == {
-        "mpi": "Open MPI",
-        "link_mbps": 8000,
-        "transport": "ud",
-        "mtu": 2048,
-        "cable": "copper 5 m",
-        "path": "back_to_back",
-        "launch.mca.btl": "self,vader",
-    }
-    assert factors(load(tmp_path, EMULATED)) == {
-        "mpi": "Open MPI",
-        "link_mbps": 100,
-        "transport": "tcp",
-        "mtu": 1500,
-        "path": "switched",
-        "launch.mca.btl": "self,vader",
-        "emulate.nodes": 2,
-        "emulate.cores_per_node": 1,
-        "emulate.burst_bytes": 2048,
-        "emulate.gso_max_bytes": 6000,
-    }
+    given = "{transport: ud, mtu: 2048, cable: copper 5 m, path: back_to_back}"
+    told = {"transport": "ud", "mtu": 2048, "cable": "copper 5 m", "path": "back_to_back"}
+    used = {"mpi": "Open MPI", "launch.mca.btl": "self,vader"}
+    measured = load(tmp_path, f"{MEASURED}link_mbps: 8000\nfactors: {given}\n")
+    assert factors(measured) == used | {"link_mbps": 8000} | told
+    link = {"link_mbps": 100, "transport": "tcp", "mtu": 1500, "path": "switched"}
+    emulated = {"nodes": 2, "cores_per_node": 1, "burst_bytes": 2048, "gso_max_bytes": 6000}
+    emulated = {f"emulate.{key}": value for key, value in emulated.items()}
+    assert factors(load(tmp_path, EMULATED)) == used | link | emulated
 
 
 @pytest.mark.parametrize(
@@ -219,39 +171,30 @@ def test_factors_are_told_with_all_else_that_decides_how_an_interconnect_is_used
     ],
 )
 def test_a_transport_that_ucx_is_not_given_is_refused(tmp_path, transport, carriers, right):
-    text = (
-        MEASURED.replace("mca:", f'env: {{UCX_TLS: "{carriers}"}}, mca:')
-        + f"factors: {{transport: {transport}}}\n"
-    )
+    text = MEASURED.replace("mca:", f'env: {{UCX_TLS: "{carriers}"}}, mca:')
+    text += f"factors: {{transport: {transport}}}\n"
     if right:
         assert load(tmp_path, text).factors == {"transport": transport}
     else:
-        with pytest.raises(
-            InputError, match=f"factors.transport: '{transport}' is not among launch.env.UCX_TLS: {carriers}"
-        ):
-            load(tmp_path, text)
+        told = f"factors.transport: '{transport}' is not among launch.env.UCX_TLS: {carriers}"
+        assert told in refusal(InputError, load, tmp_path, text)
 
 
 def test_the_digest_follows_factors_and_not_what_is_attested(tmp_path):
     one = digest(load(tmp_path, MEASURED))
     assert digest(load(tmp_path, MEASURED + "attest: {latency_us: [1, 2]}\n")) == one
-    told = [
-        digest(load(tmp_path, MEASURED + f"factors: {{cable: copper {length} m}}\n")) for length in (1, 5)
-    ]
-    assert len({one, *told}) == 3
+    cables = (f"{MEASURED}factors: {{cable: copper {length} m}}\n" for length in (1, 5))
+    assert len({one, *(digest(load(tmp_path, text)) for text in cables)}) == 3
 
 
 def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else():
-    folder = Path("config/interconnects")
-    jumbo, usual = (
-        factors(load_interconnect(f"emulated_ten_gigabit{end}", folder)) for end in ("", "_mtu1500")
-    )
+    names = ("emulated_ten_gigabit", "emulated_ten_gigabit_mtu1500")
+    jumbo, usual = (factors(load_interconnect(name, INTERCONNECTS)) for name in names)
     assert {key for key in jumbo if jumbo[key] != usual[key]} == {"mtu"}
     assert (jumbo["mtu"], usual["mtu"]) == (9000, 1500)
 
 
 def test_a_misspelt_parameter_of_open_mpi_is_told_with_the_nearest(tmp_path):
+    told = "btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
     misspelt = load(tmp_path, MEASURED.replace("btl:", "btl_tcp_if_inclde: lo, btl:"))
-    assert unavailable(misspelt) == (
-        "launch.mca.btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
-    )
+    assert unavailable(misspelt) == f"launch.mca.{told}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.paths import ROOT
+from workflows.paths import INTERCONNECTS
 from workflows.plan.here import unavailable
 from workflows.study import interconnects
 from workflows.study.interconnects import digest, load_interconnect
@@ -13,11 +13,11 @@ MODELS = ["emulated_gigabit_model", "emulated_ten_gigabit_model", "shared_memory
 @pytest.fixture(params=MODELS)
 def model(request, monkeypatch, tmp_path):
     monkeypatch.setattr(interconnects, "ROOT", tmp_path)
-    return load_interconnect(request.param, ROOT / "config/interconnects")
+    return load_interconnect(request.param, INTERCONNECTS)
 
 
 def test_each_predicts_an_interconnect_that_is_there(model):
-    real = load_interconnect(model.simulate["predicts"], ROOT / "config/interconnects")
+    real = load_interconnect(model.simulate["predicts"], INTERCONNECTS)
     assert real.kind != "simulated" and model.simulate["curve"]["interconnect"] == real.name
 
 

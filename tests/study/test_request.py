@@ -5,6 +5,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from refused import refusal
+from study_files import study_file
 
 from analysis.decisions.request import request_of
 from analysis.runs.facts import AboutStudy, Facts
@@ -33,10 +35,11 @@ economics:
 STUDY = AboutStudy(name="mine", seed=3, baselines=["tcp_loopback"], compare_kinds=[["measured", "emulated"]])
 
 
+TCP, MEMORY = "interconnects.tcp_loopback", "interconnects.shared_memory"
+
+
 def facts(folder: Path, extra: str = "", interconnects=None):
-    file = folder / "mine.yaml"
-    file.write_text(GOOD + extra)
-    study = read_study(file)
+    study = read_study(study_file(folder, GOOD + extra))
     made = replace(request_facts(study, interconnects or {}, ROOT / "config"), study=STUDY)
     return Facts.of(json.loads(json.dumps(made.as_json())))  # as they reach the analysis
 
@@ -52,12 +55,8 @@ def test_the_schema_states_the_defaults_of_the_analysis(key, made):
 
 def test_without_a_word_the_analysis_has_its_defaults(tmp_path):
     request = request_of(facts(tmp_path))
-    assert request.settings == Settings(
-        study="mine",
-        seed=3,
-        baselines=("tcp_loopback",),
-        compare_kinds=(("measured", "emulated"),),
-    )
+    told = {"baselines": ("tcp_loopback",), "compare_kinds": (("measured", "emulated"),)}
+    assert request.settings == Settings(study="mine", seed=3, **told)
     assert request.queue == Queue()
     assert request.rule.name == "doubling_1_5" and request.rule.limits == (Limit(1.5),)
     assert request.market is None
@@ -111,10 +110,8 @@ def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp
     known = {"tcp_loopback": priced("myrinet_single_port")}
     assert facts(tmp_path, node, known).economics.offers["tcp_loopback"].item == "myrinet_single_port"
     assert facts(tmp_path, MONEY, known).economics.offers["tcp_loopback"].item == "gigabit_ethernet"
-    with pytest.raises(
-        InputError, match=r"interconnects/tcp_loopback\.yaml: price\.item: book ames_2004: no item 'mirinet'"
-    ):
-        facts(tmp_path, node, {"tcp_loopback": priced("mirinet")})
+    told = refusal(InputError, facts, tmp_path, node, {"tcp_loopback": priced("mirinet")})
+    assert "interconnects/tcp_loopback.yaml: price.item: book ames_2004: no item 'mirinet'" in told
 
 
 def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
@@ -135,54 +132,42 @@ def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
         ("queue: {efficiency: 75}", "queue.efficiency: 75 is too large; at most 1"),
         ("proposal: {rule: doubling}", "proposal.rule: no rule 'doubling', did you mean 'doubling_1_5'?"),
         ("proposal: {rule: mine.yaml}", "proposal.rule: "),
-        (MONEY.replace("cavity: 1", "cavty: 1"), "economics.mix.weights: no case of the study 'cavty'"),
-        (MONEY.replace("cavity: 1", "cavity: 0"), "economics.mix.weights.cavity: 0 is too small; above 0"),
-        (
-            MONEY.replace("tcp_loopback:", "infiniband:"),
-            "economics.interconnects: no interconnect of the study 'infiniband'",
-        ),
-        (
-            MONEY.replace("ames_2004", "ames_2005"),
-            "economics.interconnects.tcp_loopback.book: no price book 'ames_2005', did you mean 'ames_2004'?",
-        ),
-        (MONEY.replace("sandia_2004", "sandia"), "shared_memory.parts: no part list 'sandia'"),
-        (
-            MONEY.replace("item: gigabit_ethernet", "item: gigabit"),
-            "economics.interconnects.tcp_loopback.item: book ames_2004: no item 'gigabit'",
-        ),
-        (
-            "economics: {mix: {weights: {cavity: 1}, budgets: [1]}}",
-            "economics.node: missing, since mix is given",
-        ),
-        (
-            "economics: {interconnects: {tcp_loopback: {book: ames_2004, item: gigabit_ethernet}}}",
-            "economics.node: missing, since interconnects is given",
-        ),
-        (MONEY.replace("book: ames_2004, ", ""), "tcp_loopback: needs either book or parts"),
-        (MONEY.replace("parts:", "book: ames_2004, parts:"), "shared_memory: needs either book or parts"),
-        (MONEY.replace("ames_2004", "mine.csv"), "tcp_loopback.book: "),
-        (
-            MONEY.replace("USD", "EUR"),
-            "economics.node.currency: EUR, but 'gigabit_ethernet' of",
-        ),
-        (MONEY.replace("price: 2500, ", ""), "economics.node.price: missing (Price of a node)"),
-        (
-            "economics: {node: {price: 1, currency: USD, year: 2004}}",
-            "economics.interconnects: missing; no interconnect has a price",
-        ),
     ],
 )
 def test_one_line_for_what_is_wrong(tmp_path, extra, line):
-    with pytest.raises(InputError) as error:
-        facts(tmp_path, extra + "\n")
-    assert str(error.value).startswith(str(tmp_path / "mine.yaml"))
-    assert line in str(error.value) and "\n" not in str(error.value)
+    assert refusal(InputError, facts, tmp_path, f"{extra}\n").startswith(f"{tmp_path}/mine.yaml: {line}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("cavity: 1", "cavty: 1", "mix.weights: no case of the study 'cavty'"),
+        ("cavity: 1", "cavity: 0", "mix.weights.cavity: 0 is too small; above 0"),
+        ("tcp_loopback:", "infiniband:", "interconnects: no interconnect of the study 'infiniband'"),
+        ("ames_2004", "ames_2005", f"{TCP}.book: no price book 'ames_2005', did you mean 'ames_2004'?"),
+        ("sandia_2004", "sandia", f"{MEMORY}.parts: no part list 'sandia'"),
+        ("item: gigabit_ethernet", "item: gigabit", f"{TCP}.item: book ames_2004: no item 'gigabit'"),
+        ("book: ames_2004, ", "", f"{TCP}: needs either book or parts"),
+        ("parts:", "book: ames_2004, parts:", f"{MEMORY}: needs either book or parts"),
+        ("ames_2004", "mine.csv", f"{TCP}.book: "),
+        ("USD", "EUR", "node.currency: EUR, but 'gigabit_ethernet' of"),
+        ("price: 2500, ", "", "node.price: missing (Price of a node)"),
+        (MONEY, "economics: {mix: {weights: {cavity: 1}, budgets: [1]}}\n", "node: missing, since mix is given"),
+        (MONEY, "economics: {interconnects: {tcp_loopback: {book: ames_2004, item: gigabit_ethernet}}}\n",
+         "node: missing, since interconnects is given"),
+        (MONEY, "economics: {node: {price: 1, currency: USD, year: 2004}}\n",
+         "interconnects: missing; no interconnect has a price"),
+    ],
+)  # fmt: skip
+def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
+    assert old in MONEY
+    told = refusal(InputError, facts, tmp_path, MONEY.replace(old, new))
+    assert told.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
 
 
 def test_names_of_a_study_that_imports_are_those_of_its_files(tmp_path):
-    file = tmp_path / "mine.yaml"
-    file.write_text("name: mine\nimport: [theirs.csv]\nbaselines: [gigabit]\n" + MONEY)
-    study = read_study(file)
+    text = f"name: mine\nimport: [theirs.csv]\nbaselines: [gigabit]\n{MONEY}"
+    study = read_study(study_file(tmp_path, text))
     names = {"gigabit", "tcp_loopback", "shared_memory"}
     check_names(study, {"cavity"}, names)
     with pytest.raises(InputError, match="baselines: no interconnect of the study 'gigabit'"):
@@ -192,11 +177,8 @@ def test_names_of_a_study_that_imports_are_those_of_its_files(tmp_path):
 
 
 def test_what_is_asked_of_the_analysis_changes_the_report_and_no_measurement(tmp_path):
-    file = tmp_path / "mine.yaml"
-
     def plan(extra="", **overrides):
-        file.write_text(GOOD + extra)
-        return make_plan(file, overrides)
+        return make_plan(study_file(tmp_path, GOOD + extra), overrides)
 
     plain = plan()
     asked = ["analysis: {draws: 500}\n", "queue: {jobs: 9}\n", "proposal: {rule: notur_stallo}\n", MONEY]

@@ -5,6 +5,8 @@ import os
 
 import pandas as pd
 import pytest
+from refused import refusal
+from study_files import study_file
 
 from analysis.runs.runs import complete_runs
 from workflows.domain import InputError
@@ -35,9 +37,7 @@ def results(folder, facts=FACTS):
 
 
 def study(tmp_path, text):
-    file = tmp_path / "both.yaml"
-    file.write_text(f"name: both\n{text}")
-    return read_study(file)
+    return read_study(study_file(tmp_path, f"name: both\n{text}"))
 
 
 def test_an_import_may_have_a_site(tmp_path):
@@ -58,18 +58,13 @@ def test_several_pairs_of_sites(tmp_path):
         ("import: [{file: a.csv, site: x, sites: y}]\n", "import[0].sites: unknown key"),
         ("import: [{file: a.csv, site: ../x}]\n", "import[0].site: '../x' does not match"),
         ("import: [a.csv, {file: a.csv, site: x}]\n", "import[1]: 'a.csv' is there twice; each only once"),
-        (
-            "import: [a.csv]\ncompare_sites: [a]\n",
-            "compare_sites: ['a'] is not two sites, or a list of pairs",
-        ),
+        ("import: [a.csv]\ncompare_sites: [a]\n", "compare_sites: ['a'] is not two sites, or a list"),
         ("import: [a.csv]\ncompare_sites: [a, b, c]\n", "compare_sites: ['a', 'b', 'c'] is not two sites"),
         ("import: [a.csv]\ncompare_sites: [[a, a]]\n", "compare_sites[0]: 'a' is there twice"),
     ],
 )
 def test_what_is_wrong_with_sites_is_one_line(tmp_path, text, line):
-    with pytest.raises(InputError) as error:
-        study(tmp_path, text)
-    assert str(error.value).startswith(f"{tmp_path}/both.yaml: {line}")
+    assert refusal(InputError, study, tmp_path, text).startswith(f"{tmp_path}/both.yaml: {line}")
 
 
 def test_runs_of_a_site_keep_what_they_say(tmp_path):
@@ -94,10 +89,7 @@ def test_titles_and_machines_come_with_an_import(tmp_path):
     results(tmp_path / "new", FACTS | {"cases": {"duct": {"title": "Other"}, "wing": {"title": "Wing"}}})
     imports = "[{file: old/runs.csv, site: old}, {file: new/runs.csv, site: new}]"
     known = known_facts(study(tmp_path, f"import: {imports}\n"))
-    assert {name: about.title for name, about in known.cases.items()} == {
-        "duct": "Duct",
-        "wing": "Wing",
-    }
+    assert {name: about.title for name, about in known.cases.items()} == {"duct": "Duct", "wing": "Wing"}
     assert list(known.sites) == ["old", "new"]
     assert known.sites["old"].machine == FACTS["machine"]
 
@@ -118,10 +110,8 @@ def test_one_command_writes_the_study_that_compares(here):
     file = write_comparison(results(here / "results/before"), results(here / "results/after"))
     assert str(file) == "results/compare_before_after/study.yaml"
     read = read_study(file)
-    assert [os.path.normpath(path) for path in read.imports] == [
-        "results/before/runs.csv",
-        "results/after/runs.csv",
-    ]
+    imports = [os.path.normpath(path) for path in read.imports]
+    assert imports == ["results/before/runs.csv", "results/after/runs.csv"]
     assert list(read.import_sites.values()) == ["before", "after"]
     assert (read.compare_sites, read.baselines) == ((("before", "after"),), ("slow",))
     assert not list(file.parent.glob("*.part"))

@@ -1,9 +1,9 @@
 """What is said about a study file that is wrong: one line with the file, the key and the value."""
 
-from pathlib import Path
-
 import pytest
+from refused import refusal
 from snakemake.cli import parse_config
+from study_files import study_file as write
 
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
@@ -15,12 +15,6 @@ cases: [cavity]
 interconnects: [shared_memory, tcp_loopback]
 processes: [1, 2]
 """
-
-
-def write(folder: Path, text: str) -> Path:
-    file = folder / "mine.yaml"
-    file.write_text(text)
-    return file
 
 
 def test_defaults_are_those_of_the_schema(tmp_path):
@@ -62,52 +56,46 @@ def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "line"),
+    ("old", "new", "line"),
     [
-        (("processes:", "proceses:"), "proceses: unknown key, did you mean 'processes'?"),
-        (("processes: [1, 2]", "processes: [0, 2]"), "processes[0]: 0 is too small; at least 1"),
-        (("processes: [1, 2]", "processes: [2, 2]"), "processes: 2 is there twice; each only once"),
-        (("processes: [1, 2]", "processes: 2"), "processes: 2 is not a list"),
-        (("processes: [1, 2]", "processes: [two]"), "processes[0]: 'two' is not a whole number"),
-        (("[cavity]", "[cavity, cavity]"), "cases: 'cavity' is there twice; each only once"),
-        (("name: mine", "name: ../mine"), "name: '../mine' does not match"),
-        (("name: mine", ""), "name: missing"),
+        ("processes:", "proceses:", "proceses: unknown key, did you mean 'processes'?"),
+        ("[1, 2]", "[0, 2]", "processes[0]: 0 is too small; at least 1"),
+        ("[1, 2]", "[2, 2]", "processes: 2 is there twice; each only once"),
+        ("[1, 2]", "2", "processes: 2 is not a list"),
+        ("[1, 2]", "[two]", "processes[0]: 'two' is not a whole number"),
+        ("[cavity]", "[cavity, cavity]", "cases: 'cavity' is there twice; each only once"),
+        ("name: mine", "name: ../mine", "name: '../mine' does not match"),
+        ("name: mine", "", "name: missing"),
         (
-            ("processes: [1, 2]", ""),
+            "processes: [1, 2]",
+            "",
             "processes: missing; a study has cases, interconnects, processes, or import",
         ),
-        (("name: mine", "name: mine\nname: yours"), 'found duplicate key "name"'),
-        (("name: mine", "name: mine\nblocks: 0"), "blocks: 0 is too small; at least 1"),
-        (("name: mine", "name: mine\nlimits: {hours: 1}"), "limits.hours: unknown key"),
+        ("name: mine", "name: mine\nname: yours", 'found duplicate key "name"'),
+        ("name: mine", "name: mine\nblocks: 0", "blocks: 0 is too small; at least 1"),
+        ("name: mine", "name: mine\nlimits: {hours: 1}", "limits.hours: unknown key"),
         (
-            ("name: mine", "name: mine\ncompare_kinds: [[measured, real]]"),
+            "name: mine",
+            "name: mine\ncompare_kinds: [[measured, real]]",
             "compare_kinds[0][1]: no 'real' here",
         ),
     ],
 )
-def test_one_line_for_what_is_wrong(tmp_path, change, line):
-    file = write(tmp_path, GOOD.replace(*change))
-    with pytest.raises(InputError) as error:
-        read_study(file)
-    assert str(error.value).startswith(str(file))
-    assert line in str(error.value)
-    assert "\n" not in str(error.value)
+def test_one_line_for_what_is_wrong(tmp_path, old, new, line):
+    file = tmp_path / "mine.yaml"
+    file.write_text(GOOD.replace(old, new))
+    told = refusal(InputError, read_study, file)
+    assert told.startswith(str(file)) and line in told
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("until", "{interval_percent: 5, max_blocks: 9}"),
-        ("processes_per_node", "[1]"),
-        ("site", "here"),
-        ("scale", "0.1"),
-    ],
+    "given",
+    ["until: {interval_percent: 5, max_blocks: 9}", "processes_per_node: [1]", "site: here", "scale: 0.1"],
 )
-def test_what_is_about_runs_does_not_belong_to_imports_alone(tmp_path, key, value):
-    file = write(tmp_path, f"name: theirs\nimport: [theirs.csv]\n{key}: {value}\n")
-    with pytest.raises(InputError) as error:
-        read_study(file)
-    assert str(error.value) == f"{file}: {key}: does not belong here, since nothing is run"
+def test_what_is_about_runs_does_not_belong_to_imports_alone(tmp_path, given):
+    file = write(tmp_path, f"name: theirs\nimport: [theirs.csv]\n{given}\n")
+    told = refusal(InputError, read_study, file)
+    assert told == f"{file}: {given.partition(':')[0]}: does not belong here, since nothing is run"
 
 
 WEAK = GOOD + "scaling: weak\nsizes: {cavity: [4k, 33k]}\n"
@@ -120,20 +108,18 @@ def test_a_weak_study_names_a_size_for_each_count(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "line"),
+    ("old", "new", "line"),
     [
-        (("scaling: weak", "scaling: strong"), "sizes: does not belong here, since scaling is strong"),
-        (("sizes: {cavity: [4k, 33k]}", ""), "sizes.cavity: missing, since scaling is weak"),
-        (("[4k, 33k]", "[4k]"), "sizes.cavity: 1 for 2 process counts; one for each"),
-        (("[4k, 33k]", "[4k, 33k], duct: [1k, 2k]"), "sizes.duct: is not among the study's cases (cavity)"),
-        (("cases: [cavity]", "cases: [cavity-4k]"), "cases[0]: 'cavity-4k': without a size"),
-        (("weak", "weak\noversubscription: [1, 2]"), "oversubscription: must be [1], since scaling is weak"),
+        ("scaling: weak", "scaling: strong", "sizes: does not belong here, since scaling is strong"),
+        ("sizes: {cavity: [4k, 33k]}", "", "sizes.cavity: missing, since scaling is weak"),
+        ("[4k, 33k]", "[4k]", "sizes.cavity: 1 for 2 process counts; one for each"),
+        ("[4k, 33k]", "[4k, 33k], duct: [1k, 2k]", "sizes.duct: is not among the study's cases (cavity)"),
+        ("cases: [cavity]", "cases: [cavity-4k]", "cases[0]: 'cavity-4k': without a size"),
+        ("weak", "weak\noversubscription: [1, 2]", "oversubscription: must be [1], since scaling is weak"),
     ],
 )
-def test_one_line_for_a_weak_study_that_is_wrong(tmp_path, change, line):
-    with pytest.raises(InputError) as error:
-        read_study(write(tmp_path, WEAK.replace(*change)))
-    assert line in str(error.value)
+def test_one_line_for_a_weak_study_that_is_wrong(tmp_path, old, new, line):
+    assert line in refusal(InputError, read_study, write(tmp_path, WEAK.replace(old, new)))
 
 
 def test_sizes_that_do_not_grow(tmp_path):
@@ -167,8 +153,7 @@ def test_a_comparison_that_no_block_provides(tmp_path, extra, line):
     if line is None:
         check_baselines(study, KINDS)
     else:
-        with pytest.raises(InputError, match=line.replace("[", r"\[")):
-            check_baselines(study, KINDS)
+        assert line in refusal(InputError, check_baselines, study, KINDS)
 
 
 def test_a_kind_that_no_interconnect_has(tmp_path):

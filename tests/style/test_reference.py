@@ -19,9 +19,8 @@ def test_the_pages_are_what_the_schemas_give():
 
 @pytest.mark.parametrize("page", reference.KEY_PAGES)
 def test_every_key_is_described(page):
-    keys = [
-        key for schema in reference.KEY_PAGES[page][2] for key in reference.keys(reference.schema_of(schema))
-    ]
+    schemas = reference.KEY_PAGES[page][2]
+    keys = [key for schema in schemas for key in reference.keys(reference.schema_of(schema))]
     assert keys
     assert [key.path for key in keys if not key.meaning] == []
 

@@ -28,12 +28,8 @@ def test_examples_in_docstrings_hold(module):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (3.14159, "3.14"),
-        (9.999, "10.0"),
-        (0.0456, "0.0456"),
-        (1961, "1961"),
-        (12345.6, f"12{THIN}346"),
-        (0, "0"),
+        *((3.14159, "3.14"), (9.999, "10.0"), (0.0456, "0.0456")),
+        *((1961, "1961"), (12345.6, f"12{THIN}346"), (0, "0")),
     ],
 )
 def test_three_significant_digits_without_cutting_whole_numbers(value, text):

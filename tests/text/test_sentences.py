@@ -35,20 +35,10 @@ def plain(texts):
 
 
 def point(interconnect, processes, seconds, low=None, high=None, kind="measured", **more):
-    row = {
-        "case": "duct",
-        "interconnect": interconnect,
-        "kind": kind,
-        "oversubscription": 1,
-        "processes": processes,
-        "cores": processes,
-        "seconds": seconds,
-        "seconds_low": low,
-        "seconds_high": high,
-        "reference_seconds": 12.0,
-        "reference_processes": 1,
-    }
-    return row | more
+    row = {"case": "duct", "interconnect": interconnect, "kind": kind, "oversubscription": 1}
+    row |= {"processes": processes, "cores": processes}
+    row |= {"seconds": seconds, "seconds_low": low, "seconds_high": high}
+    return row | {"reference_seconds": 12.0, "reference_processes": 1} | more
 
 
 def peak(interconnect, at, speedup, alike, reached, **more):
@@ -58,31 +48,15 @@ def peak(interconnect, at, speedup, alike, reached, **more):
 
 
 def comparison(interconnect, percent, low=None, high=None, p=None, distinguishable=False, **more):
-    row = {
-        "case": "duct",
-        "baseline_interconnect": "slow",
-        "interconnect": interconnect,
-        "kind": "emulated/measured",
-        "oversubscription": 1,
-        "at_processes": 8,
-        "baseline_peak_processes": 8,
-        "improvement_percent": percent,
-        "improvement_low": low,
-        "improvement_high": high,
-        "paired": True,
-        "p_adjusted": p,
-        "distinguishable": distinguishable,
-    }
-    return row | more
+    row = {"case": "duct", "baseline_interconnect": "slow", "interconnect": interconnect}
+    row |= {"kind": "emulated/measured", "oversubscription": 1, "paired": True}
+    row |= {"at_processes": 8, "baseline_peak_processes": 8}
+    row |= {"improvement_percent": percent, "improvement_low": low, "improvement_high": high}
+    return row | {"p_adjusted": p, "distinguishable": distinguishable} | more
 
 
-SCALING = table(
-    "scaling",
-    point("swift", 8, 2.0),
-    point("swift", 16, 1.5),
-    point("other", 8, 2.2),
-    point("other", 16, 1.8),
-)
+TIMES = {("swift", 8): 2.0, ("swift", 16): 1.5, ("other", 8): 2.2, ("other", 16): 1.8}
+SCALING = table("scaling", *(point(*place, seconds) for place, seconds in TIMES.items()))
 
 
 class TestReference:
@@ -215,9 +189,7 @@ class TestImprovement:
     def test_one_sample_is_untested(self):
         row = comparison("swift", 23.0, note="no test: within one block only")
         (said,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
-        assert said.endswith(
-            "the improvement over it is untested: InfiniBand (+23 %, within one block only)."
-        )
+        assert said.endswith("improvement over it is untested: InfiniBand (+23 %, within one block only).")
 
     def test_unpaired_is_said(self):
         row = comparison("swift", 23.0, 18.0, 29.0, 0.03, True, paired=False)
@@ -266,9 +238,8 @@ class TestImprovement:
         assert sentences.headline_sentences(table("improvement"), LABELS) == []
 
     def test_too_few_blocks_for_any_test(self):
-        rows = [
-            comparison(name, 9.0, 8.0, 10.0, 0.5, blocks=6, blocks_needed=8) for name in ("swift", "other")
-        ]
+        six = {"blocks": 6, "blocks_needed": 8}
+        rows = [comparison(name, 9.0, 8.0, 10.0, 0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
             "With 6 blocks, none of 2 tests of improvements can come out as distinguishable after Holm's "
             "correction; that takes 8 blocks at least."
@@ -314,20 +285,11 @@ class TestOversubscription:
 class TestEquivalents:
     @staticmethod
     def row(interconnect, equivalent, attainable=True, saved=None, low=None, high=None):
-        return {
-            "case": "duct",
-            "target_speedup": 3.2,
-            "baseline_interconnect": "slow",
-            "interconnect": interconnect,
-            "kind": "emulated/measured",
-            "baseline_processes": 8.0,
-            "equivalent_processes": equivalent,
-            "equivalent_low": low,
-            "equivalent_high": high,
-            "processes_saved": saved,
-            "attainable": attainable,
-            "oversubscription": 1,
-        }
+        row = {"case": "duct", "baseline_interconnect": "slow", "interconnect": interconnect}
+        row |= {"kind": "emulated/measured", "oversubscription": 1}
+        row |= {"target_speedup": 3.2, "baseline_processes": 8.0, "equivalent_processes": equivalent}
+        row |= {"equivalent_low": low, "equivalent_high": high}
+        return row | {"processes_saved": saved, "attainable": attainable}
 
     def test_what_it_takes_and_what_it_saves(self):
         row = self.row("swift", 5.3, saved=2.7, low=4.9, high=float("inf"))
@@ -340,7 +302,7 @@ class TestEquivalents:
         rows = [self.row("swift", None), self.row("other", None, attainable=False)]
         (said,) = plain(sentences.equivalent_sentences(table("node_equivalent", *rows), LABELS))
         assert said.endswith(
-            "is exceeded at the smallest count run by InfiniBand; it is not attained by Myrinet."
+            "exceeded at the smallest count run by InfiniBand; it is not attained by Myrinet."
         )
 
     def test_an_empty_table_says_nothing(self):

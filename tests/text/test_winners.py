@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from report_parts import blocks, cells, part
 
 from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
@@ -96,9 +97,8 @@ class TestGamess:
 
     def test_nodes_are_named_where_they_grow_with_the_processes(self, gamess):
         (said,) = plain(fastest_sentences(gamess[1]["scaling"], LABELS))
-        assert said.startswith(
-            "Fastest (not all times have an interval): myrinet_mpi (published) at 1 process (1 node)"
-        )
+        told = "myrinet_mpi (published) at 1 process (1 node)"
+        assert said.startswith(f"Fastest (not all times have an interval): {told}")
         assert "myrinet_tcp (published) at 4 and 8 processes (2 and 4 nodes) and oversubscription 2" in said
 
     def test_the_report_says_so_with_reference_and_without_intervals(self, gamess):
@@ -106,24 +106,16 @@ class TestGamess:
         report = make_report(runs, tables, Facts.of({"study": {"name": "gamess"}}), [], published)
         (said,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
         assert "the fastest network does not make the fastest run" in said
-        assert (
-            "refers to the run of 1 process over gigabit_ethernet (published), 5823 s, since there is no"
-            in said
-        )
+        assert "the run of 1 process over gigabit_ethernet (published), 5823 s, since there is no" in said
         assert "there are no intervals and no tests" in said
-        section = next(one for one in report["sections"] if one["id"] == "fastest")
-        own, networks = (block for block in section["blocks"] if block["type"] == "table")
-        assert [group["title"] for group in own["groups"]] == [
-            "gamess, oversubscription 1",
-            "gamess, oversubscription 2",
-        ]
+        own, networks = blocks(part(report, "fastest"), "table")
+        levels = [f"gamess, oversubscription {level}" for level in (1, 2)]
+        assert [group["title"] for group in own["groups"]] == levels
         assert own["groups"][1]["rows"][2]["cells"] == [
             *("4", "8", "myrinet_tcp (published)", "1279", "infiniband_mpi (published)"),
             *("+3.1", "+21.9", "5"),
         ]
-        assert ["gigabit_ethernet (published)", "31 to 90", "900 to 940"] in [
-            line["cells"] for line in networks["groups"][0]["rows"]
-        ]
+        assert ["gigabit_ethernet (published)", "31 to 90", "900 to 940"] in cells(networks)
 
 
 class TestNetworks:

@@ -1,12 +1,12 @@
 """C programs of these tests, built for an MPI library and started with its launcher and the tracer."""
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from needs import need
+from programs import printed, ran
 
 from workflows.tracing.build import build, compiler_for
 
@@ -34,7 +34,7 @@ def builder(source: str, new_folder: Callable[[str], Path]) -> Build:
             need(compiler)
             path = Path(__file__).with_name(source)
             options = ["-w", "-o", str(program), str(path), f"-l{LIBRARIES[library][1]}"]
-            subprocess.run([compiler, *options], check=True, timeout=120)
+            printed(compiler, *options, timeout=120)
             made[library] = program, build(compiler_for(str(program)))
         return made[library]
 
@@ -45,10 +45,6 @@ def start(built: Build, library: str, group: str, **setting: object) -> subproce
     """Run a group of the program's calls on all ranks, with settings of the tracer."""
     program, tracer = built(library)
     words = [f"{name}={value}" for name, value in ({"LD_PRELOAD": tracer} | setting).items()]
-    return subprocess.run(
-        [*LIBRARIES[library][0], "-n", str(PROCESSES), "env", *words, str(program), group],
-        env=os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    launcher = [*LIBRARIES[library][0], "-n", str(PROCESSES)]
+    return ran(*launcher, "env", *words, program, group, timeout=120, **as_root)

@@ -39,12 +39,9 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 
     def begin(placed, written):
         for rank, _ in placed:
-            setting = MARK | {
-                "LD_PRELOAD": str(tracer),
-                "NODEWORTH_TRACE": str(written),
-                "NODEWORTH_TRACE_LOG": str(folder / "logs"),
-                "NODEWORTH_TRACE_ALONE": str(rank),
-            }
+            files = {"LD_PRELOAD": tracer, "NODEWORTH_TRACE": written, "NODEWORTH_TRACE_LOG": folder / "logs"}
+            files = {name: str(path) for name, path in files.items()}
+            setting = MARK | files | {"NODEWORTH_TRACE_ALONE": str(rank)}
             done = subprocess.run(
                 [program, group],
                 env=one_process(library, setting, folder),

@@ -11,7 +11,7 @@ from workflows.applications import application
 from workflows.domain import Case, InputError, Option, Point
 from workflows.launch import execution
 from workflows.measure.running import run
-from workflows.paths import ROOT
+from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
@@ -24,7 +24,7 @@ from workflows.tracing.trace import read_trace
 pytestmark = pytest.mark.slow
 
 TRACED_STEPS = 3
-SHARED_MEMORY = load_interconnect("shared_memory", ROOT / "config/interconnects")
+SHARED_MEMORY = load_interconnect("shared_memory", INTERCONNECTS)
 
 
 @pytest.fixture(scope="module")
@@ -42,49 +42,33 @@ def prepared(tmp_path_factory):
     return make
 
 
-def traced(
-    case,
-    processes,
-    prepared,
-    folder,
-    serial=None,
-    limit=120.0,
-    beside=False,
-    alone=True,
-    interconnect=SHARED_MEMORY,
-):
-    case = load_case(case, ROOT / "cases") if isinstance(case, str) else case
+def traced(case, processes, prepared, folder, serial=None, beside=False, **changes):
+    case = load_case(case, CASES) if isinstance(case, str) else case
     own, base = prepared(case, processes), prepared(case, 1) if beside else None
-    request = TraceRequest(case, processes, own, interconnect, limit, TRACED_STEPS, base, alone, 3)
-    return capture(request, folder, serial)
+    request = TraceRequest(case, processes, own, SHARED_MEMORY, 120.0, TRACED_STEPS, base, True, 3)
+    return capture(replace(request, **changes), folder, serial)
 
 
 def test_a_flow_case_is_traced_step_by_step(prepared, tmp_path):
     name = "elbow_segregated-smoke"
     serial = traced(name, 1, prepared, tmp_path / "processes-1")
-    again = [
-        traced(name, 4, prepared, tmp_path / f"{number}" / "processes-4", serial.folder)
-        for number in range(2)
-    ]
+    folders = [tmp_path / f"{number}" / "processes-4" for number in range(2)]
+    again = [traced(name, 4, prepared, folder, serial.folder) for folder in folders]
     assert (serial.steps, serial.timed_steps) == (TRACED_STEPS, 59)
     assert [line.split()[1] for line in serial.lines(0)] == ["init", "compute", "finalize"]
     assert serial.about["serial_cpu_seconds"] == pytest.approx(sum(serial.about["compute_seconds"]))
     trace = again[0]
-    computed = [
-        sum(int(line.split()[2]) for line in trace.lines(rank) if " compute " in line) * 1e-9
-        for rank in range(4)
-    ]
+    ranks = [[line.split() for line in trace.lines(rank)] for rank in range(4)]
+    computed = [1e-9 * sum(int(words[2]) for words in rank if words[1] == "compute") for rank in ranks]
     assert trace.about["compute_seconds"] == pytest.approx(computed)
     assert trace.about["serial_cpu_seconds"] == serial.about["serial_cpu_seconds"]
     calls = [[line for line in trace.lines(0) if " compute " not in line] for trace in again]
     assert calls[0] == calls[1], "the calls of a case are the same every time"
-    counts = Counter(line.split()[1] for rank in range(4) for line in trace.lines(rank))
-    assert counts["isend"] + counts["send"] == counts["irecv"] + counts["recv"]
-    calls_together = [
-        Counter(line.split()[1] for line in trace.lines(rank))["allreduce"] for rank in range(4)
-    ]
-    assert len(set(calls_together)) == 1
-    assert calls_together[0] > TRACED_STEPS
+    counts = [Counter(words[1] for words in rank) for rank in ranks]
+    every = sum(counts, Counter())
+    assert every["isend"] + every["send"] == every["irecv"] + every["recv"]
+    (together,) = {count["allreduce"] for count in counts}
+    assert together > TRACED_STEPS
     rows = (trace.folder / "pairs.csv").read_text().splitlines()
     assert rows[0] == "source,target,messages,bytes"
     assert read_trace(trace.folder) == trace
@@ -106,11 +90,10 @@ def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tmp_path
 
 def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tmp_path):
     need("mpicc.mpich", "mpiexec.mpich")
-    mpich = load_interconnect("shared_memory_mpich", ROOT / "config/interconnects")
+    mpich = load_interconnect("shared_memory_mpich", INTERCONNECTS)
     serial = traced("gatherv-smoke", 1, prepared, tmp_path / "processes-1")
-    trace = traced(
-        "gatherv-smoke", 2, prepared, tmp_path / "2", serial.folder, beside=True, interconnect=mpich
-    )
+    beside = {"beside": True, "interconnect": mpich}
+    trace = traced("gatherv-smoke", 2, prepared, tmp_path / "2", serial.folder, **beside)
     assert trace.about["mpi_library"].startswith("MPICH") and trace.about["timing"] == "alone"
 
 
@@ -121,16 +104,13 @@ def test_a_rank_alone_has_the_environment_of_the_option(prepared, tmp_path, monk
         seen.append(env.get("OF_THE_OPTION"))
         return execution.execute(argv, env, *rest)
 
-    case = replace(
-        load_case("gatherv-smoke", ROOT / "cases"), option=Option("own", 0, {"OF_THE_OPTION": "1"})
-    )
+    case = replace(load_case("gatherv-smoke", CASES), option=Option("own", 0, {"OF_THE_OPTION": "1"}))
     serial = traced(case, 1, prepared, tmp_path / "processes-1", alone=False)
     monkeypatch.setattr("workflows.tracing.recording.execute", execute)
     trace = traced(case, 2, prepared, tmp_path / "processes-2", serial.folder, beside=True)
     assert trace.about["timing"] == "alone"
-    assert seen.count(None) == 3 and set(seen) == {None, "1"}, (
-        "three serial runs beside, which need no option"
-    )
+    assert set(seen) == {None, "1"}
+    assert seen.count(None) == 3, "three serial runs beside, which need no option"
 
 
 @pytest.mark.parametrize("made", [0, 2])
@@ -160,7 +140,7 @@ def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tmp_path):
 
 @pytest.mark.parametrize("name", ["elbow_segregated-smoke", "water_scf-smoke"])
 def test_tracing_changes_no_result(name, prepared, tmp_path):
-    case = load_case(name, ROOT / "cases")
+    case = load_case(name, CASES)
     app, folder = application(case.application), prepared(case, 2)
     point = Point(case.name, SHARED_MEMORY.name, 2, 1, nodes=1, cores=2)
     tracer = build(compiler_for(app.command(case, 2)[0]))
@@ -170,9 +150,8 @@ def test_tracing_changes_no_result(name, prepared, tmp_path):
     assert (plain.problem, made.problem) == (None, None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rank-0.txt", "rank-1.txt"]
     if case.application == "openfoam":
-        printed = [
-            [line.text for line in done.execution.lines if "residual" in line.text] for done in (plain, made)
-        ]
+        lines = [[line.text for line in done.execution.lines] for done in (plain, made)]
+        printed = [[line for line in of_one if "residual" in line] for of_one in lines]
         assert len(printed[0]) > 100
         assert printed[0] == printed[1]
     # NWChem deals its work out as it goes, so that sums are added in another order every time.
@@ -190,10 +169,9 @@ def test_one_sided_communication_is_recorded(prepared, tmp_path):
 
 
 def test_a_run_that_does_not_end_leaves_nothing(prepared, tmp_path):
-    with pytest.raises(
-        InputError, match="elbow_segregated-smoke, 1 processes: cannot be traced: stopped at its"
-    ):
-        traced("elbow_segregated-smoke", 1, prepared, tmp_path / "trace", limit=0.05)
+    told = "elbow_segregated-smoke, 1 processes: cannot be traced: stopped at its"
+    with pytest.raises(InputError, match=told):
+        traced("elbow_segregated-smoke", 1, prepared, tmp_path / "trace", time_limit_seconds=0.05)
     assert not list(tmp_path.iterdir())
 
 
@@ -213,7 +191,6 @@ def test_a_trace_that_cannot_be_written_leaves_the_one_before(prepared, tmp_path
 
 def test_a_serial_trace_of_something_else_is_refused(prepared, tmp_path):
     serial = traced("cavity-4k", 1, prepared, tmp_path / "processes-1")
-    with pytest.raises(
-        InputError, match=f"is of cavity-4k, 1 processes, {TRACED_STEPS} steps; the serial trace must be of"
-    ):
+    told = f"is of cavity-4k, 1 processes, {TRACED_STEPS} steps; the serial trace must be of"
+    with pytest.raises(InputError, match=told):
         traced("elbow_segregated-smoke", 2, prepared, tmp_path / "trace", serial.folder)

@@ -5,9 +5,10 @@ import json
 
 import numpy as np
 import pytest
+from refused import refusal
 
 from workflows.domain import InputError
-from workflows.paths import ROOT
+from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.alone import Alone, mean_at_once
@@ -22,6 +23,13 @@ LINES = [
     ["0 compute 700", "0 send 1 3 8", "0 allreduce 8 0"],
     ["1 recv 0 3 8", "1 allreduce 8 0", "1 put 0 16"],
 ]
+LOAD = {"cores": 1, "processes_per_core": 1, "pressure_share": 0, "foreign_cores": 0, "stolen_cores": 0}
+LOAD |= {"wall_seconds": 3.0, "cpu_seconds": 2.0}
+
+
+def alone_of(seconds, beside=(), disturbed=0, **together):
+    """What runs of ranks alone came to, of which nothing was sent otherwise."""
+    return Alone([], seconds, np.array(beside), disturbed, 0, **together)
 
 
 @pytest.fixture
@@ -45,16 +53,8 @@ def folder(tmp_path):
         "ns_per_count": 1.0,
         **correction([0.6, 0.5], 1.0, polluted=True, reason="it was not asked for"),
         "log_bytes": 0,
-        "load": {
-            "cores": 1,
-            "processes_per_core": 2,
-            "pressure_share": None,
-            "foreign_cores": 0.1,
-            "stolen_cores": 0.0,
-            "wall_seconds": 3.0,
-            "cpu_seconds": 2.0,
-        },
-        **corun(Alone([], np.ones((3, 2)), np.array([]), 0, 0)),
+        "load": LOAD | {"processes_per_core": 2, "pressure_share": None},
+        **corun(alone_of(np.ones((3, 2)))),
         "cut_messages": 0,
         "operations": [{"operation": "send", "largest_bytes": 8, "calls": 1, "bytes": 8}],
         "made": "2026-01-01T00:00:00+00:00",
@@ -91,11 +91,8 @@ def test_the_same_lines_make_the_same_bytes(tmp_path):
 
 
 def refused(folder, *wanted):
-    with pytest.raises(InputError) as caught:
-        read_trace(folder)
-    assert "\n" not in str(caught.value)
-    for words in wanted:
-        assert words in str(caught.value)
+    told = refusal(InputError, read_trace, folder)
+    assert [words for words in wanted if words not in told] == [], told
 
 
 def test_a_cut_off_file_is_refused(folder):
@@ -130,23 +127,17 @@ def test_a_rank_too_many_is_refused(folder):
 @pytest.mark.parametrize(
     ("lines", "wrong"),
     [
-        (
-            "0 init\n0 dance 7\n0 finalize\n",
-            "line 2: unknown action 'dance' in '0 dance 7'; known: accumulate,",
-        ),
+        ("0 init\n0 dance 7\n0 finalize\n", "line 2: unknown action 'dance' in '0 dance 7'; known: accumulate,"),
         ("0 init\n0 compute 1\n0 send 1 3\n0 finalize\n", "line 3: send takes 3 whole numbers: '0 send 1 3'"),
         ("0 init\n0 compute 1.5\n0 finalize\n", "line 2: compute takes 1 whole numbers: '0 compute 1.5'"),
-        (
-            "0 init\n0 allreduce 8 x\n0 finalize\n",
-            "line 2: allreduce takes whole numbers alone: '0 allreduce 8 x'",
-        ),
+        ("0 init\n0 allreduce 8 x\n0 finalize\n", "line 2: allreduce takes whole numbers alone: '0 allreduce 8 x'"),
         ("0 init\n\n0 finalize\n", "line 2: unknown action '' in ''"),
         ("0 init\n1 compute 5\n0 finalize\n", "line 2: is not of rank 0"),
         ("0 compute 5\n0 finalize\n", "line 1: must be '0 init'"),
         ("0 init\n0 compute 5\n", "cut off: must end with '0 finalize'"),
         ("", "line 1: must be '0 init'"),
     ],
-)
+)  # fmt: skip
 def test_wrong_lines_are_refused(folder, lines, wrong):
     (folder / rank_file(0)).write_bytes(gzip.compress(lines.encode()))
     refused(folder, str(folder / rank_file(0)), wrong)
@@ -192,22 +183,21 @@ def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(compute
 
 
 def test_ranks_together_never_pass_as_exact_where_they_were_disturbed_or_took_less_than_the_serial_run():
+    seconds_and_pressure = [(1.1, 0.2), (1.1, 1), (0.9, 0.2), (0.9, 1)]
     told = [
-        correction([one, one], 2.0, True, pressure)["indicative"]
-        for one in (1.1, 0.9)
-        for pressure in (0.2, 1)
+        correction([one, one], 2.0, True, pressure)["indicative"] for one, pressure in seconds_and_pressure
     ]
     assert told == [False, True, True, True]
 
 
 def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
     """The machine was slower by half in the second repeat, and the third took a tenth longer than the first."""
-    seconds, beside = np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), np.array([[2.0], [3.0], [2.0]])
-    made = timed_alone([2.2, 1.1], 1.0, Alone([], seconds, beside, 1, 0))
+    found = alone_of(np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), [[2.0], [3.0], [2.0]], disturbed=1)
+    made = timed_alone([2.2, 1.1], 1.0, found)
     assert made["corrected_factor"] == [0.5, 0.5] and made["inflation"] == pytest.approx(1.65)
     assert made["low_factor"] == pytest.approx([0.5 / 1.1] * 2)
     assert made["high_factor"] == pytest.approx([0.5, 0.5])
-    less = timed_alone([1.9, 0.9], 1.0, Alone([], seconds, beside, 1, 0))
+    less = timed_alone([1.9, 0.9], 1.0, found)
     assert less["low_factor"] == less["corrected_factor"] == [0.5, 0.5]
     assert (made["timing"], made["correction"], made["disturbed_repeats"]) == ("alone", "serial_beside", 1)
 
@@ -215,7 +205,7 @@ def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
 def test_the_fastest_run_of_a_rank_counts_in_each_group_of_repeats():
     """Six repeats in three groups: 1 and 4, 2 and 5, 3 and 6."""
     seconds = np.array([[2.0], [2.0], [2.0], [9.0], [2.2], [3.0]])
-    made = timed_alone([2.0], 2.0, Alone([], seconds, np.full((6, 1), 2.0), 0, 0))
+    made = timed_alone([2.0], 2.0, alone_of(seconds, np.full((6, 1), 2.0)))
     assert (made["repeats"], made["indicative"]) == (6, False)
     assert made["low_factor"] == made["high_factor"] == [1.0]
 
@@ -224,23 +214,21 @@ def test_ranks_at_once_are_held_against_themselves_alone():
     """Two at once take 10 % longer, four 40 %: a line of least squares has 13 % for each other rank."""
     alone = np.full((3, 2), 1.0)
     at_once = {1: alone, 2: 1.1 * alone, 4: 1.4 * alone * np.array([[1.0], [2.0], [1.1]])}
-    made = corun(Alone([], alone, np.array([]), 0, 0, 1, at_once))
+    made = corun(alone_of(alone, corun_seconds=at_once))
     assert made["corun_percent"] == pytest.approx((1 * 10 + 3 * 40) / (1 + 9))
     assert made["corun_percent_low"] == pytest.approx(13)
     assert made["corun_percent_high"] == pytest.approx((1 * 10 + 3 * 180) / 10)
-    assert set(corun(Alone([], alone, np.array([]), 0, 0)).values()) == {None}
-    nothing = {1: 0 * alone, 2: 0.1 * alone}
-    assert corun(Alone([], alone, np.array([]), 0, 0, 1, nothing))["corun_percent"] == 0
-    faster = {1: alone, 2: 0.9 * alone}
-    assert corun(Alone([], alone, np.array([]), 0, 0, 1, faster))["corun_percent"] == 0
+    assert set(corun(alone_of(alone)).values()) == {None}
+    nothing, faster = {1: 0 * alone, 2: 0.1 * alone}, {1: alone, 2: 0.9 * alone}
+    for taken in (nothing, faster):
+        assert corun(alone_of(alone, corun_seconds=taken))["corun_percent"] == 0
 
 
 def test_times_of_ranks_that_ran_at_once_are_those_of_each_by_itself():
     """Two at a time, of which each takes a quarter longer."""
     at_once = np.full((3, 2), 1.25)
-    made = timed_alone(
-        [1.25, 1.25], 2.0, Alone([], at_once, np.array([]), 0, 0, 2, {2: at_once, 1: at_once / 1.25})
-    )
+    found = alone_of(at_once, width=2, corun_seconds={2: at_once, 1: at_once / 1.25})
+    made = timed_alone([1.25, 1.25], 2.0, found)
     assert made["inflation"] == pytest.approx(1) and made["corrected_factor"] == pytest.approx([0.8, 0.8])
 
 
@@ -251,49 +239,31 @@ def test_a_smaller_last_batch_counts_for_what_it_is():
 
 
 def test_repeats_of_ranks_alone_that_differ_are_indicative():
-    told = [
-        timed_alone([1.0], 1.0, Alone([], np.array([[1.0], [high], [high]]), np.array([]), 0, 0))
-        for high in (1.05, 1.2)
-    ]
+    told = [timed_alone([1.0], 1.0, alone_of(np.array([[1.0], [high], [high]]))) for high in (1.05, 1.2)]
     assert [one["indicative"] for one in told] == [False, True]
     assert told[1]["corrected_factor"] == [1.0] and told[1]["high_factor"] == [1.2]
-    assert timed_alone([1.0], 1.0, Alone([], np.array([[1.0]] * 2), np.array([]), 0, 0))["indicative"]
+    assert timed_alone([1.0], 1.0, alone_of(np.array([[1.0]] * 2)))["indicative"]
 
 
 def test_instructions_of_ranks_together_are_timed_by_the_serial_run_though_that_ran_alone(
     tmp_path, monkeypatch
 ):
     """1 ms by a serial run of 4000 instructions; then 2 ranks of 8000 that cannot run alone."""
-    load = {"cores": 1, "processes_per_core": 1, "pressure_share": 0, "foreign_cores": 0, "stolen_cores": 0}
-    load |= {"wall_seconds": 1, "cpu_seconds": 1}
 
     def traced(amount, processes, alone):
-        raws = [
-            Raw(
-                rank,
-                processes,
-                "instructions",
-                5,
-                "",
-                1_000_000,
-                4000,
-                pack(rank, [f"{rank} compute {amount}"]),
-            )
-            for rank in range(processes)
-        ]
+        counted = processes, "instructions", 5, "", 1_000_000, 4000
+        lines = [pack(rank, [f"{rank} compute {amount}"]) for rank in range(processes)]
+        raws = [Raw(rank, *counted, of_rank) for rank, of_rank in enumerate(lines)]
         found = Alone(raws, np.full((3, 1), 1e-3), np.array([]), 0, 0) if alone else None
-        return Traced("2026-01-01", load, raws, whole(raws), 1, found, "" if alone else "a window", 0)
+        return Traced("2026-01-01", LOAD, raws, whole(raws), 1, found, "" if alone else "a window", 0)
 
-    case = load_case("lj_melt-smoke", ROOT / "cases")
-    interconnect = load_interconnect("shared_memory", ROOT / "config/interconnects")
+    case = load_case("lj_melt-smoke", CASES)
+    interconnect = load_interconnect("shared_memory", INTERCONNECTS)
     done = [traced(1_000_000, 1, True), traced(8000, 2, False)]
     monkeypatch.setattr("workflows.tracing.capture.record", lambda *_: done.pop(0))
-    serial, trace = (
-        capture(
-            TraceRequest(case, processes, tmp_path, interconnect, 1.0, 1), tmp_path / f"{processes}", base
-        )
-        for processes, base in ((1, None), (2, tmp_path / "1"))
-    )
+    requests = [TraceRequest(case, processes, tmp_path, interconnect, 1.0, 1) for processes in (1, 2)]
+    serial = capture(requests[0], tmp_path / "1", None)
+    trace = capture(requests[1], tmp_path / "2", tmp_path / "1")
     assert (serial.about["clock"], trace.about["clock"]) == ("thread_cpu", "instructions")
     assert serial.about["compute_seconds"] == pytest.approx([1e-3])
     assert trace.about["compute_seconds"] == pytest.approx([2e-3, 2e-3])

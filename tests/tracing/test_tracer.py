@@ -8,6 +8,7 @@ import pytest
 from mpi_programs import BOTH, PROCESSES, builder
 from mpi_programs import start as started
 from needs import need
+from programs import printed
 
 from workflows.domain import InputError
 from workflows.tracing.actions import replayable
@@ -162,29 +163,17 @@ def test_a_counter_of_perf_event_is_read(built, tmp_path):
 
 
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
-def test_every_function_of_the_library_is_known_local_or_trapped(compiler):
+def test_every_function_of_the_library_is_known_local_or_trapped(compiler, tmp_path):
     need(compiler)
-    header = subprocess.run(
-        [compiler, "-E", "-x", "c", "-"], input="#include <mpi.h>\n", capture_output=True, text=True
-    )
-    declared = prototypes(header.stdout)
+    (tmp_path / "all.c").write_text("#include <mpi.h>\n")
+    header = printed(compiler, "-E", tmp_path / "all.c")
+    declared = prototypes(header)
     calls, _ = read_calls(CALLS.read_text())
     assert not calls.keys() - declared.keys(), "the table names functions that there are none of"
-    made = generate(CALLS.read_text(), header.stdout)
+    made = generate(CALLS.read_text(), header)
     wrapped = set(re.findall(r"^int MPI_(\w+)\(", made, re.M))
-    for name in (
-        "Send",
-        "Wait",
-        "Alltoallv",
-        "Comm_idup",
-        "File_open",
-        "Comm_spawn",
-        "Rput",
-        "Neighbor_alltoall",
-    ):
-        assert name in wrapped
-    for name in ("Comm_get_name", "Type_size", "Wtime", "Get_count", "Op_create"):
-        assert name not in wrapped
+    assert wrapped >= set("Send Wait Alltoallv Comm_idup File_open Comm_spawn Rput Neighbor_alltoall".split())
+    assert wrapped.isdisjoint("Comm_get_name Type_size Wtime Get_count Op_create".split())
     assert "void mpi_send_(" in made
     assert 'void mpi_send_f08_(void) { unknown("mpi_send_f08_"); }' in made
 

@@ -1,44 +1,18 @@
 """Patterns of traffic for real: every message arrives, at any load, on few processes and on many; faults."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
+from mpi4py_cases import measured, smoke, with_program
 
-from workflows.applications import mpi4py
-from workflows.domain import Point
-from workflows.measure.running import run
-from workflows.study.cases import load_case
-from workflows.study.interconnects import load_interconnect
 from workflows.traffic.patterns import PATTERNS
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def measure(tmp_path):
-    """Run a case on few cores, its ranks sharing them; a case may be another folder's."""
-
-    def measure(case, processes, interconnect="shared_memory", cores=1, limit=200.0, **parameters):
-        case = replace(case, parameters=case.parameters | parameters)
-        prepared = tmp_path / f"{case.name}-{processes}"
-        mpi4py.prepare(case, processes, prepared, None)
-        point = Point(case.name, interconnect, processes, processes // cores, nodes=1, cores=cores)
-        joins = load_interconnect(interconnect, ROOT / "config/interconnects")
-        return run(case, point, prepared, joins, (), limit)
-
-    return measure
-
-
-def smoke(name):
-    return load_case(f"{name}-smoke", ROOT / "cases")
 
 
 def rows_of(done):
     assert done.problem is None, (done.problem, done.execution.errors)
     assert done.reading.answer == 0 and done.reading.seconds > 0
     rows = done.reading.details["rows"]
+    assert rows
     for row in rows:
         assert row["completed"] + row["withheld"] == row["messages"]
         assert len(row["process_MBps"]) == len(row["process"]) == row["clients"]
@@ -48,49 +22,38 @@ def rows_of(done):
 
 @pytest.mark.parametrize("interconnect", ["shared_memory", "tcp_loopback"])
 @pytest.mark.parametrize("name", PATTERNS)
-def test_every_message_of_a_pattern_is_right(measure, name, interconnect):
+def test_every_message_of_a_pattern_is_right(tmp_path, name, interconnect):
     processes = 8 if name == "combined" else 4  # with one dedicated I/O node, 3 are no two jobs
-    rows = rows_of(measure(smoke(name), processes, interconnect))
+    rows = rows_of(measured(tmp_path, smoke(name), processes, interconnect))
     assert {row["pattern"] for row in rows} == {name}
     assert all(row["completed"] > 0 for row in rows)
 
 
 @pytest.mark.parametrize("name", ["hot_spot", "uniform"])
-def test_a_load_that_no_network_takes_ends_in_time_with_messages_withheld(measure, name):
-    low, high = rows_of(measure(smoke(name), 4, loads="0.02 50"))
+def test_a_load_that_no_network_takes_ends_in_time_with_messages_withheld(tmp_path, name):
+    low, high = rows_of(measured(tmp_path, smoke(name), 4, "shared_memory", loads="0.02 50"))
     assert low["withheld"] <= 0.2 * low["messages"]
     assert high["withheld"] > 0.5 * high["messages"]
     assert high["accepted_MBps"] > low["accepted_MBps"]
 
 
-def test_messages_larger_than_what_mpi_buffers(measure):
-    rows_of(measure(smoke("uniform"), 3, "tcp_loopback", mean_bytes=2_000_000, link_MBps=500, seconds=0.2))
+def test_messages_larger_than_what_mpi_buffers(tmp_path):
+    large = {"mean_bytes": 2_000_000, "link_MBps": 500, "seconds": 0.2}
+    rows_of(measured(tmp_path, smoke("uniform"), 3, "tcp_loopback", **large))
 
 
 @pytest.mark.parametrize("name", ["transpose", "multiple_hot_spots"])
-def test_64_processes_run_to_the_end(measure, name):
-    rows = rows_of(measure(smoke(name), 64, cores=2, limit=900.0))  # on a machine that does other things too
+def test_64_processes_run_to_the_end(tmp_path, name):
+    # on a machine that does other things too
+    rows = rows_of(measured(tmp_path, smoke(name), 64, "shared_memory", cores=2, limit=900.0))
     # the transpose of 8 x 8 leaves 8 processes alone; a dedicated I/O node is no client
     expected = {56} if name == "transpose" else {56, 64}
     assert {row["clients"] for row in rows} == expected
 
 
-def test_a_permutation_of_a_count_that_has_none_is_told(measure):
-    done = measure(smoke("transpose"), 3)
+def test_a_permutation_of_a_count_that_has_none_is_told(tmp_path):
+    done = measured(tmp_path, smoke("transpose"), 3, "shared_memory")
     assert "InputError: processes: 3: transpose needs a power of two" in done.problem
-
-
-@pytest.fixture
-def with_program(tmp_path):
-    """The uniform traffic with another program."""
-
-    def with_program(text):
-        folder = tmp_path / "uniform"
-        folder.mkdir()
-        (folder / "uniform.py").write_text(text)
-        return replace(smoke("uniform"), folder=folder)
-
-    return with_program
 
 
 FAULTY = """
@@ -113,16 +76,20 @@ start_pattern("uniform")
 """
 
 
-def test_a_rank_that_is_killed_ends_the_run_with_the_reason(measure, with_program):
-    done = measure(with_program(FAULTY.format(fault="os.kill(os.getpid(), 9)")), 4)
+def ended(folder, fault):
+    """What the others said when one of four ranks has a fault."""
+    case = with_program(folder, smoke("uniform"), FAULTY.format(fault=fault))
+    done = measured(folder, case, 4, "shared_memory")
     assert not done.execution.timed_out
+    return done.problem
+
+
+def test_a_rank_that_is_killed_ends_the_run_with_the_reason(tmp_path):
+    problem = ended(tmp_path, "os.kill(os.getpid(), 9)")
     # mpirun of Open MPI 4.1.4 itself dies now and then when one of its ranks does.
-    assert "signal 9" in done.problem or done.problem.startswith("ended by SIG")
+    assert "signal 9" in problem or problem.startswith("ended by SIG")
 
 
-def test_a_rank_that_hangs_is_named_by_those_that_wait_for_it(measure, with_program):
-    done = measure(with_program(FAULTY.format(fault="time.sleep(1000)")), 4)
-    assert not done.execution.timed_out
-    assert (
-        "TimeoutError: process " in done.problem and "1 s after the last message was issued" in done.problem
-    )
+def test_a_rank_that_hangs_is_named_by_those_that_wait_for_it(tmp_path):
+    problem = ended(tmp_path, "time.sleep(1000)")
+    assert "TimeoutError: process " in problem and "1 s after the last message was issued" in problem

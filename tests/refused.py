@@ -1,0 +1,12 @@
+"""What is refused is told in one line."""
+
+import pytest
+
+
+def refusal(error, call, *given, **named):
+    """The line with which a call is refused."""
+    with pytest.raises(error) as told:
+        call(*given, **named)
+    line = str(told.value)
+    assert "\n" not in line
+    return line
