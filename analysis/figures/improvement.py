@@ -113,7 +113,7 @@ def _draw_panel(
             ends, look = percent_interval(row, "average"), style.Look(look.colour, "|")
             average = f"average improvement up to here {formats.bracketed_percent(*ends)}{formats.THIN}%"
             text, place = point_text(labels, point, name, average), height + AVERAGE_BELOW
-            draw_percentage(drawing, axes, place, ends, look, AVERAGE_SIZE, owner, text, False)
+            draw_percentage(drawing, axes, place, ends, look, AVERAGE_SIZE, owner, text, starred=False)
 
 
 def _fit(axes: Axes, rows: pd.DataFrame) -> None:
