@@ -114,6 +114,13 @@ limits: {core_hours: 1, run_seconds: 60, idle_seconds: 1}
 """
 
 
+@pytest.mark.parametrize(("transports", "finalizes"), [(None, True), ("self,sm", True), ("self,tcp", False)])
+def test_only_ranks_that_talk_by_ucx_over_tcp_do_not_finalize(transports, finalizes, tmp_path):
+    carrier = replace(MEMORY, launch={"mpi": "mpich", "env": {"UCX_TLS": transports} if transports else {}})
+    launch = mpiexec(Point("case", "memory", 2, 1, 1, 2), carrier, (), ["solve"], {}, tmp_path)
+    assert ("MPI4PY_RC_FINALIZE" not in launch.env) == finalizes
+
+
 def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_path):
     plan = make_plan(study_file(tmp_path, STUDY))
     ran = {

@@ -15,6 +15,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launchers import one_process
+from workflows.launch.mpich import NO_FINALIZE
 from workflows.measure.noise import noise_between, read_counters
 from workflows.measure.running import Run, case_environment, run, scratch_folder
 from workflows.tracing.alone import Alone, UnrepeatableError, Window, cannot_repeat, computing_in, run_alone
@@ -70,6 +71,7 @@ class _ByItself:
     processes: int  # 1 for the serial run beside the others
     prepared: Path
     library: str  # that the program is bound to
+    ending: dict[str, str]  # environment that says how its ranks ended when they were recorded
     tracer: Path
     scratch: Path
 
@@ -115,7 +117,8 @@ class _ByItself:
             prefix = preload(self.tracer, folder, self.request.marks, {**settings, **clock})
             command = ["taskset", "-c", str(core), *prefix, *app.command(case, self.processes)]
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
-        environment = one_process(self.library, case_environment(case, self.processes), self.scratch)
+        own = case_environment(case, self.processes) | self.ending
+        environment = one_process(self.library, own, self.scratch)
         done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit)
         return f"stopped at its time limit of {limit:g} s" if done.timed_out else telling_line(done.errors)
 
@@ -150,7 +153,8 @@ def record(request: TraceRequest, point: Point) -> Traced:
         window, steps = request.window(raws)
         log_bytes = sum(path.stat().st_size for path in logs.iterdir())
         if request.alone and not (reason := cannot_repeat(written)):
-            by_itself = _ByItself(request, point.processes, prepared, library, tracer, scratch)
+            ending = {name: done.launch.env[name] for name in NO_FINALIZE if name in done.launch.env}
+            by_itself = _ByItself(request, point.processes, prepared, library, ending, tracer, scratch)
             beside = by_itself.serial(steps) if request.beside else None
             try:
                 alone, reason = run_alone(raws, window, written, by_itself.ranks, beside, request.repeats), ""
