@@ -33,6 +33,8 @@ class StudyPaths:
         """Requests to run something again, one JSON object a line."""
         self.simulated = results / "simulated"
         """What was replayed; unlike records of runs, it belongs to a rule and is made anew."""
+        self.processor = results / "processor.json"
+        """How fast a core is of the machine that traces."""
         self.measured = results / "measured"
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"

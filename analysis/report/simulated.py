@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
-from analysis.runs.facts import AboutFit, AboutModel, Host
+from analysis.runs.facts import AboutFit, AboutModel, AboutProcessor, Host
 from analysis.text import formats
 from analysis.text.formats import MISSING, THIN, listed
 from analysis.text.labels import Labels
@@ -69,14 +69,18 @@ def _host(host: Host, made: pd.DataFrame | None) -> str:
     """How fast the cores are, beside which, and whether the number was meant for these."""
     cpus = [] if made is None else made["cpu"].dropna().unique().tolist()
     where = f"those on which the traces were made{f' ({listed(cpus)})' if cpus else ''}"
-    ends = " to ".join(map(formats.exact, host.host_speed_range or ()))
-    share = formats.exact(host.host_speed) + (f" ({ends})" if ends else "")
+    processor = host.processor
+    written = formats.number if processor else formats.exact
+    ends = " to ".join(map(written, host.host_speed_range or ()))
+    share = written(host.host_speed) + (f" ({ends})" if ends else "")
     speed = "are as fast as" if host.host_speed == 1 and not ends else f"have {share} of the speed of"
     told = [f"Cores {speed} {where}."]
-    if others := [cpu for cpu in cpus if host.relative_to and host.relative_to not in cpu]:
-        told.append(f"It is meant relative to {host.relative_to}, not {listed(others)}: here it is a guess.")
+    meant = (processor.traced_on if processor else host.relative_to) or ""
+    if others := [cpu for cpu in cpus if meant not in cpu]:
+        told.append(f"It is meant relative to {meant}, not {listed(others)}: here it is a guess.")
+    told += _derived(processor) if processor else []
     if host.host_speed != 1 or ends:
-        told.append(host.source or "No source is given for that.")
+        told.append(f"{(host.source or 'No source is given for that').rstrip('.')}.")
     if ends:
         told.append("Brackets reach from the fastest of such cores to the slowest.")
     if host.corun_percent is not None:
@@ -85,6 +89,18 @@ def _host(host: Host, made: pd.DataFrame | None) -> str:
             f"Each other rank that computes on a node slows a rank down by {percent}, as the study says."
         )
     return " ".join(told)
+
+
+def _derived(processor: AboutProcessor) -> list[str]:
+    """From which benchmarks the speed follows, and why it is one for all computing."""
+    figures = {name: tuple(map(formats.whole, pair)) for name, pair in processor.benchmarks.items()}
+    linpack, triad = figures["linpack_100_Mflops"], figures["stream_triad_MBps"]
+    return [
+        f"That is {processor.name} beside {processor.traced_on or 'the one that traced'}:",
+        f"{linpack[0]} against {linpack[1]} Mflop/s in LINPACK of order 100,",
+        f"{triad[0]} against {triad[1]} MB/s in STREAM's triad.",
+        "A trace does not say which computing waits for memory. So all of it gets one speed, between these.",
+    ]
 
 
 def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:

@@ -85,15 +85,25 @@ class AboutFit(JsonPart):
     left_out_largest_percent: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class AboutProcessor(JsonPart):
+    """``processor`` of a host: two benchmarks of one of its cores, and of the core that traced."""
+
+    name: str
+    traced_on: str | None
+    benchmarks: Mapping[str, Sequence[float]]
+
+
 @dataclass(frozen=True)
-class Host(JsonPart):
+class Host(JsonPart, made={"processor": AboutProcessor.of}):
     """``host`` of a model: how fast its cores are, relative to which processor, and who says so."""
 
-    host_speed: float
+    host_speed: float | None
     source: str | None = None
     relative_to: str | None = None
     corun_percent: float | None = None
     host_speed_range: Sequence[float] | None = None
+    processor: AboutProcessor | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

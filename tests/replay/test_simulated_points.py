@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.networks.traffic import make_traffic_tables
+from analysis.runs.runs import complete_runs
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan import files
@@ -16,6 +17,7 @@ from workflows.replay import points as study
 from workflows.replay.points import replay_study
 from workflows.results.collect import simulated_table
 from workflows.results.details import make_details
+from workflows.results.facts import facts
 from workflows.tracing.capture import CORUN
 from workflows.tracing.trace import Trace, write_rank
 
@@ -113,6 +115,26 @@ def test_the_band_reaches_from_the_fastest_cores_to_the_slowest(traced, slower):
     slower.update(zip(CORUN, (0.0, 0.0, 0.0), strict=True), timing="alone")
     traced.asked.study.simulation["host_speed_range"] = [0.8, 1.25]
     assert computing(traced) == pytest.approx([0.4e-3, 0.5e-3, 1.25e-3])
+
+
+def test_a_processor_of_two_benchmarks_gives_the_band_and_its_middle(traced, slower):
+    """Half and an eighth of the figures here: 0.25 of the speed, 0.125 to 0.5. So 0.5 ms take 2, and 1 ms 8 at the most."""
+    slower.update(zip(CORUN, (0.0, 0.0, 0.0), strict=True), timing="alone")
+    here = {"cpu": "This one", "linpack_100_Mflops": 8000.0, "stream_triad_MBps": 32000.0}
+    traced.paths.processor.write_text(json.dumps(here))
+    meant = {"name": "Old", "linpack_100_Mflops": 4000, "stream_triad_MBps": 4000, "source": "A table."}
+    traced.asked.study.simulation["processor"] = meant
+    assert computing(traced) == pytest.approx([1e-3, 2e-3, 8e-3])
+    host = (
+        facts(traced, complete_runs(simulated_table(traced)[0]), [], [])
+        .interconnect("gigabit_ethernet")
+        .model.host
+    )
+    assert (host.host_speed, host.host_speed_range) == (0.25, (0.125, 0.5))
+    assert (
+        host.processor.benchmarks["linpack_100_Mflops"] == (4000, 8000.0)
+        and host.processor.traced_on == "This one"
+    )
 
 
 def test_a_replay_that_fails_leaves_nothing(traced):

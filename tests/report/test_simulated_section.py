@@ -48,5 +48,17 @@ def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, gue
     assert (f"It is meant relative to EPYC, not {cpu}: here it is a guess." in told) == guess
 
 
+def test_a_speed_from_benchmarks_names_both_processors_and_says_why_it_is_one():
+    benchmarks = {"linpack_100_Mflops": [1200.0, 8000.0], "stream_triad_MBps": [3300.0, 9000.0]}
+    processor = {"name": "Opteron 246", "traced_on": "AMD EPYC", "benchmarks": benchmarks}
+    host = {"host_speed": 0.15**0.5 * 0.1**0.5, "source": "A table.", "host_speed_range": [0.1, 0.15]}
+    text = said(made(host=host | {"processor": processor}))
+    assert "Cores have 0.122 (0.100 to 0.150) of the speed" in text and "A table." in text
+    assert "That is Opteron 246 beside AMD EPYC: 1200 against 8000 Mflop/s in LINPACK of order 100," in text
+    assert "3300 against 9000 MB/s" in text and "does not say which computing waits for memory" in text
+    other = pd.DataFrame({"cpu": ["Intel Xeon"]})
+    assert "not Intel Xeon" in said(made(host=host | {"processor": processor}, tables={"traces": other}))
+
+
 def test_without_simulated_runs_there_is_no_section():
     assert made(kind="measured") is None

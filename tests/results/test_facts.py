@@ -64,6 +64,7 @@ def sections(schema, part):
 PARTS = {
     "study": told.AboutStudy, "until": told.AboutTarget, "cases": told.AboutCase, "answer": told.Check,
     "interconnects": told.AboutInterconnect, "model": told.AboutModel, "fit": told.AboutFit, "host": told.Host,
+    "processor": told.AboutProcessor,
     "economics": told.Economics, "offers": told.Offer, "sites": told.Site, "left_out": told.LeftOut,
     "runs": told.Counts, "proposal": told.Rule, "limits": Limit, "settings": told.Chosen, "queue": told.Queue,
     "node": told.NodePrice, "mix": told.Mix,

@@ -5,7 +5,7 @@ from refused import refusal
 from study_files import study_file as write
 
 from workflows.domain import InputError, Point
-from workflows.plan import design
+from workflows.plan import design, files
 from workflows.plan.design import expected_simulation
 from workflows.plan.plan import make_plan
 from workflows.study.study import check_simulation, read_study
@@ -21,6 +21,7 @@ simulation:
   cases: [elbow_segregated-smoke]
   processes: [1, 16, 8]
 """
+PROCESSOR = "  processor: {name: Old, linpack_100_Mflops: 1000, stream_triad_MBps: 4000, source: a table}\n"
 
 
 def test_what_is_replayed_has_its_own_cases_and_counts(tmp_path):
@@ -47,6 +48,10 @@ def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp
         ("cavity-4k]", "cavity]\nscale: 0.1", "simulation.cases: does not belong here, since scale chooses"),
         ("simulation:\n", "simulation:\n  host_speed: 0.2\n  host_speed_range: [0.13, 0.17]\n",
          "simulation.host_speed_range: 0.13 to 0.17 does not hold host_speed, 0.2"),
+        ("simulation:\n", f"simulation:\n  host_speed: 0.2\n{PROCESSOR}",
+         "simulation.host_speed: does not belong here, since simulation.processor says how fast cores are"),
+        ("simulation:\n", f"simulation:\n{PROCESSOR.replace(', source: a table', '')}",
+         "simulation.processor.source: missing"),
         ("elbow_segregated-smoke", "elbow_segregatd", "simulation.cases[0]: no case 'elbow_segregatd'"),
         (", gigabit_ethernet", "", "simulation.cases: no interconnect of the study is simulated"),
         ("shared_memory, ", "", "simulation.cases: nothing is measured here; write it as cases"),
@@ -62,6 +67,13 @@ def test_another_range_of_speeds_is_replayed_anew_and_runs_nothing_again(tmp_pat
     given = "simulation:\n  host_speed_range: [0.9, 1.1]\n"
     ranged = make_plan(write(tmp_path, STUDY.replace("simulation:\n", given))).design
     assert ranged.replay_digest != plain.replay_digest and ranged.digest == plain.digest
+
+
+def test_another_processor_is_replayed_anew_and_asks_how_fast_a_core_is_here(tmp_path):
+    plain = make_plan(write(tmp_path, STUDY))
+    derived = make_plan(write(tmp_path, STUDY.replace("simulation:\n", f"simulation:\n{PROCESSOR}")))
+    assert derived.design.replay_digest != plain.design.replay_digest
+    assert files.processor(plain) == [] and files.processor(derived) == [str(derived.paths.processor)]
 
 
 def test_without_them_the_study_itself_is_replayed(tmp_path):

@@ -99,7 +99,7 @@ class Design:
     def replay_digest(self) -> str:
         """Digest of what is replayed, and on what."""
         points = [(point, self.inputs(point)) for point in self.simulated]
-        keys = ("host_speed", "host_speed_range", "corun_percent")
+        keys = ("host_speed", "host_speed_range", "processor", "corun_percent")
         return _digest([points, *map(self.asked.study.simulation.get, keys)])
 
     @cached_property

@@ -57,6 +57,12 @@ def times(plan: Plan) -> list[str]:
     return _each(map(plan.paths.times, names))
 
 
+def processor(plan: Plan) -> list[str]:
+    """What is known of the core that traces, where simulated cores are told beside it."""
+    derived = "processor" in plan.asked.study.simulation and plan.design.simulated
+    return [str(plan.paths.processor)] if derived else []
+
+
 def replayed(plan: Plan) -> list[str]:
     """Folder of what was replayed, if anything is."""
     return [str(plan.paths.simulated)] if plan.design.simulated else []

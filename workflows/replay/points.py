@@ -25,8 +25,8 @@ from workflows.replay import servers
 from workflows.simulation import fit, programs, replayer, traffic
 from workflows.simulation.model import InterconnectModel, make_model
 from workflows.simulation.platform import ideal, platform_xml
+from workflows.simulation.processor import CoreSpeed, core_speed
 from workflows.simulation.replayer import Replay, replay
-from workflows.study.study import Study
 from workflows.tracing.trace import Trace, rank_file, read_trace
 from workflows.traffic.cases import is_pattern
 
@@ -66,17 +66,17 @@ def replay_study(plan: Plan, threads: int) -> None:
     models = {name: make_model(plan.asked.interconnects[name], ROOT) for name in used}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
-    traced, study = files.traced(plan), plan.asked.study
+    traced, cores = files.traced(plan), core_speed(plan.asked.study.simulation, plan.paths.processor)
     trace_of = attrgetter("case", "processes")
     for (case, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
         points = list(group)
         trace = read_trace(plan.paths.trace(case, processes))
-        done = _replay_trace(program, trace, points, models, study, threads)
+        done = _replay_trace(program, trace, points, models, plan.asked.study.simulation, cores, threads)
         for point, replays in zip(points, done, strict=True):
-            made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays))
+            made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays, cores.speed))
     for point in (point for point in plan.design.simulated if point not in traced):
         carry = _carried if is_pattern(plan.asked.cases[point.case]) else _served
-        made[record_path(point)] = _record(plan, point, **carry(plan, point, models, threads))
+        made[record_path(point)] = _record(plan, point, **carry(plan, point, models, cores, threads))
     for name, table in fits.items():
         path = plan.paths.fit(name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,8 @@ def _replay_trace(
     trace: Trace,
     points: Sequence[Point],
     models: Mapping[str, InterconnectModel],
-    study: Study,
+    simulation: Mapping[str, Any],
+    cores: CoreSpeed,
     threads: int,
 ) -> list[Replays]:
     """Replays of one trace at all points that it serves, in their order."""
@@ -121,9 +122,9 @@ def _replay_trace(
             """A replay that is under way; equal ones, as many without messages are, are made once."""
             model = models[point.interconnect] if point.interconnect else anybody
             per_node = point.processes_per_node or model.cores_per_node
-            factors, percent = trace.factors(end), corun_percent(trace, study.simulation, end)
+            factors, percent = trace.factors(end), corun_percent(trace, simulation, end)
             slower = percent if min(per_node, point.processes) > 1 else 0.0
-            text = platform_xml(ideal(model) if free else model, point.nodes, study.host_speed(end), slower)
+            text = platform_xml(ideal(model) if free else model, point.nodes, cores.at(end), slower)
             what = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
             if key not in begun:
@@ -148,7 +149,7 @@ def corun_percent(trace: Trace, simulation: Mapping[str, Any], end: str) -> floa
     return trace.corun_percent(end) if stated is None else stated
 
 
-def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
+def _replayed(plan: Plan, trace: Trace, replays: Replays, speed: float) -> dict[str, Any]:
     """What a record of a replayed point says beside what was asked."""
     scale = trace.timed_steps / trace.steps
     band = [one.seconds * scale for one in (replays.low, replays.high, replays.corrected)]
@@ -157,7 +158,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
         "seconds_low": min(band),
         "seconds_high": max(band),
         "details": {
-            "host_speed": plan.asked.study.host_speed(),
+            "host_speed": speed,
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
@@ -169,7 +170,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays) -> dict[str, Any]:
 
 
 def _carried(
-    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], threads: int
+    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], _: CoreSpeed, threads: int
 ) -> dict[str, Any]:
     """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
     model = models[point.interconnect]
@@ -187,14 +188,13 @@ def _carried(
 
 
 def _served(
-    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], threads: int
+    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], cores: CoreSpeed, threads: int
 ) -> dict[str, Any]:
     """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
-    study = plan.asked.study
     taken = json.loads(plan.paths.times(point.case).read_text())["cpu_seconds"]
     ends = {"low": min(taken), "corrected": statistics.median(taken), "high": max(taken)}
-    serial_seconds = [seconds / study.host_speed(end) for end, seconds in ends.items()]
-    details = {"host_speed": study.host_speed()}
+    serial_seconds = [seconds / cores.at(end) for end, seconds in ends.items()]
+    details = {"host_speed": cores.speed}
     if point.interconnect is None:
         shortest, median, longest = serial_seconds
         return {"seconds": median, "seconds_low": shortest, "seconds_high": longest, "details": details}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,6 +18,7 @@ from analysis.runs.facts import (
     AboutCase,
     AboutInterconnect,
     AboutModel,
+    AboutProcessor,
     AboutStudy,
     AboutTarget,
     Check,
@@ -33,6 +36,7 @@ from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.stopping import Stopping, core_hours, judge
 from workflows.simulation.fit import fit_summary
+from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked
 from workflows.study.factors import factors
 from workflows.study.sites import known_facts
@@ -127,17 +131,28 @@ def _interconnect_facts(study: Study, paths: StudyPaths, interconnect: Interconn
 def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> AboutModel:
     """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
     file = paths.fit(interconnect.name)
-    model, host = interconnect.simulate, study.simulation
+    model = interconnect.simulate
     return AboutModel(
         source=model["source"],
         half_duplex=model["half_duplex"],
         predicts=model.get("predicts"),
         two_points="two_points" in model,
         fit=fit_summary(pd.read_csv(file)) if file.exists() else None,
-        host=Host(
-            *map(host.get, ("host_speed", "source", "relative_to", "corun_percent", "host_speed_range"))
-        ),
+        host=_host_facts(study.simulation, paths.processor),
     )
+
+
+def _host_facts(simulation: Mapping[str, Any], probed: Path) -> Host:
+    """How fast simulated cores are: as stated, or as `probed` says; unknown if nothing was replayed."""
+    source, relative_to, corun = map(simulation.get, ("source", "relative_to", "corun_percent"))
+    if (meant := simulation.get("processor")) is None:
+        return Host(simulation["host_speed"], source, relative_to, corun, simulation.get("host_speed_range"))
+    if not probed.exists():
+        return Host(None, meant["source"], None, corun)
+    cores, here = core_speed(simulation, probed), json.loads(probed.read_text())
+    benchmarks = {name: (meant[name], here[name]) for name in BENCHMARKS}
+    processor = AboutProcessor(name=meant["name"], traced_on=here["cpu"], benchmarks=benchmarks)
+    return Host(cores.speed, meant["source"], None, corun, (cores.slowest, cores.fastest), processor)
 
 
 def _cluster(record: Record) -> dict[str, str]:

@@ -9,6 +9,7 @@ REQUIRED INPUTS:
 
 OUTPUTS:
 
+    probed      = <results>/processor.json, how fast a core is here, if the study says which processor it simulates
     times       = <results>/times/{case}.json, how long the tasks of such a case take in serial runs
     simulated   = <results>/simulated: fit/{interconnect}.csv, how well each model repeats its ping-pong, and
                   {case}/{interconnect}/processes-{processes}.json, a record a point
@@ -44,11 +45,31 @@ rule time_tasks:
         "../scripts/time_tasks.py"
 
 
+rule probe:
+    """Measuring how fast a core is"""
+    output:
+        probed="<results>/processor.json",
+    log:
+        "<results>/logs/processor.log",
+    conda:
+        "../../envs/python.yaml"
+    envmodules:
+        *site_modules(plan.here.cluster),
+    threads: workflow.cores
+    resources:
+        **own_node,
+    params:
+        source=source_digest("probe"),
+    script:
+        "../scripts/probe.py"
+
+
 rule replay:
     """Replaying traces"""
     input:
         traces=files.traces(plan),
         times=files.times(plan),
+        processor=files.processor(plan),
     output:
         simulated=directory("<results>/simulated"),
     log:

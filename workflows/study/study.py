@@ -82,12 +82,6 @@ class Study:
         own = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
         return replace(self, **own, oversubscription=(1,)) if own else self
 
-    def host_speed(self, end: str = "corrected") -> float:
-        """Speed of a simulated core: as stated, or at the ``low`` or ``high`` end of a band of times."""
-        stated = self.simulation["host_speed"]
-        slowest, fastest = self.simulation.get("host_speed_range", (stated, stated))
-        return {"low": fastest, "high": slowest}.get(end, stated)
-
     def case_of(self, sized: str) -> str:
         """Name of the case in results: in a study with sizes, without the size. The reverse of `case_at`."""
         return sized.partition("-")[0] if self.sizes else sized
@@ -100,6 +94,7 @@ class Study:
 
 _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
+_STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
 _OF_RUNS = ("until", "processes_per_node", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
 _AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation")
@@ -173,6 +168,12 @@ def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     if ends and not ends[0] <= stated <= ends[1]:
         where = f"{file}: simulation.host_speed_range"
         raise InputError(f"{where}: {ends[0]:g} to {ends[1]:g} does not hold host_speed, {stated:g}")
+    for key in _STATED_SPEED if "processor" in given else ():
+        if key in data["simulation"]:
+            where = f"{file}: simulation.{key}"
+            raise InputError(
+                f"{where}: does not belong here, since simulation.processor says how fast cores are"
+            )
     for key in (key for key in _SIMULATED if key in given):
         if "scale" in data or data["scaling"] == "weak":
             chooses = "scale" if "scale" in data else "sizes"

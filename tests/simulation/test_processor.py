@@ -1,0 +1,42 @@
+"""How fast a core is, by two benchmarks that run here."""
+
+import json
+
+import pytest
+from needs import need
+from refused import refusal
+
+from workflows.domain import InputError
+from workflows.simulation import processor
+from workflows.simulation.processor import BENCHMARKS, core_speed, probe
+
+need("cc")
+
+
+def test_a_core_is_as_fast_as_itself(tmp_path):
+    here = probe()
+    assert here["cpu"] and all(here[name] > 50 for name in BENCHMARKS)
+    (tmp_path / "processor.json").write_text(json.dumps(here))
+    same = core_speed({"host_speed": 1, "processor": here}, tmp_path / "processor.json")
+    assert (same.slowest, same.speed, same.fastest) == pytest.approx((1, 1, 1))
+
+
+def test_a_stated_speed_needs_no_probe(tmp_path):
+    cores = core_speed({"host_speed": 0.15, "host_speed_range": [0.13, 0.17]}, tmp_path / "none")
+    assert [cores.at(end) for end in ("low", "corrected", "high")] == [0.17, 0.15, 0.13]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("int main", "int main(", "the probe of the processor cannot be built: cc -O3: "),
+        ("- 1) < 1e-8", "- 2) < 1e-8", "the probe of the processor: LINPACK of order 100 is wrong: x[0] = 1"),
+        ("2 + (double)", "3 + (double)", "the probe of the processor: STREAM's triad is wrong: a[0] = 2"),
+        ("return 0;", "abort();", "the probe of the processor: exit status -6"),
+    ],
+)
+def test_a_probe_that_fails_says_so_in_one_line(tmp_path, monkeypatch, old, new, line):
+    source = tmp_path / "processor.c"
+    source.write_text(processor.SOURCE.read_text().replace(old, new, 1))
+    monkeypatch.setattr(processor, "SOURCE", source)
+    assert refusal(InputError, probe).startswith(line)
