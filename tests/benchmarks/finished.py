@@ -113,7 +113,8 @@ def measure_many() -> list[Figure]:
                 {
                     "ours": lambda: cost(asked).cpu_seconds,
                     "bare": lambda: bare_snakemake(Path(theirs), jobs).cpu_seconds,
-                }
+                },
+                rounds=9,
             )
         finally:
             shutil.rmtree(ROOT / "results" / NAME, ignore_errors=True)

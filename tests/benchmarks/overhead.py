@@ -97,7 +97,7 @@ def bare_cpu_seconds(jobs: int) -> float:
         return bare_snakemake(Path(name), jobs).cpu_seconds
 
 
-def measure(repetitions: int = 100, rounds: int = 2) -> list[Figure]:
+def measure(repetitions: int = 300, rounds: int = 2) -> list[Figure]:
     """Give the CPU time of a further repetition, all included, beside the same `mpirun` started by bash.
 
     What of it is ours comes from the runs' own records: a difference of two medians of some 200 ms says
