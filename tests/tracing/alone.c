@@ -12,6 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+typedef MPI_Fint F;
+void mpi_file_open_(F *, const char *, F *, F *, F *, F *, size_t);
+void mpi_file_read_at_(F *, MPI_Offset *, void *, F *, F *, F *, F *);
+void mpi_file_close_(F *, F *);
+
 static int me, size, next, before;
 static unsigned long digest = 1;
 static double v[64], w[64];
@@ -165,6 +170,21 @@ static void later(void)
     eat(part, sizeof part);
     eat(sum, sizeof sum);
     eat(got, sizeof got);
+    for (int i = 0; i < size; i++) places[i] = i ? places[i - 1] + counts[i - 1] : 0;
+    MPI_Iscan(&mine, sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[0]);
+    MPI_Iexscan(&mine, part, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[1]);
+    MPI_Igatherv(v, counts[me], MPI_DOUBLE, all, counts, places, MPI_DOUBLE, 1, MPI_COMM_WORLD, &made[2]);
+    MPI_Ireduce_scatter(v, got, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[3]);
+    MPI_Waitall(4, made, MPI_STATUSES_IGNORE);
+    eat(sum, sizeof sum);
+    eat(part, sizeof part);
+    eat(all, sizeof all);
+    eat(got, sizeof got);
+    MPI_Iscatterv(all, counts, places, MPI_DOUBLE, v, counts[me], MPI_DOUBLE, 1, MPI_COMM_WORLD, &made[0]);
+    MPI_Ireduce_scatter_block(got, w, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &made[1]);
+    MPI_Waitall(2, made, MPI_STATUSES_IGNORE);
+    eat(v, sizeof v);
+    eat(w, 16);
     eat_int(made[0] == MPI_REQUEST_NULL);
 }
 
@@ -203,6 +223,16 @@ static void communicators(void)
     MPI_Gather(v, 1, MPI_DOUBLE, w, 1, MPI_DOUBLE, 0, half);
     eat(v, sizeof v);
     eat(w, sizeof w);
+    MPI_Comm_free(&line);
+    MPI_Comm_group(half, &all);
+    MPI_Comm_create_group(half, all, 3, &line);
+    MPI_Group_free(&all);
+    MPI_Comm_size(line, &many);
+    eat_int(many);
+    MPI_Comm_free(&line);
+    MPI_Comm_dup_with_info(grid, MPI_INFO_NULL, &line);
+    MPI_Allreduce(MPI_IN_PLACE, v, 2, MPI_DOUBLE, MPI_SUM, line);
+    eat(v, sizeof v);
     MPI_Comm_free(&line);
     MPI_Comm_free(&grid);
     MPI_Comm_free(&half);
@@ -401,6 +431,55 @@ static void windows(void)
     MPI_Win_free(&counter);
 }
 
+/* What others wrote to a file that ranks share; alone there is none. */
+static void files(void)
+{
+    char name[1000];
+    MPI_File file;
+    MPI_Offset at;
+    MPI_Status status;
+    MPI_Request made[2];
+    int count;
+    snprintf(name, sizeof name, "%s/shared", getenv("NODEWORTH_TRACE"));
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    eat_int(file == MPI_FILE_NULL);
+    MPI_File_set_size(file, 8 * 40);
+    MPI_File_write_at_all(file, 32 * me, v, 4, MPI_DOUBLE, &status);
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    eat_int(count);
+    MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_read_at(file, 32 * next, w, 4, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    eat(w, 32);
+    MPI_File_seek(file, 32 * before + 8, MPI_SEEK_SET);
+    MPI_File_read_all(file, w, 2, MPI_DOUBLE, &status);
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    MPI_File_get_position(file, &at);
+    eat_int(count + at);
+    MPI_File_get_size(file, &at);
+    eat_int(at);
+    eat(w, 32);
+    MPI_File_set_view(file, 32, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL);
+    v[0] = 7;
+    MPI_File_iread_at(file, 4 * (before ? before - 1 : 0), w, 2, MPI_DOUBLE, &made[0]);
+    MPI_File_iwrite_at(file, 20 + me, v, 1, MPI_DOUBLE, &made[1]);
+    MPI_Waitall(2, made, MPI_STATUSES_IGNORE);
+    eat(w, 32);
+    MPI_File_close(&file);
+    eat_int(file == MPI_FILE_NULL);
+    F world = MPI_Comm_c2f(MPI_COMM_WORLD), kind = MPI_Type_c2f(MPI_DOUBLE), info = MPI_Info_c2f(MPI_INFO_NULL);
+    F access = MPI_MODE_RDONLY, handle, code, four = 4;
+    at = 32 * next;
+    mpi_file_open_(&world, name, &access, &info, &handle, &code, strlen(name));
+    eat_int(code);
+    mpi_file_read_at_(&handle, &at, w, &four, &kind, MPI_F_STATUS_IGNORE, &code);
+    eat(w, 32);
+    mpi_file_close_(&handle, &code);
+    eat_int(handle == MPI_File_c2f(MPI_FILE_NULL));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) MPI_File_delete(name, MPI_INFO_NULL);
+}
+
 /* Memory that was never written to is sent along, with addresses in it. */
 static void address(void)
 {
@@ -427,7 +506,6 @@ static void window_race(void)
 }
 
 /* Fortran's entry points, as a Fortran compiler calls them. */
-typedef MPI_Fint F;
 void mpi_isend_(void *, F *, F *, F *, F *, F *, F *, F *);
 void mpi_irecv_(void *, F *, F *, F *, F *, F *, F *, F *);
 void mpi_waitall_(F *, F *, F *, F *);
@@ -502,7 +580,7 @@ int main(int argc, char **argv)
         {"other_target", other_target}, {"other_tag", other_tag}, {"other_root", other_root},
         {"other_call", other_call}, {"other_part_of_root", other_part_of_root},
         {"other_value_then_call", other_value_then_call}, {"other_thread", other_thread},
-        {"windows", windows}, {"address", address}, {"window_race", window_race}, {"part_of_an_element", part_of_an_element},
+        {"windows", windows}, {"files", files}, {"address", address}, {"window_race", window_race}, {"part_of_an_element", part_of_an_element},
         {"large", large}, {"full", full}, {"thread", thread}};
     pid_t child = strcmp(argv[1], "forked") ? 0 : fork();
     if (child) return waitpid(child, NULL, 0) < 0; /* the rank is the child */

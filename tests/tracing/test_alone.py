@@ -61,7 +61,7 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
     ["messages", "collectives", "windows", "clock_branch", "forked"]
     + [
         pytest.param(group, marks=pytest.mark.slow)
-        for group in ("requests", "later", "communicators", "fortran")
+        for group in ("requests", "later", "communicators", "files", "fortran")
     ],
 )
 def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
@@ -71,6 +71,7 @@ def test_a_rank_alone_does_the_same(built, library, group, tmp_path):
     assert set(printed) == set(together)
     assert alone.differing_sends == 0
     assert not list(tmp_path.rglob("alone-*")), "what has been read takes no room"
+    assert not list(tmp_path.rglob("shared")), "a rank by itself writes no file"
     for timed in alone.raws:
         assert len(timed.lines.amounts) == np.count_nonzero(timed.lines.which == COMPUTING)
 

@@ -26,7 +26,9 @@ _FROM_FORTRAN = {
     "MPI_Request": "request_f2c(*{0})",
     "MPI_Group": "PMPI_Group_f2c(*{0})",
     "MPI_Info": "PMPI_Info_f2c(*{0})",
+    "MPI_File": "PMPI_File_f2c(*{0})",
     "MPI_Aint": "*{0}",
+    "MPI_Offset": "*{0}",
     "int": "*{0}",
 }
 
@@ -233,9 +235,10 @@ def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
     pairs = [(parameter, own) for parameter, own in pairs if own not in _C_ONLY]
     kinds = [_fortran_type(kind) for (kind, _), _ in pairs]
     declared = [f"{kind}f_{own}" for kind, (_, own) in zip(kinds, pairs, strict=True)]
-    given = ", ".join([*declared, "MPI_Fint *f_code"])
-    types = ", ".join([*(kind.strip() for kind in kinds), "MPI_Fint *"])
-    arguments = ", ".join([*(f"f_{own}" for _, own in pairs), "f_code"])
+    texts = [own for (kind, _), own in pairs if "char" in kind]  # their lengths come last
+    given = ", ".join([*declared, "MPI_Fint *f_code", *(f"size_t length_{own}" for own in texts)])
+    types = ", ".join([*(kind.strip() for kind in kinds), "MPI_Fint *", *("size_t" for _ in texts)])
+    arguments = ", ".join([*(f"f_{own}" for _, own in pairs), "f_code", *(f"length_{own}" for own in texts)])
     late = _STATUSES if call.before else _RESULTS
     when_known, afterwards = [], []
     for (kind, array), own in pairs:
@@ -273,7 +276,8 @@ _RESULTS = (*_STATUSES, "request", "requests", "message", "win", "made")
 
 
 def _fortran_type(kind: str) -> str:
-    return "void *" if "void" in kind else "MPI_Aint *" if "MPI_Aint" in kind else "MPI_Fint *"
+    large = next((name for name in ("MPI_Aint", "MPI_Offset") if name in kind), None)
+    return f"{large} *" if large else "void *" if "void" in kind or "char" in kind else "MPI_Fint *"
 
 
 def _converted(kind: str, array: str, name: str, many: str) -> str:
@@ -292,9 +296,11 @@ def _converted(kind: str, array: str, name: str, many: str) -> str:
         return f"MPI_Request *requests = requests_of({many}, f_requests);"
     if not pointed:
         return f"{base} {name} = {_FROM_FORTRAN[base].format(f'f_{name}')};"
-    if base == "int":
-        return f"MPI_Fint *{name} = f_{name};"
-    if name in _RESULTS or base in ("MPI_Comm", "MPI_Group"):
+    if base == "char":
+        return ""
+    if base in ("int", "MPI_Offset"):
+        return f"{_fortran_type(base)}{name} = f_{name};"
+    if name in _RESULTS or base in ("MPI_Comm", "MPI_Group", "MPI_File"):
         value = _FROM_FORTRAN[base].format(f"f_{name}")
         return f"{base} made_{name} = {value}, *{name} = &made_{name};"
     raise ValueError(f"{CALLS.name}: no conversion from Fortran of {kind} {name}{array}")
@@ -305,6 +311,8 @@ def _given_back(kind: str, name: str, many: str) -> str:
     step = "sizeof(MPI_Status) / sizeof(MPI_Fint)"
     if name == "win" and "*" in kind:
         return "*f_win = PMPI_Win_c2f(*win);"
+    if "MPI_File" in kind and "*" in kind:
+        return f"*f_{name} = *{name} == MPI_FILE_NULL ? PMPI_File_c2f(MPI_FILE_NULL) : 1; /* not used */"
     if name == "made":
         return f"*f_made = P{kind.strip('* ')}_c2f(*made);"
     return {

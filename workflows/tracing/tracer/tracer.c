@@ -108,6 +108,7 @@ static void *address_f2c(void *address)
 #include "windows.c"
 #include "messages.c"
 #include "collectives.c"
+#include "files.c"
 
 /* ---- beginning and end ---- */
 
