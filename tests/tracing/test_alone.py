@@ -1,5 +1,6 @@
 """Ranks that run by themselves from what was recorded: they do the same, or say in one line why they do not."""
 
+import fcntl
 import subprocess
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from mpi_programs import BOTH, PROCESSES, builder, start
 
+from workflows.launch.emulation import usable_cores
 from workflows.launch.launchers import one_process
 from workflows.tracing.alone import UnrepeatableError, cannot_repeat, run_alone
 from workflows.tracing.lines import COMPUTING, pack
@@ -124,11 +126,34 @@ def test_only_the_rank_that_was_disturbed_runs_again(tmp_path, four_cores):
     made = MadeRepeats(tmp_path, {(1, 0)})
     alone = made.run()
     at_once = [[0], [1], [2], [0, 1, 2]]
-    assert made.begun == [[0, 1], [1], [2], *at_once, [0, 1], [2], *at_once, [0, 1], [2], *at_once]
+    assert made.begun == [[0, 1, 2], [1], *at_once, [0, 1, 2], *at_once, [0, 1, 2], *at_once]
     assert {number: taken.shape for number, taken in alone.corun_seconds.items()} == dict.fromkeys(
         (1, 5 / 3, 3), (3, 3)
     )
     assert alone.disturbed == 0 and alone.seconds == pytest.approx(np.full((3, 3), 1e-3))
+
+
+def test_a_rank_waits_for_its_turn_when_mpi_is_initialised(built, tmp_path):
+    together = recorded(built, "openmpi", "collectives", tmp_path)
+    program, tracer = built("openmpi")
+    written, turn = tmp_path / "written", tmp_path / "turn"
+    written.mkdir()
+    setting = {"LD_PRELOAD": tracer, "NODEWORTH_TRACE": written, "NODEWORTH_TRACE_LOG": tmp_path / "logs"}
+    setting |= {
+        "NODEWORTH_TRACE_ALONE": 1,
+        "NODEWORTH_TRACE_TURN": turn,
+        "NODEWORTH_TRACE_CORE": usable_cores()[-1],
+    }
+    environment = one_process(
+        "openmpi", MARK | {name: str(value) for name, value in setting.items()}, tmp_path
+    )
+    with turn.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        rank = subprocess.Popen([program, "collectives"], env=environment, stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            rank.wait(2)
+    printed, _ = rank.communicate(timeout=60)
+    assert printed.strip() in together and rank.returncode == 0
 
 
 def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_path, four_cores):

@@ -95,7 +95,10 @@ class _Repeat:
 
 
 Start = Callable[[Sequence[tuple[int, int]], Path], str | None]
-"""Runs ranks at the same time, each by itself on a core; they write to a folder. Says what went wrong."""
+"""Runs ranks, each by itself on a core, those on the same core one after another; they write to a folder.
+
+Says what went wrong.
+"""
 
 
 def cannot_repeat(written: Path) -> str | None:
@@ -121,9 +124,10 @@ def run_alone(
 ) -> Alone:
     """Run each rank by itself, several times, and take the times of its computing.
 
-    Half of the cores work at a time, so that a rank shares no cache or memory with many others. Serial runs
-    are made among them, so that what the machine's speed does meanwhile shows in both; and some ranks run on
-    more and more cores at once.
+    Half of the cores work at a time, so that a rank shares no cache or memory with many others. Beside each
+    rank that starts, the next one starts on the other half, and waits. Serial runs are made among them, so
+    that what the machine's speed does meanwhile shows in both; and some ranks run on more and more cores at
+    once.
 
     Parameters
     ----------
@@ -147,6 +151,7 @@ def run_alone(
     cores = usable_cores()
     width = min(len(raws), max(1, len(cores) // 2))
     chunk = max(width, RANKS_A_SERIAL_RUN // width * width)
+    timing = [*cores[-width:]] * (2 if len(cores) >= 2 * width else 1)
     spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(cores)))]
     some, widths = spread[:CORUN_RANKS], corun_widths(min(len(cores), len(spread)), width)
     serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
@@ -161,7 +166,7 @@ def run_alone(
         for first in range(0, len(raws), chunk):
             beside += [serial(cores[-1])] if serial else []
             chosen = raws[first : first + chunk]
-            made, again = _run_all(raws, chosen, window, written, folder, start, cores[-width:], again)
+            made, again = _run_all(raws, chosen, window, written, folder, start, timing, again)
             repeat |= made
         serial_seconds.append(beside)
         repeats.append(repeat)

@@ -12,6 +12,7 @@ from typing import Any
 
 from workflows.applications import application, tools
 from workflows.domain import Case, InputError, Point
+from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launchers import one_process
@@ -105,17 +106,25 @@ class _ByItself:
         return seconds
 
     def _start(self, started: Sequence[tuple[Mapping[str, str], int]], folder: Path) -> str | None:
-        """Run the program at the same time with each of the settings, on its core."""
-        case, limit = self.request.short, self.request.time_limit_seconds
+        """Run the program with each of the settings, on its core; on the same core in turn."""
+        case, cores = self.request.short, [core for _, core in started]
+        limit = self.request.time_limit_seconds * max(map(cores.count, cores))
         app, parts = application(case.application), []
-        for settings, core in started:
-            own = self.scratch / f"core-{core}"
+        idle = iter([core for core in usable_cores() if core not in cores])
+        for number, (settings, core) in enumerate(started):
+            own, begins_on = self.scratch / f"core-{core}-{cores[:number].count(core)}", core
+            if cores.count(core) > 1:
+                turn = {
+                    "NODEWORTH_TRACE_TURN": str(folder / f"turn-{core}"),
+                    "NODEWORTH_TRACE_CORE": str(core),
+                }
+                settings, begins_on = settings | turn, next(idle) if core in cores[:number] else core
             shutil.rmtree(own, ignore_errors=True)
             own.mkdir()
             app.stage(case, self.prepared.resolve(), own)
             clock = {"NODEWORTH_TRACE_CLOCK": "thread_cpu"}
             prefix = preload(self.tracer, folder, self.request.marks, {**settings, **clock})
-            command = ["taskset", "-c", str(core), *prefix, *app.command(case, self.processes)]
+            command = ["taskset", "-c", str(begins_on), *prefix, *app.command(case, self.processes)]
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
         own = case_environment(case, self.processes) | self.ending
         environment = one_process(self.library, own, self.scratch)

@@ -8,6 +8,8 @@
  *              NODEWORTH_TRACE_LOG     folder for the log of what MPI brings into each rank (log.c); no log without it
  *              NODEWORTH_TRACE_LOG_BYTES  a rank whose log would be longer says in unrepeatable-<rank> that it is not
  *              NODEWORTH_TRACE_ALONE   rank that runs by itself, its calls answered from its log
+ *              NODEWORTH_TRACE_TURN    file that such a rank locks when MPI is initialised, until it ends: it goes on
+ *                                      when others have, on core NODEWORTH_TRACE_CORE
  *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), instructions, task_clock (CPU time by perf_event, ns), or
  *                                      auto: instructions where the machine counts them, else thread_cpu
  *
@@ -29,12 +31,14 @@
 #include <linux/perf_event.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -138,8 +142,24 @@ __attribute__((constructor)) static void loaded(void)
 
 __attribute__((destructor)) static void unloaded(void) { close_files(); } /* a program that used no MPI */
 
+/* Ranks start beside each other, and run one after another. */
+static void wait_for_turn(void)
+{
+    const char *turn = getenv("NODEWORTH_TRACE_TURN");
+    if (mode != ALONE || !turn) return;
+    int file = open(turn, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+    while (file >= 0 && flock(file, LOCK_EX))
+        if (errno != EINTR) fail("%s: %s", turn, strerror(errno));
+    if (file < 0) fail("%s: %s", turn, strerror(errno));
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(atoi(getenv("NODEWORTH_TRACE_CORE")), &core);
+    sched_setaffinity(0, sizeof core, &core);
+}
+
 static void started(void)
 {
+    wait_for_turn();
     int rank, size;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
