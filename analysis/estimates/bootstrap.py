@@ -178,7 +178,7 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
     Parameters
     ----------
     draws : array (..., scenarios, B)
-        Scenarios are the ends of a simulation's band; the interval is then that of all draws together.
+        Scenarios are a simulated time and the ends of its band; the interval is then that of all together.
         NaN throughout, or nowhere, in the last axis.
 
     Returns

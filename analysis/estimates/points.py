@@ -43,7 +43,7 @@ class CasePoints:
         Block times of each point.
     draws : list of array (scenarios, B)
         Bootstrap draws of each point's median time. A simulated point has no blocks to draw from:
-        its scenarios are the two ends of its band, one value each. NaN where there is nothing.
+        its scenarios are its time and both ends of its band, one value each. NaN where there is nothing.
     """
 
     case: str
@@ -150,7 +150,9 @@ def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Sett
     for key, members in groupby(range(len(keys)), keys.__getitem__):
         numbers = list(members)
         if table["kind"][numbers[0]] == "simulated":
-            bands = np.stack([table[name][numbers] for name in BANDS], axis=1)[..., None]
+            low, high = (table[name][numbers] for name in BANDS)
+            middle = np.where(np.isnan(low + high), np.nan, table["seconds"][numbers])
+            bands = np.stack([low, middle, high], axis=1)[..., None]
             for number, band in zip(numbers, bands, strict=True):
                 draws[number] = band
             continue

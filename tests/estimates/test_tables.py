@@ -128,6 +128,20 @@ def test_a_simulated_curve_has_its_own_reference_and_its_band():
     assert simulated["seconds_low"].tolist() == [20, 8, 4]
 
 
+def test_a_simulated_figure_lies_in_its_band_though_both_ends_say_another():
+    """Of b over a on 2 processes 9/4.8 and 11/6, between them 10/5; and b is fastest on 4 between its ends alone."""
+    given = (None, 1, 20, 20, 20), ("a", 2, 9, 10, 11), ("b", 2, 4.8, 5, 6), ("b", 4, 4.9, 4.95, 6.5)
+    runs = []
+    for interconnect, processes, low, seconds, high in given:
+        band = {"kind": "simulated", "seconds_low": low, "seconds_high": high}
+        runs += rows("duct", interconnect, {processes: seconds}, (1,), **band)
+    ends = ["improvement_percent", "improvement_low", "improvement_high"]
+    (improvement,) = table("improvement", runs, baselines=("a",))[ends].to_numpy()
+    assert improvement == pytest.approx([100, 100 * (11 / 6 - 1), 100])
+    peaks = table("peaks", runs).set_index("interconnect").loc["b"]
+    assert (peaks["peak_processes"], peaks["peak_set"]) == (4, "2 4")
+
+
 def test_weak_scaling():
     runs = rows("duct", None, {1: 10}) + rows("duct", "a", {2: 12.5, 4: 20})
     scaling = table("scaling", runs, scaling="weak")
