@@ -80,7 +80,7 @@ def _host(host: Host, made: pd.DataFrame | None) -> str:
         told.append(f"It is meant relative to {meant}, not {listed(others)}: here it is a guess.")
     told += _derived(processor) if processor else []
     if host.host_speed != 1 or ends:
-        told.append(f"{(host.source or 'No source is given for that').rstrip('.')}.")
+        told.append(f"Source: {host.source.rstrip('.')}." if host.source else "No source is given for that.")
     if ends:
         told.append("Brackets reach from the fastest of such cores to the slowest.")
     if host.corun_percent is not None:
