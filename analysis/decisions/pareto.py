@@ -43,7 +43,8 @@ def unbeaten(seconds: NDArray[np.float64], jobs_at_once: NDArray[np.int64]) -> N
 
     A way belongs to it unless another takes no longer, finishes no fewer jobs a day, and is better in one
     of the two. One with more jobs at once beats it by taking no longer, one with fewer by finishing no
-    fewer a day, one with as many by taking less time.
+    fewer a day, one with as many by taking less time. `nondominated` gives the same and takes three times as
+    long, since it sorts.
 
     Parameters
     ----------

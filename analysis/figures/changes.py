@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, draw_percentage, file_stem, shortened
+from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, file_stem, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
@@ -114,7 +114,7 @@ def _draw_panel(
             change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
             text = f"{_name(point, labels)}: {change}, {row['verdict']}"
             height, star = points.index(point), row["distinguishable"]
-            draw_percentage(drawing, axes, height, ends, labels.look(owner), 3.6, owner, text, star)
+            draw_percentage(drawing, axes, height, ends, labels.look(owner), 3.6, Mark(owner, text), star)
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
 

@@ -141,17 +141,17 @@ def draw_percentage(
     ends: tuple[float, float, float],
     look: style.Look,
     size: float,
-    owner: object,
-    text: str,
-    starred: bool,
+    mark: Mark,
+    starred: bool = False,
 ) -> None:
     """Draw a percentage and the ends of its interval at a height: a dot with its whisker, and a star."""
     value, low, high = ends
+    owner = mark.interconnect
     hollow = is_missing(low) or is_missing(high)
     if not hollow:
         (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
         drawing.mark(line, owner)
-    drawing.mark(dot(axes, value, height, look, hollow, markersize=size, zorder=3), owner, text)
+    drawing.mark(dot(axes, value, height, look, hollow, markersize=size, zorder=3), owner, mark.text)
     if starred:
         star = axes.annotate(
             "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"

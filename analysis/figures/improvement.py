@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from analysis.estimates.outcomes import is_shared
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, draw_percentage, file_stem, point_text, shortened
+from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing, percent_interval
@@ -108,12 +108,12 @@ def _draw_panel(
         ends, star = percent_interval(row, "improvement"), row["distinguishable"]
         text = point_text(labels, point, name, _improvement_text(row))
         place = height - AVERAGE_BELOW / 2
-        draw_percentage(drawing, axes, place, ends, look, SIZE, owner, text, star)
+        draw_percentage(drawing, axes, place, ends, look, SIZE, Mark(owner, text), star)
         if not is_missing(row["average_percent"]):
             ends, look = percent_interval(row, "average"), style.Look(look.colour, "|")
             average = f"average improvement up to here {formats.bracketed_percent(*ends)}{formats.THIN}%"
             text, place = point_text(labels, point, name, average), height + AVERAGE_BELOW
-            draw_percentage(drawing, axes, place, ends, look, AVERAGE_SIZE, owner, text, starred=False)
+            draw_percentage(drawing, axes, place, ends, look, AVERAGE_SIZE, Mark(owner, text))
 
 
 def _fit(axes: Axes, rows: pd.DataFrame) -> None:
