@@ -1,6 +1,5 @@
 """Ranks that run by themselves from what was recorded: they do the same, or say in one line why they do not."""
 
-import fcntl
 import subprocess
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from mpi_programs import BOTH, PROCESSES, builder, start
 
-from workflows.launch.emulation import usable_cores
 from workflows.launch.launchers import one_process
 from workflows.tracing.alone import UnrepeatableError, cannot_repeat, run_alone
 from workflows.tracing.lines import COMPUTING, pack
@@ -40,18 +38,18 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
     printed = []
 
     def begin(placed, written):
-        for rank, _ in placed:
-            files = {"LD_PRELOAD": tracer, "NODEWORTH_TRACE": written, "NODEWORTH_TRACE_LOG": folder / "logs"}
-            files = {name: str(path) for name, path in files.items()}
-            setting = MARK | files | {"NODEWORTH_TRACE_ALONE": str(rank)}
-            done = subprocess.run(
-                [program, group],
-                env=one_process(library, setting, folder),
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
-            printed.extend(line for line in done.stdout.splitlines() if line.startswith("digest"))
+        files = {"LD_PRELOAD": tracer, "NODEWORTH_TRACE": written, "NODEWORTH_TRACE_LOG": folder / "logs"}
+        in_turn = {"NODEWORTH_TRACE_ALONE": ",".join(str(rank) for rank, _ in placed)}
+        done = subprocess.run(
+            [program, group],
+            env=one_process(
+                library, MARK | {name: str(path) for name, path in files.items()} | in_turn, folder
+            ),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        printed.extend(line for line in done.stdout.splitlines() if line.startswith("digest"))
 
     raws = read_raw(folder / "trace", PROCESSES)
     return run_alone(raws, window(raws), folder / "trace", begin, None, 3), printed
@@ -125,42 +123,19 @@ def four_cores(monkeypatch):
 def test_only_the_rank_that_was_disturbed_runs_again(tmp_path, four_cores):
     made = MadeRepeats(tmp_path, {(1, 0)})
     alone = made.run()
-    at_once = [[0], [1], [2], [0, 1, 2]]
-    assert made.begun == [[0, 1, 2], [1], *at_once, [0, 1, 2], *at_once, [0, 1, 2], *at_once]
+    timed = at_once = [[0, 1, 2]]
+    assert made.begun == timed + [[1]] + 2 * at_once + 2 * (timed + 2 * at_once)
     assert {number: taken.shape for number, taken in alone.corun_seconds.items()} == dict.fromkeys(
         (1, 5 / 3, 3), (3, 3)
     )
     assert alone.disturbed == 0 and alone.seconds == pytest.approx(np.full((3, 3), 1e-3))
 
 
-def test_a_rank_waits_for_its_turn_when_mpi_is_initialised(built, tmp_path):
-    together = recorded(built, "openmpi", "collectives", tmp_path)
-    program, tracer = built("openmpi")
-    written, turn = tmp_path / "written", tmp_path / "turn"
-    written.mkdir()
-    setting = {"LD_PRELOAD": tracer, "NODEWORTH_TRACE": written, "NODEWORTH_TRACE_LOG": tmp_path / "logs"}
-    setting |= {
-        "NODEWORTH_TRACE_ALONE": 1,
-        "NODEWORTH_TRACE_TURN": turn,
-        "NODEWORTH_TRACE_CORE": usable_cores()[-1],
-    }
-    environment = one_process(
-        "openmpi", MARK | {name: str(value) for name, value in setting.items()}, tmp_path
-    )
-    with turn.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        rank = subprocess.Popen([program, "collectives"], env=environment, stdout=subprocess.PIPE, text=True)
-        with pytest.raises(subprocess.TimeoutExpired):
-            rank.wait(2)
-    printed, _ = rank.communicate(timeout=60)
-    assert printed.strip() in together and rank.returncode == 0
-
-
 def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_path, four_cores):
     made = MadeRepeats(tmp_path, {(1, number) for number in range(99)})
     alone = made.run()
     alone_again = [some for some in made.begun if some == [1]]
-    assert len(alone_again) == 2 + 3, "a quarter of nine runs: two; three beside those at once"
+    assert len(alone_again) == 2, "a quarter of nine runs"
     assert alone.disturbed == 3 and alone.seconds[:, 1] == pytest.approx([9e-3] * 3)
 
 

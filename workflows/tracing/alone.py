@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -124,10 +125,9 @@ def run_alone(
 ) -> Alone:
     """Run each rank by itself, several times, and take the times of its computing.
 
-    Half of the cores work at a time, so that a rank shares no cache or memory with many others. Beside each
-    rank that starts, the next one starts on the other half, and waits. Serial runs are made among them, so
-    that what the machine's speed does meanwhile shows in both; and some ranks run on more and more cores at
-    once.
+    Half of the cores work at a time, so that a rank shares no cache or memory with many others. Serial runs
+    are made among them, so that what the machine's speed does meanwhile shows in both; and some ranks run on
+    more and more cores at once.
 
     Parameters
     ----------
@@ -151,7 +151,6 @@ def run_alone(
     cores = usable_cores()
     width = min(len(raws), max(1, len(cores) // 2))
     chunk = max(width, RANKS_A_SERIAL_RUN // width * width)
-    timing = [*cores[-width:]] * (2 if len(cores) >= 2 * width else 1)
     spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(cores)))]
     some, widths = spread[:CORUN_RANKS], corun_widths(min(len(cores), len(spread)), width)
     serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
@@ -166,7 +165,7 @@ def run_alone(
         for first in range(0, len(raws), chunk):
             beside += [serial(cores[-1])] if serial else []
             chosen = raws[first : first + chunk]
-            made, again = _run_all(raws, chosen, window, written, folder, start, timing, again)
+            made, again = _run_all(raws, chosen, window, written, folder, start, cores[-width:], again)
             repeat |= made
         serial_seconds.append(beside)
         repeats.append(repeat)
@@ -222,18 +221,14 @@ def _run_all(
 
     def ran(some: Sequence[Raw], own: Path) -> dict[int, _Repeat]:
         own.mkdir(parents=True, exist_ok=True)
-        problem = start([(raw.rank, core) for raw, core in zip(some, cores, strict=False)], own)
+        problem = start([(raw.rank, core) for raw, core in zip(some, cycle(cores), strict=False)], own)
         _check(raws, [raw.rank for raw in some], window, written, own)
         return {raw.rank: _read(own, raw, problem) for raw in some}
 
-    found: dict[int, _Repeat] = {}
-    for first in range(0, len(chosen), len(cores)):
-        some = chosen[first : first + len(cores)]
-        found |= ran(some, folder)
-        if disturbed := [raw for raw in some if found[raw.rank].disturbed][:again]:
-            found |= ran(disturbed, folder / "again")
-            again -= len(disturbed)
-    return found, again
+    found = ran(chosen, folder)
+    if disturbed := [raw for raw in chosen if found[raw.rank].disturbed][:again]:
+        found |= ran(disturbed, folder / "again")
+    return found, again - len(disturbed)
 
 
 def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:

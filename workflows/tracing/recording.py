@@ -12,7 +12,6 @@ from typing import Any
 
 from workflows.applications import application, tools
 from workflows.domain import Case, InputError, Point
-from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launchers import one_process
@@ -77,10 +76,13 @@ class _ByItself:
     scratch: Path
 
     def ranks(self, placed: Sequence[tuple[int, int]], folder: Path) -> str | None:
-        """Run ranks from the log, each on its core; say what went wrong."""
+        """Run ranks from the log, each on its core, those of a core in turn; say what went wrong."""
+        on_core: dict[int, list[str]] = {}
+        for rank, core in placed:
+            on_core.setdefault(core, []).append(str(rank))
         log = {"NODEWORTH_TRACE_LOG": str(self.scratch / LOGS)}
-        started = [(log | {"NODEWORTH_TRACE_ALONE": str(rank)}, core) for rank, core in placed]
-        return self._start(started, folder)
+        settings = {core: log | {"NODEWORTH_TRACE_ALONE": ",".join(ranks)} for core, ranks in on_core.items()}
+        return self._start(settings, folder, max(map(len, on_core.values())))
 
     def serial(self, steps: int) -> Callable[[int], float]:
         """Make what runs the case on one process and gives the seconds that its steps computed on a core."""
@@ -92,7 +94,7 @@ class _ByItself:
         def seconds(core: int) -> float:
             shutil.rmtree(written, ignore_errors=True)
             written.mkdir()
-            problem = single._start([({}, core)], written)
+            problem = single._start({core: {}}, written)
             try:
                 raws = read_raw(written, 1)
                 window, made = request.window(raws)
@@ -105,26 +107,18 @@ class _ByItself:
 
         return seconds
 
-    def _start(self, started: Sequence[tuple[Mapping[str, str], int]], folder: Path) -> str | None:
-        """Run the program with each of the settings, on its core; on the same core in turn."""
-        case, cores = self.request.short, [core for _, core in started]
-        limit = self.request.time_limit_seconds * max(map(cores.count, cores))
+    def _start(self, settings: Mapping[int, Mapping[str, str]], folder: Path, in_turn: int = 1) -> str | None:
+        """Run the program on cores, on each with its settings and with at most so many ranks in turn."""
+        case, limit = self.request.short, self.request.time_limit_seconds * in_turn
         app, parts = application(case.application), []
-        idle = iter([core for core in usable_cores() if core not in cores])
-        for number, (settings, core) in enumerate(started):
-            own, begins_on = self.scratch / f"core-{core}-{cores[:number].count(core)}", core
-            if cores.count(core) > 1:
-                turn = {
-                    "NODEWORTH_TRACE_TURN": str(folder / f"turn-{core}"),
-                    "NODEWORTH_TRACE_CORE": str(core),
-                }
-                settings, begins_on = settings | turn, next(idle) if core in cores[:number] else core
+        for core, own_settings in settings.items():
+            own = self.scratch / f"core-{core}"
             shutil.rmtree(own, ignore_errors=True)
             own.mkdir()
             app.stage(case, self.prepared.resolve(), own)
             clock = {"NODEWORTH_TRACE_CLOCK": "thread_cpu"}
-            prefix = preload(self.tracer, folder, self.request.marks, {**settings, **clock})
-            command = ["taskset", "-c", str(begins_on), *prefix, *app.command(case, self.processes)]
+            prefix = preload(self.tracer, folder, self.request.marks, {**own_settings, **clock})
+            command = ["taskset", "-c", str(core), *prefix, *app.command(case, self.processes)]
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
         own = case_environment(case, self.processes) | self.ending
         environment = one_process(self.library, own, self.scratch)

@@ -102,7 +102,7 @@ static void open_log(void)
         log_buffer = malloc(LOG_BUFFER);
         log_file = create(in_folder("log", me));
     } else if (mode == ALONE) {
-        const char *path = in_folder("log", atoi(getenv("NODEWORTH_TRACE_ALONE")));
+        const char *path = in_folder("log", alone);
         struct stat found;
         log_file = open(path, O_RDONLY | O_CLOEXEC);
         if (log_file < 0 || fstat(log_file, &found)) fail("%s: %s", path, strerror(errno));

@@ -7,9 +7,8 @@
  *              NODEWORTH_TRACE_MARKS   texts, separated by newlines, whose output is marked
  *              NODEWORTH_TRACE_LOG     folder for the log of what MPI brings into each rank (log.c); no log without it
  *              NODEWORTH_TRACE_LOG_BYTES  a rank whose log would be longer says in unrepeatable-<rank> that it is not
- *              NODEWORTH_TRACE_ALONE   rank that runs by itself, its calls answered from its log
- *              NODEWORTH_TRACE_TURN    file that such a rank locks when MPI is initialised, until it ends: it goes on
- *                                      when others have, on core NODEWORTH_TRACE_CORE
+ *              NODEWORTH_TRACE_ALONE   ranks, separated by commas, that run by themselves one after another, their calls
+ *                                      answered from their logs
  *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), instructions, task_clock (CPU time by perf_event, ns), or
  *                                      auto: instructions where the machine counts them, else thread_cpu
  *
@@ -31,14 +30,12 @@
 #include <linux/perf_event.h>
 #include <mpi.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -46,6 +43,7 @@
 #include <sys/time.h>
 #include <sys/times.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,6 +54,9 @@ static __thread bool traced; /* the thread that initialised MPI, or that ran mai
 static int me, world_size = 1;
 static enum { TRACE, RECORD, ALONE } mode;
 static bool opened;     /* its files are */
+static char *ranks;     /* that run by themselves and have not begun */
+static int alone;       /* the one that does now */
+static bool in_turn;    /* whether it is a child of the process that began with the first */
 static int64_t pending; /* computing that is not written yet, in the clock's unit */
 
 /* ---- ending with one line ---- */
@@ -131,7 +132,9 @@ __attribute__((constructor)) static void loaded(void)
     char *words = wanted ? strdup(wanted) : NULL, *rest = words;
     for (char *word; rest && mark_count < 16 && (word = strsep(&rest, "\n"));)
         if (*word) marks[mark_count++] = word;
-    mode = getenv("NODEWORTH_TRACE_ALONE") ? ALONE : getenv("NODEWORTH_TRACE_LOG") ? RECORD : TRACE;
+    ranks = getenv("NODEWORTH_TRACE_ALONE");
+    mode = ranks ? ALONE : getenv("NODEWORTH_TRACE_LOG") ? RECORD : TRACE;
+    if (ranks) alone = atoi(ranks);
     open_clock();
     loaded_at = cpu_ns();
     cost = median_cost(now);
@@ -140,26 +143,45 @@ __attribute__((constructor)) static void loaded(void)
     left = (Moment){ticks(), now()};
 }
 
-__attribute__((destructor)) static void unloaded(void) { close_files(); } /* a program that used no MPI */
-
-/* Ranks start beside each other, and run one after another. */
-static void wait_for_turn(void)
+__attribute__((destructor)) static void unloaded(void) /* a program that used no MPI, or does not finalise it */
 {
-    const char *turn = getenv("NODEWORTH_TRACE_TURN");
-    if (mode != ALONE || !turn) return;
-    int file = open(turn, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
-    while (file >= 0 && flock(file, LOCK_EX))
-        if (errno != EINTR) fail("%s: %s", turn, strerror(errno));
-    if (file < 0) fail("%s: %s", turn, strerror(errno));
-    cpu_set_t core;
-    CPU_ZERO(&core);
-    CPU_SET(atoi(getenv("NODEWORTH_TRACE_CORE")), &core);
-    sched_setaffinity(0, sizeof core, &core);
+    close_files();
+}
+
+/* Makes the pages of a child its own, which would else be copied in its bursts when they are first written. */
+static void own_pages(void)
+{
+    const uintptr_t page = sysconf(_SC_PAGESIZE);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned char there;
+    unsigned long from, to;
+    char line[4352], access[5];
+    while (maps && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, access) == 3 && !strcmp(access, "rw-p"))
+            for (; from < to; from += page)
+                if (mincore((void *)from, 1, &there) == 0 && there) *(volatile char *)from = *(volatile char *)from;
+    if (maps) fclose(maps);
+}
+
+/* Ranks run one after another, all but the last in children: what comes before MPI is initialised is done once. */
+static void take_turns(void)
+{
+    while (mode == ALONE && (alone = strtol(ranks, &ranks, 10), *ranks++)) {
+        pid_t child = fork();
+        if (child < 0) fail("rank %d by itself: %s", alone, strerror(errno));
+        if ((in_turn = !child)) {
+            own_pages();
+            return;
+        }
+        int status = 0;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR);
+        if (status) _exit(FAILED);
+    }
 }
 
 static void started(void)
 {
-    wait_for_turn();
+    take_turns();
     int rank, size;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -176,6 +198,9 @@ static void finished(void)
     begin_line("finalize");
     text("\n");
     close_files();
+    if (!in_turn) return;
+    fflush(NULL); /* a child has none of MPI's threads, for which finalising would wait */
+    _exit(0);
 }
 
 /* Counts of calls that take large ones (MPI_Send_c), for the calls that do not. */
