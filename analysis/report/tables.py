@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import pandas as pd
 
@@ -17,21 +18,28 @@ from analysis.text import formats
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
 
-CASES_ACROSS = 6
+CASES_ACROSS, COUNTS_ACROSS = 6, 16
+"""The most columns of a table that fit on a page beside the names."""
+
 MOST_ROWS = 120
 PERCENT = 100
 
+_Column = TypeVar("_Column")
+
 
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
-    """Print the rows of a case: all, or times and speedups, or speedups, as many as fit in `room` lines."""
+    """Print the rows of a case: all, or times and speedups, or speedups, as many as fit in `room` lines.
+
+    Too many counts for columns are rows, on several pages.
+    """
     joined = scaling[~scaling["serial"]]
     full = _full_table(case, scaling, labels)
-    if _lines(full) <= room:
+    if _lines(full) <= (room if joined["processes"].nunique() <= COUNTS_ACROSS else MOST_ROWS):
         return [full]
     written = "Intervals and all other columns are in tables/scaling.csv."
     times = _by_count(case, joined, labels, "seconds", f"median time per run in seconds. {written}")
     speedups = _by_count(case, joined, labels, "speedup", f"{labels.speedup}. {written}")
-    return [times, speedups] if _lines(times) + _lines(speedups) + 3 <= room else [speedups]
+    return times + speedups if sum(map(_lines, times + speedups)) + 3 <= room else speedups
 
 
 def _lines(block: Block) -> int:
@@ -100,19 +108,27 @@ def _ten_to(power: int) -> str:
     return f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
 
 
-def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, caption: str) -> Block:
-    counts = sorted(int(count) for count in rows["processes"].unique())
-    groups: dict[str, list[Row]] = {}
+def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, caption: str) -> list[Block]:
     several = rows["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
-    for line in labels.lines(rows.drop_duplicates(keys), "oversubscription", "interconnect"):
-        found = alike(rows, line, keys).set_index("processes")[quantity]
-        cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
-        title = f"Oversubscription {line['oversubscription']}" if several else ""
-        name = labels.curve(line)
-        groups.setdefault(title, []).append(row([name, *cells], case, line["interconnect"]))
-    columns = [*left("Processes"), *right(*map(str, counts))]
-    return table(f"{labels.case(case)}: {caption}", columns, groups, case)
+    blocks = []
+    for counts in _side_by_side(sorted(int(count) for count in rows["processes"].unique()), COUNTS_ACROSS):
+        groups: dict[str, list[Row]] = {}
+        for line in labels.lines(rows.drop_duplicates(keys), "oversubscription", "interconnect"):
+            found = alike(rows, line, keys).set_index("processes")[quantity]
+            cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
+            title = f"Oversubscription {line['oversubscription']}" if several else ""
+            groups.setdefault(title, []).append(row([labels.curve(line), *cells], case, line["interconnect"]))
+        columns = [*left("Processes"), *right(*map(str, counts))]
+        blocks.append(table(f"{labels.case(case)}: {caption}", columns, groups, case))
+    return blocks
+
+
+def _side_by_side(columns: Sequence[_Column], most: int) -> Iterator[Sequence[_Column]]:
+    """Deal columns to as few tables as hold `most` each at most, about as many to each."""
+    tables = -(-len(columns) // most)
+    across = -(-len(columns) // tables) if tables else 1
+    return (columns[start : start + across] for start in range(0, len(columns), across))
 
 
 def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
@@ -136,9 +152,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     several = peaks["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     blocks = []
-    across = -(-len(cases) // -(-len(cases) // CASES_ACROSS))
-    for start in range(0, len(cases), across):
-        chunk = cases[start : start + across]
+    for chunk in _side_by_side(cases, CASES_ACROSS):
         groups: dict[str, list[Row]] = {}
         for line in labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect"):
             found = {found["case"]: found for found in alike(peaks, line, keys).to_dict("records")}

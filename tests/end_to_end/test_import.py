@@ -45,6 +45,21 @@ def test_published_figures_without_times(study_folder):
     assert (results / "report.pdf").stat().st_size > 10_000
 
 
+def test_sites_with_equal_nodes_are_compared(study_folder):
+    study_folder.run_well(ROOT / "config/studies/published_channel.yaml")
+    tables = study_folder.results("published_channel") / "tables"
+    improvement = pd.read_csv(tables / "improvement.csv").set_index("case")
+    assert set(improvement["site"]) == {"focus"} and set(improvement["interconnect"]) == {"infiniband_qdr"}
+    assert improvement["improvement_percent"].round(1).to_dict() == {
+        "channel_3m_gamg_dic": 83.9,  # medians of five: 5.4154 s over 2.945 s
+        "channel_3m_pcg_dic": 8.3,
+    }
+    equivalent = pd.read_csv(tables / "node_equivalent.csv").query("baseline_processes == 40")
+    assert equivalent["equivalent_processes"].round(1).tolist() == [23.5, 36.9]
+    peaks = pd.read_csv(tables / "peaks.csv").query("interconnect == 'ten_gigabit_ethernet'")
+    assert peaks["peak_processes"].tolist() == [36, 108]
+
+
 OWN = f"""
 cases_folder: {ROOT / "tests/cases"}
 cases: [harmonic-smoke]

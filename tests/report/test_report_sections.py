@@ -211,6 +211,12 @@ class TestPoorStudies:
         captions = " ".join(block["caption"] for block in blocks(part(report, "case-1"), "table"))
         assert "speedup. Intervals and all other columns are in tables/scaling.csv" in captions
 
+    def test_too_many_counts_for_columns_are_rows(self):
+        counts = range(1, 20)
+        report = whole(make_study(make_runs(2, counts=counts, cases=("elbow",))))
+        (table,) = (block for block in blocks(part(report, "case-1"), "table"))
+        assert [column["title"] for column in table["columns"]][:2] == [["Processes"], ["Cores"]]
+
     def test_disturbed_repetitions_are_counted(self, study):
         runs, tables, facts = study
         cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)

@@ -84,6 +84,15 @@ def test_a_file_that_tells_its_sites_gets_no_other(tmp_path):
         at_site(runs, tmp_path / "x/runs.csv", "before")
 
 
+def test_sites_of_a_file_get_one_name_where_their_nodes_are_equal(tmp_path):
+    runs = complete_runs(pd.read_csv(results(tmp_path / "x") / "runs.csv").assign(site=["rack_a", "rack_b"]))
+    given = study(tmp_path, "import: [{file: x/runs.csv, site: {rack_a: hall}}]\n").import_sites
+    ((file, names),) = given.items()
+    assert at_site(runs, file, names)["site"].tolist() == ["hall", "rack_b"]
+    told = refusal(InputError, at_site, runs, file, {"rack_c": "hall"})
+    assert told == f"{file}: site.rack_c: is no site of this file (rack_a, rack_b)"
+
+
 def test_titles_and_machines_come_with_an_import(tmp_path):
     results(tmp_path / "old")
     results(tmp_path / "new", FACTS | {"cases": {"duct": {"title": "Other"}, "wing": {"title": "Wing"}}})

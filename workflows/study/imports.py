@@ -19,7 +19,7 @@ from workflows.domain import InputError, LeftOut
 from workflows.inputs import found_wrong_in
 from workflows.study.request import check_names
 from workflows.study.sites import at_site
-from workflows.study.study import Study, check_kinds
+from workflows.study.study import SiteGiven, Study, check_kinds
 
 _REFERENCE = ["site", "case", "kind"]
 """Columns: for each combination of their values there is one serial point, the reference of its speedups."""
@@ -53,7 +53,7 @@ class Imported:
 
 def read_imports(
     files: Sequence[Path],
-    sites: Mapping[Path, str],
+    sites: Mapping[Path, SiteGiven],
     mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Imported:
     """Read files of results of other tools, and of other studies.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,27 +15,34 @@ from workflows.inputs import check
 from workflows.paths import FACTS
 
 if TYPE_CHECKING:  # what draws figures can spare its import
-    from workflows.study.study import Study
+    from workflows.study.study import SiteGiven, Study
 
 
-def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
+def at_site(runs: pd.DataFrame, file: Path, site: SiteGiven | None) -> pd.DataFrame:
     """Say of imported runs where they were made and where their records lie.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.importers.read_foreign` gives them from `file`.
-    site : str or None
+    site : SiteGiven or None
         None for a file that names its sites itself, or has none.
 
     Raises
     ------
     InputError
-        If the study gives a site to a file that names sites itself.
+        If the study gives a site to a file that names sites itself, or renames one that is not in it.
     """
-    if site and "site" in runs and runs["site"].notna().any():
-        sites = ", ".join(sorted(runs["site"].dropna().unique()))
-        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({sites})")
+    own = sorted(runs["site"].dropna().unique()) if "site" in runs else []
+    if own and isinstance(site, str):
+        told = ", ".join(own)
+        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({told})")
+    if isinstance(site, Mapping):
+        if odd := next((name for name in site if name not in own), None):
+            raise InputError(
+                f"{file}: site.{odd}: is no site of this file ({', '.join(own) or 'it has none'})"
+            )
+        runs = runs.assign(site=runs["site"].replace(site))
     if "record" in runs:
 
         def way_to(name: str) -> str:
@@ -42,7 +50,7 @@ def at_site(runs: pd.DataFrame, file: Path, site: str | None) -> pd.DataFrame:
             return str(file.parent / name) if (file.parent / name).is_file() else name
 
         runs = runs.assign(record=runs["record"].map(way_to, na_action="ignore"))
-    return runs.assign(site=site) if site else runs
+    return runs.assign(site=site) if isinstance(site, str) else runs
 
 
 def known_facts(study: Study) -> Facts:
@@ -64,7 +72,7 @@ def known_facts(study: Study) -> Facts:
     for file in study.imports:
         facts = read_facts(file.parent / FACTS)
         cases, interconnects = {**facts.cases, **cases}, {**facts.interconnects, **interconnects}
-        if site := study.import_sites.get(file):
+        if isinstance(site := study.import_sites.get(file), str):
             machine = None if "machine" in facts.absent else facts.machine
             sites[site] = Site(str(file), facts.made, facts.version, machine)
     return Facts(cases=cases, interconnects=interconnects, sites=sites)

@@ -11,6 +11,9 @@ from typing import Any
 from workflows import inputs
 from workflows.domain import InputError, Point
 
+SiteGiven = str | Mapping[str, str]
+"""Of an imported file: its site, or other names for sites that it tells itself."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -62,7 +65,7 @@ class Study:
     limits: Limits
     cases_folder: Path | None
     imports: tuple[Path, ...]
-    import_sites: Mapping[Path, str]
+    import_sites: Mapping[Path, SiteGiven]
     import_mappings: Mapping[Path, Mapping[str, Any]]
     site: str | None
     compare_sites: tuple[tuple[str, str], ...]
