@@ -24,6 +24,11 @@ def main(arguments: list[str]) -> None:
     if rest[:1] == ["--archive"]:
         _archive(rest[1:], here)
         return
+    if rest[:1] == ["--model"]:
+        from workflows.replay.new_model import new_model
+
+        print("\n".join(new_model(rest[1:], here)))
+        return
     if rest[:1] == ["--compare"]:
         if len(rest) < 3:
             raise InputError("--compare: name two folders of results: before, then after")

@@ -194,6 +194,19 @@ def test_a_link_that_cannot_be_built_leaves_nothing_and_says_why():
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
 
+def test_packets_leave_later_where_the_kernel_has_netem(run):
+    netem = ran("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us")
+    if netem.returncode:
+        told = r"^this kernel has no netem \(CONFIG_NET_SCH_NETEM\), which emulate.delay_us needs$"
+        with pytest.raises(EmulationError, match=told), emulated_nodes(LINK | {"delay_us": 24}):
+            pytest.fail("built")
+    else:
+        plain, delayed = (
+            one_way_seconds(run, name)[0] for name in ("emulated_gigabit", "emulated_gigabit_delayed")
+        )
+        assert delayed > 2 * plain
+
+
 OWNER = """
 import sys
 from pathlib import Path

@@ -22,6 +22,7 @@ from workflows.launch.leftovers import end_all, process_ids
 PROGRAMS = ("ip", "tc", "nsenter", "unshare", "taskset", "setpriv")
 INTERFACE = "eth0"  # of every node, besides lo
 ETHERNET_HEADER_BYTES = 14
+_UNKNOWN_QUEUE = "qdisc kind is unknown"
 
 _MAKE_NAMESPACES = """
 set -e
@@ -162,7 +163,8 @@ def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -
         ]
     _batch("ip", [*wires, "link set bridge up"], switch)
     if len(nodes) > 2:  # of two nodes, each gets only what has passed the other's limit already
-        limits = [line for number in range(len(nodes)) for line in _limit(f"port{number}", emulate)]
+        not_again = {**emulate, "delay_us": 0}
+        limits = [line for number in range(len(nodes)) for line in _limit(f"port{number}", not_again)]
         _batch("tc", limits, switch)
     for node in nodes:
         interface = [f"addr add {node.address}/24 dev {INTERFACE}", f"link set {INTERFACE} up"]
@@ -171,13 +173,14 @@ def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -
 
 
 def _limit(interface: str, emulate: dict[str, Any]) -> list[str]:
-    """Commands that limit what leaves an interface to the link's rate."""
+    """Commands that limit what leaves an interface to the link's rate, and delay it."""
     burst = f"burst {emulate['burst_bytes']} cburst {emulate['burst_bytes']}"
+    queue = f"netem delay {emulate['delay_us']:g}us" if emulate.get("delay_us") else "pfifo"
     return [
         f"qdisc add dev {interface} root handle 1: htb default 1",
         f"class add dev {interface} parent 1: classid 1:1 htb "
         f"rate {emulate['rate_mbps']}mbit {burst} quantum {emulate['mtu'] + ETHERNET_HEADER_BYTES}",
-        f"qdisc add dev {interface} parent 1:1 pfifo limit 10000",
+        f"qdisc add dev {interface} parent 1:1 {queue} limit 10000",
     ]
 
 
@@ -194,6 +197,10 @@ def _batch(program: str, commands: Sequence[str], net: str) -> None:
         errors = " ".join(done.stderr.split())
         line = re.search(r"Command failed -:(\d+)", errors)
         command = commands[int(line[1]) - 1] if line else ""
+        if " netem " in command and _UNKNOWN_QUEUE in errors:
+            raise EmulationError(
+                "this kernel has no netem (CONFIG_NET_SCH_NETEM), which emulate.delay_us needs"
+            )
         raise EmulationError(f"{program} {command}: {errors}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,13 +128,12 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
     given = simulate["curve"]
     file = root / given["file"]
     rows = _rows(file, given, f"{where}: simulate.curve")
-    sizes, times = _points(rows, given.get("empty_as_bytes"), f"{where}: simulate.curve", given["file"])
+    sizes, times = points_of(rows, given.get("empty_as_bytes"), f"{where}: simulate.curve", given["file"])
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(
             f"{where}: simulate: no point of the curve is above the change of protocol at {late[0]} bytes"
         )
-    slope = (sizes[-1] - sizes[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else 0.0
-    rate = max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
+    rate = link_rate(sizes, times)
     peak = given.get("peak_MBps", rate)
     if peak < rate:
         raise InputError(
@@ -143,17 +142,34 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
     return PingPongCurve(tuple(sizes), tuple(times), switches, False, peak)
 
 
+def link_rate(sizes: Sequence[int], times: Sequence[float]) -> float:
+    """Give what the link carries by a ping-pong, in 10^6 bytes/s: see `PingPongCurve.bytes_per_us`."""
+    slope = (sizes[-1] - sizes[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else 0.0
+    return max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
+
+
+def read_curves(file: Path, name: str) -> pd.DataFrame:
+    """Read the curves of a file: ours, a study's, or what a benchmark printed, then of interconnect `name`.
+
+    Raises
+    ------
+    TableError
+        See `analysis.importers.read_foreign`.
+    """
+    if file.suffix != ".csv":  # the output of a benchmark does not name its interconnect
+        return read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}})).curves
+    if {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0)):
+        return pd.read_csv(file)
+    return read_foreign(file).curves
+
+
 def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
     """Rows of the wanted benchmark and interconnect, with ``bytes, latency_us, bandwidth_MBps``."""
     if not file.exists():
         raise InputError(f"{where}.file: {given['file']}: no such file")
     name = given["interconnect"]
     try:
-        if file.suffix == ".csv":
-            of_a_study = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
-            table = pd.read_csv(file) if of_a_study else read_foreign(file).curves
-        else:  # the output of a benchmark does not name its interconnect
-            table = read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}})).curves
+        table = read_curves(file, name)
     except TableError as error:
         raise InputError(f"{where}.file: {error}") from None
     for key, value in (("interconnect", name), ("benchmark", given["benchmark"])):
@@ -165,8 +181,10 @@ def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
     return table
 
 
-def _points(rows: pd.DataFrame, empty_as: int | None, where: str, file: str) -> tuple[list[int], list[float]]:
-    """Sizes in bytes and one-way times in microseconds, rising by size; 0 bytes as `empty_as` if given."""
+def points_of(
+    rows: pd.DataFrame, empty_as: int | None, where: str, file: str
+) -> tuple[list[int], list[float]]:
+    """Give sizes in bytes and one-way times in µs, rising by size; 0 bytes as `empty_as` if given."""
     rows = rows.dropna(subset="bytes")
     by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
     times = rows["latency_us"].astype(float).fillna(by_rate)

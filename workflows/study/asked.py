@@ -81,7 +81,8 @@ class Asked:
 def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     """Read a study with its cases and interconnects.
 
-    Those are looked up in the project's own folders. The arguments are those of `read_study`.
+    Those are looked up in the folders that it names, or in the project's own. For the arguments see
+    `read_study`.
 
     Raises
     ------
@@ -102,8 +103,13 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     replayed = measured
     if traced := study.simulation.get("cases"):
         replayed = _named_cases(traced, folder, f"{file}: simulation.cases")
+    own_files = study.interconnects_folder or INTERCONNECTS
     joined = {
-        name: interconnects.load_interconnect(name, INTERCONNECTS, f"{file}: interconnects[{index}]")
+        name: interconnects.load_interconnect(
+            name,
+            own_files if (own_files / f"{name}.yaml").exists() else INTERCONNECTS,
+            f"{file}: interconnects[{index}]",
+        )
         for index, name in enumerate(study.interconnects)
     }
     kinds = {name: interconnect.kind for name, interconnect in joined.items()}

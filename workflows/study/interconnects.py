@@ -48,7 +48,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     if isinstance(room, str):
         room = {"nodes": 1, "cores_per_node": len(usable_cores())}
     if simulate := data.get("simulate"):
-        simulate = _with_defaults(simulate)
+        simulate = _with_defaults(simulate, folder)
         room = {"nodes": SIMULATED_NODES, "cores_per_node": simulate["node"]["cores"]}
     return Interconnect(
         name=name,
@@ -68,11 +68,13 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     )
 
 
-def _with_defaults(simulate: dict[str, Any]) -> dict[str, Any]:
-    """Section simulate with the values that the schema states for what it leaves out."""
+def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Section simulate with what the schema states for what it leaves out, and the way to its curve."""
     simulate = defaults("interconnect", "simulate") | simulate
     if "curve" in simulate:
-        simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
+        curve = simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
+        if (beside := (folder / curve["file"]).resolve()).exists():
+            curve["file"] = str(beside.relative_to(ROOT) if beside.is_relative_to(ROOT) else beside)
     return simulate
 
 

@@ -64,6 +64,7 @@ class Study:
     congestion: Mapping[str, Any]
     limits: Limits
     cases_folder: Path | None
+    interconnects_folder: Path | None
     imports: tuple[Path, ...]
     import_sites: Mapping[Path, SiteGiven]
     import_mappings: Mapping[Path, Mapping[str, Any]]
@@ -101,6 +102,7 @@ _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
 _OF_RUNS = ("until", "processes_per_node", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
 _AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation")
+_FOLDERS = ("cases_folder", "interconnects_folder")
 _LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")
 _SORTED = ("processes", "oversubscription", "processes_per_node")
 
@@ -140,7 +142,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
         congestion=inputs.defaults("study", "congestion") | route_load if route_load else {},
         limits=Limits(**(inputs.defaults("study", "limits") | data["limits"])),
-        cases_folder=file.parent / data["cases_folder"] if "cases_folder" in data else None,
+        **{key: file.parent / data[key] if key in data else None for key in _FOLDERS},
         **_imports(data, file),
         site=data.get("site"),
         compare_sites=_compare_sites(data, file),

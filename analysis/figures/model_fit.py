@@ -1,0 +1,64 @@
+"""How well the model of an interconnect repeats the ping-pong that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import pandas as pd
+
+from analysis.figures import style
+from analysis.figures.axes import log_axis
+from analysis.figures.drawing import Drawing, canvas, file_stem
+from analysis.figures.sizes import positions, size_axis
+
+HEIGHT = 2.7
+LEAST_PERCENT = 0.1
+"""Smaller errors are drawn there."""
+
+
+def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[int]) -> Drawing:
+    """Draw times as given and as the model has them, and its errors, against the message size.
+
+    Parameters
+    ----------
+    fit : DataFrame
+        ``bytes, given_us, simulated_us, error_percent, left_out_percent``, sizes rising.
+    name : str
+        Of the files.
+    title : str
+        Of the interconnect.
+    changes : sequence of int
+        Largest size before each change of protocol, marked.
+    """
+    with mpl.rc_context(style.RC):
+        figure = canvas(HEIGHT)
+        caption = f"{title}: one-way time of a message, as given and as the model has it; the model's errors."
+        drawing = Drawing(file_stem("model", name), "model", figure, caption, caption)
+        times, errors = figure.subplots(1, 2, sharex=True)
+        x = positions(fit["bytes"])
+        given, modelled, left_out = style.COLOURS[:3]
+        times.plot(x, fit["given_us"], "o", color=given, markersize=3.5)
+        times.plot(x, fit["simulated_us"], color=modelled, linewidth=1)
+        log_axis(times, [*fit["given_us"], *fit["simulated_us"]])
+        times.set_ylabel("One-way time (µs)")
+        shown = fit[["error_percent", "left_out_percent"]].abs().clip(lower=LEAST_PERCENT)
+        for column, colour, marker in zip(shown, (modelled, left_out), "s^", strict=True):
+            errors.plot(x, shown[column], marker, color=colour, markersize=3.5)
+        log_axis(
+            errors, [LEAST_PERCENT, 10, *fit[["error_percent", "left_out_percent"]].abs().max().dropna()]
+        )
+        errors.set_ylabel("Error (%)")
+        for axes in (times, errors):
+            for change in changes:
+                axes.axvline(
+                    change * 2**0.5, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1
+                )
+            axes.set_xlabel("Message size")
+        size_axis(times, fit["bytes"])
+        handles = [*times.get_lines()[:2], *errors.get_lines()[:2]]
+        if changes:
+            handles.append(times.get_lines()[2])
+        texts = ["Given", "Model", "Its error", "Its error at a point left out", "Change of protocol"]
+        figure.legend(handles, texts[: len(handles)], loc="outside lower center", ncols=5, frameon=False)
+    return drawing

@@ -1,0 +1,151 @@
+"""From what benchmarks printed to a model: changes of protocol, overhead, bandwidth, and what is assumed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from refused import refusal
+from simulated_link import SIMULATE, simulated_link
+
+from analysis.importers.results import CURVES, write_table
+from workflows.domain import InputError
+from workflows.paths import INTERCONNECTS, ROOT
+from workflows.simulation.curve import read_curve
+from workflows.simulation.derive import Change, changes_of_protocol, derive, eager_limit
+from workflows.simulation.model import make_model
+from workflows.study.interconnects import load_interconnect
+
+JUMPS = {
+    "efa_hpc6a": {65536: True, 131072: False},
+    "ethernet_100_tcp": {32768: True},
+    "ethernet_cloud_tcp": {32768: True},
+    "infiniband": {32: True, 1024: True},
+    "infiniband_100": {128: True, 131072: False},
+    "infiniband_200": {128: True, 2048: True},
+    "infiniband_4x_pcix": {1024: True},
+    "quadrics_elan4": {32: True, 256: False},
+    "slingshot_11": {64: True, 4096: True},
+}
+"""Of published curves, by eye: the largest size before a jump, and whether a message takes longer after it."""
+
+EAGER = {"infiniband_100": None, "ethernet_100_tcp": 32768, "ethernet_cloud_tcp": 32768}
+"""Where the eager limit in the model's file is not what the curve shows: known from the MPI library, or assumed."""
+
+SIZES = [0, *(2**power for power in range(23))]
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_changes_of_protocol_of_published_curves_are_found(name):
+    simulate = load_interconnect(name, INTERCONNECTS).simulate
+    curve = read_curve(simulate, ROOT, name)
+    found = changes_of_protocol(curve.bytes, curve.microseconds)
+    assert {change.bytes: change.rise for change in found} == JUMPS[name]
+    assert eager_limit(found) == EAGER.get(name, simulate["eager_limit_bytes"])
+
+
+def jumping(size: int) -> float:
+    return 2 + size / 1000 + (5 if size > 4096 else 0)
+
+
+def test_where_between_sizes_that_are_close_a_protocol_changes_is_told():
+    sizes = sorted({0, *(2**power + more for power in range(3, 20) for more in (-3, 0, 3))})
+    assert changes_of_protocol(sizes, [jumping(size) for size in sizes]) == [Change(4096, rise=True)]
+
+
+def test_one_slow_message_is_no_eager_limit():
+    times = [jumping(size) * (1.5 if size == 65536 else 1) for size in SIZES]
+    found = changes_of_protocol(SIZES, times)
+    assert [change for change in found if change.rise] == [Change(4096, rise=True)]
+    assert eager_limit(found) == 4096
+
+
+def benchmarks(pingpong, stream=None, both_ways=None, sizes=SIZES):
+    """What OSU would print: microseconds of a message, of an interval of a stream, MB/s both ways."""
+    rows = [{"benchmark": "osu_latency", "bytes": size, "latency_us": pingpong(size)} for size in sizes]
+    for benchmark, rate in (
+        ("osu_bandwidth", stream and (lambda size: size / stream(size))),
+        ("osu_bi_directional_bandwidth", both_ways),
+    ):
+        if rate:
+            rows += [
+                {"benchmark": benchmark, "bytes": size, "bandwidth_MBps": rate(size)}
+                for size in sizes
+                if size
+            ]
+    frame = pd.DataFrame(rows).reindex(columns=list(CURVES.columns))
+    return CURVES.validate(frame.assign(interconnect="mine", kind="published"))
+
+
+def test_overhead_and_bandwidth_of_a_link_that_is_known():
+    """0.3 µs at each end, 1 µs between them, 10 GB/s one way and 15 both: what LogGP calls o, L and 1/G."""
+    made = derive(
+        benchmarks(
+            lambda size: 1.6 + size / 10_000,
+            lambda size: max(0.3, size / 10_000),
+            lambda size: min(2 * size / 0.3, 15_000),
+        ),
+        benchmarks(lambda size: 0.2 + size / 8000),
+        cores=16,
+        eager=8192,
+    )
+    overhead = made.simulate["host_overhead"]
+    assert overhead["send_us"] == overhead["receive_us"] == pytest.approx(0.3, rel=0.002)
+    assert overhead["send_ns_per_byte"] == pytest.approx(0, abs=1e-6)
+    assert made.simulate["both_ways_MBps"] == 15_000
+    assert made.simulate["node"] == {
+        "cores": 16,
+        "memory_latency_us": 0.2,
+        "memory_MBps": pytest.approx(8000),
+    }
+    assert made.simulate["eager_limit_bytes"] == 8192 and "switches_bytes" not in made.simulate
+    assert "peak_MBps" not in made.simulate["curve"] and not any("assumed to" in said for said in made.told)
+
+
+def test_what_was_not_given_is_said_to_be_assumed():
+    made = derive(benchmarks(lambda size: 1.6 + size / 10_000), None, None, None)
+    assert made.simulate["eager_limit_bytes"] == 8192 and "host_overhead" not in made.simulate
+    assert made.told == [
+        "The eager limit, 8192 bytes, is assumed.",
+        "Both directions are assumed not to slow each other down.",
+        "Messages inside a node are assumed.",
+        "A node is assumed to have 1 core.",
+    ]
+
+
+def test_many_messages_that_are_faster_than_one_are_the_links_bandwidth():
+    made = derive(
+        benchmarks(lambda size: 2 + size / 4000, lambda size: max(0.5, size / 10_000)), None, 1, 1024
+    )
+    assert made.simulate["curve"]["peak_MBps"] == 10_000
+
+
+@given(
+    latency=some.floats(0.5, 50),
+    interval=some.floats(0.01, 60),
+    copied=some.floats(0, 0.01),
+    limit=some.sampled_from([0, 64, 100, 8192, 65536]),
+)
+def test_processors_are_never_busy_for_longer_than_a_message_takes(
+    tmp_path_factory, latency, interval, copied, limit
+):
+    def message(size):
+        return latency + size / 1000 + copied * min(size, limit)
+
+    made = derive(benchmarks(message, lambda size: interval + size / 1000), None, 1, limit)
+    folder = tmp_path_factory.mktemp("model")
+    write_table(made.curve, folder / "mine.csv")
+    curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
+    known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
+    model = make_model(replace(simulated_link(), simulate=known | made.simulate | {"curve": curve}), folder)
+    assert all(np.array([knot.wait_us for knot in model.between]) >= 0)
+
+
+def test_without_a_ping_pong_there_is_no_model():
+    stream = benchmarks(lambda size: 1.0, lambda size: 1.0).query("benchmark == 'osu_bandwidth'")
+    told = refusal(InputError, derive, stream, None, None, None)
+    assert told == (
+        "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) is among the curves: osu_bandwidth"
+    )

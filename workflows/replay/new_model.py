@@ -1,0 +1,160 @@
+"""Make the model of an interconnect from benchmarks of it: ``./run-study --model NAME FILE ...``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pandas as pd
+import yaml
+
+from analysis.figures.drawing import save
+from analysis.figures.model_fit import draw_model_fit
+from analysis.importers.results import CURVES, write_table
+from analysis.runs.errors import TableError
+from analysis.text.formats import listed
+from workflows.errors import InputError
+from workflows.paths import INTERCONNECTS, RESULTS, ROOT
+from workflows.replay.points import PROGRAMS
+from workflows.simulation import fit, programs, replayer
+from workflows.simulation.curve import read_curves
+from workflows.simulation.derive import derive
+from workflows.simulation.model import make_model
+from workflows.study.interconnects import load_interconnect
+
+MODELS = ROOT / RESULTS / ".models"
+"""Folder of what tells how well models fit."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"--model: {message}")
+
+
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """Parse what follows ``--model``.
+
+    Raises
+    ------
+    InputError
+        One line.
+    """
+    parser = _Parser(
+        prog="run-study --model",
+        description="Make config/interconnects/NAME.yaml, to be simulated, from benchmarks of a real one.",
+    )
+    parser.add_argument("name", metavar="NAME", help="what studies call it: small letters, digits and _")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="output of OSU, IMB or NetPIPE between two nodes, or tables/network.csv of a study; a ping-pong "
+        "(osu_latency) at least, and where there are osu_bw and osu_bibw",
+    )
+    parser.add_argument("--interconnect", metavar="I", help="which one, where a file has several")
+    parser.add_argument("--inside", metavar="FILE", help="a ping-pong inside a node")
+    parser.add_argument("--cores", type=int, metavar="N", help="of a node")
+    parser.add_argument("--eager", type=int, metavar="BYTES", help="largest message sent without waiting")
+    parser.add_argument("--folder", help="where it goes, a study's interconnects_folder")
+    parser.add_argument("--title", help="for legends and tables; by default its name")
+    given = parser.parse_args(words)
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", given.name):
+        raise InputError(f"--model: {given.name!r} is no name: small letters, digits and _")
+    for option, least in (("cores", 1), ("eager", 0)):
+        if (value := getattr(given, option)) is not None and value < least:
+            raise InputError(f"--{option}: {value}: must be at least {least}")
+    return given
+
+
+def new_model(words: Sequence[str], here: Path) -> list[str]:
+    """Write the file of an interconnect, its curve, how well the model repeats it and a figure of that.
+
+    Parameters
+    ----------
+    words : sequence of str
+        See `arguments`.
+    here : Path
+        Folder in which the user typed them.
+
+    Returns
+    -------
+    list of str
+        What was found, what is assumed, and where it is.
+
+    Raises
+    ------
+    InputError
+        One line; then nothing is written.
+    """
+    given = arguments(words)
+    folder = here / given.folder if given.folder else INTERCONNECTS
+    if not folder.is_dir():
+        raise InputError(f"--folder: {given.folder}: no such folder")
+    file, curve_file = (folder / f"{given.name}.{suffix}" for suffix in ("yaml", "csv"))
+    if file.exists():
+        raise InputError(f"--model: {_shown(file)} is there already; remove it, or take another name")
+    curves = pd.concat([_curves(here / name, given.interconnect, given.name) for name in given.files])
+    inside = _curves(here / given.inside, given.interconnect, given.name) if given.inside else None
+    made = derive(curves, inside, given.cores, given.eager)
+    made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
+    files = listed([Path(name).name for name in given.files])
+    content = {
+        "name": given.name,
+        "kind": "simulated",
+        "title": given.title or given.name.replace("_", " "),
+        "description": f"Model made of {files}.",
+        "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
+        | made.simulate,
+    }
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+    try:
+        write_table(CURVES.validate(made.curve.reindex(columns=list(CURVES.columns))), curve_file)
+        file.write_text(text, encoding="utf-8")
+        model = make_model(load_interconnect(given.name, folder), ROOT)
+        table = fit.fit_table(programs.build(replayer.SOURCE, PROGRAMS), model)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        curve_file.unlink(missing_ok=True)
+        raise
+    fitted = MODELS / given.name
+    fitted.mkdir(parents=True, exist_ok=True)
+    table.to_csv(fitted / "fit.csv", index=False)
+    figure = save(draw_model_fit(table, given.name, content["title"], model.curve.switches), fitted)[-1]
+    return [*made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+
+
+def _shown(path: Path) -> Path:
+    """A path from the project's folder on, where it is in it."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def _curves(file: Path, interconnect: str | None, name: str) -> pd.DataFrame:
+    """Rows of a file's only interconnect, or of the one that was named."""
+    try:
+        curves = read_curves(file, name)
+    except (TableError, OSError) as error:
+        raise InputError(f"--model: {' '.join(str(error).split())}") from None
+    known = list(dict.fromkeys(curves["interconnect"]))
+    if interconnect in known:
+        curves = curves[curves["interconnect"] == interconnect]
+    elif len(known) > 1:
+        raise InputError(
+            f"--model: {file}: has several interconnects ({', '.join(known)}): name it by --interconnect"
+        )
+    return curves.assign(interconnect=name)
+
+
+def _judged(table: pd.DataFrame) -> list[str]:
+    """How well the model repeats its ping-pong."""
+    about = fit.fit_summary(table)
+    said = f"Its {about.points} points are repeated within {about.mean_percent:.1f} % on average"
+    said += f", {about.largest_percent:.1f} % at most"
+    if about.left_out_points:
+        said += f"; points from {fit.LEFT_OUT_FROM_BYTES} bytes on that it does not know, within "
+        said += (
+            f"{about.left_out_mean_percent:.1f} % on average, {about.left_out_largest_percent:.1f} % at most"
+        )
+    return [f"{said}."]

@@ -1,0 +1,236 @@
+"""The model of an interconnect, worked out from what benchmarks of it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.text.formats import listed, number
+from workflows.domain import InputError
+from workflows.simulation.curve import link_rate, points_of
+
+PINGPONGS = ("osu_latency", "imb_pingpong", "netpipe", "pingpong")
+STREAMS = ("osu_bandwidth", "imb_uniband")
+BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "sendrecv")
+"""Names of curves: of one message at a time, of many under way in one direction, and in both."""
+
+RISE, DROP = 0.1, 0.2
+"""How far the time of the next size is from what sizes on either side suggest, where the protocol changes.
+
+Of the nine published curves that ship, these find each jump that a reader marked, and one more.
+"""
+
+APART = 1.4
+"""How many times as large a size must be as another, to show where a curve goes."""
+
+SMALL_BYTES = 64
+"""Messages of so many bytes at most tell the latency, and how many can be sent in a second."""
+
+LEAST_EAGER_BYTES, MOST_EAGER_BYTES, ASSUMED_EAGER_BYTES = 256, 262144, 8192
+ASSUMED_INSIDE = {"memory_latency_us": 0.5, "memory_MBps": 5000.0}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of protocol: the largest size before it, and whether a message takes longer after it."""
+
+    bytes: int
+    rise: bool
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What follows from the curves of an interconnect.
+
+    Attributes
+    ----------
+    simulate : dict
+        Keys of the section of that name, without ``source`` and without the curve's file.
+    curve : DataFrame
+        Rows of the ping-pong.
+    told : list of str
+        A sentence for each thing that was found, or assumed.
+    """
+
+    simulate: dict[str, Any]
+    curve: pd.DataFrame
+    told: list[str]
+
+
+def changes_of_protocol(sizes: Sequence[int], times: Sequence[float]) -> list[Change]:
+    """Find where the curve of a ping-pong jumps.
+
+    Between two sizes it does where the times of the next two are more than `RISE` above, or `DROP` below, the
+    line through the two before, and the time before is likewise off the line through the two after.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Bytes, rising.
+    times : sequence of float
+        Of each, in any unit.
+    """
+    size, time = np.array(sizes, float), np.array(times, float)
+    apart = [0]  # lines through sizes that are close say nothing of others
+    for i in range(1, len(size)):
+        if size[i] >= APART * size[apart[-1]]:
+            apart.append(i)
+    found = []
+    for first, second, third, fourth in zip(apart, apart[1:], apart[2:], apart[3:], strict=False):
+        before, after = [first, second], [third, fourth]
+        expected = np.maximum(_line(size[before], time[before], size[after]), 1e-9)
+        back = _line(size[after], time[after], size[second])
+        jumps = [*(time[after] / expected - 1), back / time[second] - 1]
+        if min(jumps) > RISE or max(jumps) < -DROP:
+            rises = bool(min(jumps) > 0)
+            slope = (time[fourth] - time[third]) / (size[fourth] - size[third])
+            steps = np.diff(time[second : third + 1] - slope * size[second : third + 1])
+            found.append(Change(int(size[second + (steps if rises else -steps).argmax()]), rises))
+    return found
+
+
+def _line(sizes: np.ndarray, times: np.ndarray, at: np.ndarray | float) -> np.ndarray:
+    """Times at sizes, on the line through two points."""
+    return times[0] + (at - sizes[0]) * (times[1] - times[0]) / (sizes[1] - sizes[0])
+
+
+def eager_limit(changes: Collection[Change]) -> int | None:
+    """Which change is the eager limit: the last rise, or else the first drop; None where there is neither."""
+    likely = [change for change in changes if LEAST_EAGER_BYTES <= change.bytes <= MOST_EAGER_BYTES]
+    rises = [change.bytes for change in likely if change.rise]
+    drops = [change.bytes for change in likely if not change.rise and change.bytes <= MOST_EAGER_BYTES // 4]
+    return rises[-1] if rises else drops[0] if drops else None
+
+
+def derive(
+    curves: pd.DataFrame, inside: pd.DataFrame | None, cores: int | None, eager: int | None
+) -> Derived:
+    """Work out the model of an interconnect.
+
+    Sending or receiving a message keeps a processor busy for the least interval of a stream of small ones,
+    and for half of what an eager message takes beyond latency and bandwidth.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns of `analysis.importers.CURVES`, between two nodes.
+    inside : DataFrame, optional
+        The same inside a node.
+    cores : int, optional
+        Of a node.
+    eager : int, optional
+        Largest message that is sent before its receive is there, where that is known.
+
+    Raises
+    ------
+    InputError
+        No ping-pong, or one that cannot be a model's curve: one line.
+    """
+    pingpong = _first(curves, PINGPONGS)
+    if pingpong is None:
+        known = listed(sorted(set(curves["benchmark"])))
+        raise InputError(f"no ping-pong ({', '.join(PINGPONGS)}) is among the curves: {known}")
+    name = pingpong["benchmark"].iloc[0]
+    empty_as, sizes, times = _points(pingpong, name)
+    changes = changes_of_protocol(sizes, times)
+    limit, told = eager, []
+    if changes:
+        told.append(f"The protocol of {name} changes after {listed(_sizes(changes))} bytes, where it jumps.")
+    if limit is None:
+        found = eager_limit(changes)
+        limit = ASSUMED_EAGER_BYTES if found is None else found
+        told.append(f"The eager limit, {limit} bytes, is {'assumed' if found is None else 'one of them'}.")
+    others = sorted({change.bytes for change in changes} - {limit})
+    rate, simulate = link_rate(sizes, times), {}
+    peak = _peak(curves, STREAMS)
+    if peak and peak[1] > 1.001 * rate:
+        rate = peak[1]
+        told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
+    curve = {} if rate == link_rate(sizes, times) else {"peak_MBps": round(rate, 3)}
+    simulate["curve"] = {"benchmark": name, **({"empty_as_bytes": empty_as} if empty_as else {}), **curve}
+    simulate["eager_limit_bytes"] = limit
+    if others:
+        simulate["switches_bytes"] = others
+    stream = _first(curves, STREAMS)
+    if overhead := None if stream is None else _overhead(stream, sizes, times, limit, rate):
+        simulate["host_overhead"] = overhead
+        us, ns = (number(overhead[f"send_{unit}"]) for unit in ("us", "ns_per_byte"))
+        interval = f"the least interval of {stream['benchmark'].iloc[0]}, or half of a message's time"
+        told.append(
+            f"A message keeps either processor busy for {us} µs ({interval}) and {ns} ns a byte (assumed)."
+        )
+    both = _peak(curves, BOTH_WAYS)
+    if both and both[1] < 1.9 * rate:
+        simulate["both_ways_MBps"] = round(max(both[1], rate), 3)
+        told.append(f"Both directions together carry {number(max(both[1], rate))} MB/s, as {both[0]} shows.")
+    elif not both:
+        told.append("Both directions are assumed not to slow each other down.")
+    node, said = _node(inside, cores)
+    simulate["node"] = node
+    used = {name, *STREAMS, *BOTH_WAYS}
+    if unused := sorted(set(curves["benchmark"]) - used):
+        said.append(f"Not used: {listed(unused)}.")
+    return Derived(simulate, pingpong, told + said)
+
+
+def _sizes(changes: Sequence[Change]) -> list[str]:
+    return [str(change.bytes) for change in changes]
+
+
+def _first(curves: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame | None:
+    """Rows of the first of these benchmarks that there is."""
+    there = [rows for name in names if len(rows := curves[curves["benchmark"] == name])]
+    return there[0] if there else None
+
+
+def _peak(curves: pd.DataFrame, names: Sequence[str]) -> tuple[str, float] | None:
+    """Name and highest bandwidth of the first of these benchmarks that there is."""
+    rows = _first(curves, names)
+    return None if rows is None else (rows["benchmark"].iloc[0], float(rows["bandwidth_MBps"].max()))
+
+
+def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[float]]:
+    """The size that stands for 0 bytes, where there is no such message; sizes and times from 0 bytes on."""
+    smallest = int(rows["bytes"].min())
+    empty_as = smallest if 0 < smallest <= SMALL_BYTES else None
+    return empty_as, *points_of(rows, empty_as, name, "the files")
+
+
+def _overhead(
+    stream: pd.DataFrame, sizes: Sequence[int], times: Sequence[float], limit: int, rate: float
+) -> dict[str, float] | None:
+    """What a message costs either processor; None where that cannot be told."""
+    small = stream[(stream["bytes"] > 0) & (stream["bytes"] <= SMALL_BYTES)]
+    if small.empty:
+        return None
+    known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
+    left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
+    interval = float((small["bytes"] / small["bandwidth_MBps"]).min())
+    each = min(interval, float(left.min()) / 2)
+    if each < 0.01 * times[0]:
+        return None
+    copied = known[:, 0] > SMALL_BYTES
+    slopes = np.minimum(left - left[0], left - 2 * each)[copied] / (2 * known[copied, 0])
+    a_byte = 1000 * max(0.0, float(slopes.min())) if copied.any() else 0.0
+    costs = {"us": round(0.999 * each, 4), "ns_per_byte": round(0.999 * a_byte, 5)}
+    return {f"{end}_{unit}": cost for unit, cost in costs.items() for end in ("send", "receive")}
+
+
+def _node(inside: pd.DataFrame | None, cores: int | None) -> tuple[dict[str, Any], list[str]]:
+    """The section ``node``, and what is assumed of it."""
+    node, told = dict(ASSUMED_INSIDE), []
+    if inside is None:
+        told.append("Messages inside a node are assumed.")
+    else:
+        rows = _first(inside, PINGPONGS)
+        if rows is None:
+            raise InputError(f"--inside: no ping-pong ({', '.join(PINGPONGS)})")
+        _, sizes, times = _points(rows, "--inside")
+        node = {"memory_latency_us": times[0], "memory_MBps": round(link_rate(sizes, times), 3)}
+    if cores is None:
+        told.append("A node is assumed to have 1 core.")
+    return {"cores": cores or 1, **node}, told
