@@ -21,6 +21,7 @@ _FIXED = {
     "network/TCP-gamma": "0",
     "network/crosstraffic": "0",
     "network/weight-S": "0",
+    "smpi/coll-selector": "ompi",
     "smpi/cpu-threshold": "-1",
     "smpi/host-speed": "1f",
     "surf/precision": "1e-9",

@@ -9,6 +9,7 @@
 //
 // What a message costs: see messages.hpp.
 
+#include "collectives.hpp"
 #include "messages.hpp"
 
 #include <cstdlib>
@@ -207,14 +208,21 @@ int main(int argc, char** argv)
       return messages.seconds(static_cast<double>(size), from, to, part);
     };
   };
-  smpi_register_op_cost_callback(SmpiOperation::SEND, cost(&Knot::send));
-  smpi_register_op_cost_callback(SmpiOperation::ISEND, [send = cost(&Knot::send)](auto... message) {
+  bool told = engine.get_netzone_root()->get_property("tell_messages");
+  auto send = [cost = cost(&Knot::send), told](size_t size, s4u::Host* from, s4u::Host* to) {
+    if (told)
+      std::printf("message %s %s %zu\n", from->get_cname(), to->get_cname(), size);
+    return cost(size, from, to);
+  };
+  smpi_register_op_cost_callback(SmpiOperation::SEND, send);
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, [send](auto... message) {
     return take_due(this_rank()) + send(message...);
   });
   smpi_register_op_cost_callback(SmpiOperation::RECV, cost(&Knot::receive));
 
   SMPI_app_instance_register("replay", nullptr, processes);
   SMPI_init();
+  openmpi::take_over();
   for (Rank& rank : ranks)
     s4u::Actor::create(rank.name, rank.host, replay, std::ref(rank));
   engine.run();
