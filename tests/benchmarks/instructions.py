@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,8 +86,8 @@ def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
     done = run(short, point, folder, carrier, (), LIMIT_SECONDS, preload(tracer, written, marks, logged))
     if done.execution.exit_status:
         raise SystemExit(f"{processes} processes: {done.problem}")
-    found = []
-    for rank in range(processes):
+
+    def count(rank: int) -> int:
         own = out / f"rank-{rank}"
         own.mkdir()
         app.stage(short, folder, own)
@@ -97,7 +98,10 @@ def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
         if alone.exit_status or not (out / f"alone-{rank}").exists():
             raise SystemExit(f"rank {rank} of {processes}: {alone.errors[-500:]}")
         total = instructions(out / str(rank))
-        found.append(sum(count for name, count in total.items() if not NOT_COUNTED.search(name)))
+        return sum(count for name, count in total.items() if not NOT_COUNTED.search(name))
+
+    with ThreadPoolExecutor(len(usable_cores())) as pool:  # what is counted does not depend on what else runs
+        found = list(pool.map(count, range(processes)))
     shutil.rmtree(out)
     return found
 
