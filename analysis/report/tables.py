@@ -30,7 +30,7 @@ _Column = TypeVar("_Column")
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
     """Print the rows of a case: all, or times and speedups, or speedups, as many as fit in `room` lines.
 
-    Too many counts for columns are rows, on several pages.
+    With more counts than fit as columns, all rows are printed, on several pages, up to `MOST_ROWS`.
     """
     joined = scaling[~scaling["serial"]]
     full = _full_table(case, scaling, labels)
@@ -112,7 +112,8 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
     several = rows["oversubscription"].nunique() > 1
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     blocks = []
-    for counts in _side_by_side(sorted(int(count) for count in rows["processes"].unique()), COUNTS_ACROSS):
+    parts = list(_side_by_side(sorted(int(count) for count in rows["processes"].unique()), COUNTS_ACROSS))
+    for counts in parts:
         groups: dict[str, list[Row]] = {}
         for line in labels.lines(rows.drop_duplicates(keys), "oversubscription", "interconnect"):
             found = alike(rows, line, keys).set_index("processes")[quantity]
@@ -120,7 +121,8 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
             title = f"Oversubscription {line['oversubscription']}" if several else ""
             groups.setdefault(title, []).append(row([labels.curve(line), *cells], case, line["interconnect"]))
         columns = [*left("Processes"), *right(*map(str, counts))]
-        blocks.append(table(f"{labels.case(case)}: {caption}", columns, groups, case))
+        of = f" on {counts[0]} to {counts[-1]} processes" if len(parts) > 1 else ""
+        blocks.append(table(f"{labels.case(case)}{of}: {caption}", columns, groups, case))
     return blocks
 
 

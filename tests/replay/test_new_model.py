@@ -5,10 +5,12 @@ import pytest
 from refused import refusal
 
 from workflows.domain import InputError
-from workflows.paths import ROOT
+from workflows.paths import ROOT, StudyPaths
 from workflows.replay import new_model as command
 from workflows.replay.new_model import new_model
+from workflows.results.archive import _inputs
 from workflows.study.asked import read_asked
+from workflows.study.interconnects import load_interconnect
 
 OSU = ROOT / "tests/importers/files/osu"
 
@@ -34,8 +36,43 @@ def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
     joined = read_asked(tmp_path / "mine.yaml").interconnects
     assert joined["vendor"].cores_per_node == 8 and joined["gigabit_ethernet"].kind == "simulated"
     assert joined["vendor"].simulate["curve"]["file"] == str(tmp_path / "vendor.csv")
+    packed = _inputs(read_asked(tmp_path / "mine.yaml"), StudyPaths(tmp_path))
+    names = {name.rpartition("/")[2] for name in packed if "config/interconnects" in name}
+    assert names == {"vendor.yaml", "vendor.csv", "gigabit_ethernet.yaml"}
     told = refusal(InputError, new_model, words, OSU)
     assert told == f"--model: {tmp_path}/vendor.yaml is there already; remove it, or take another name"
+
+
+def test_a_model_from_the_curves_of_a_study(tmp_path):
+    rows = [f"{size},{10 + size / 100},{2 * size + 0.1},2" for size in (0, 8, 1000, 2000, 4000, 8000)]
+    rows = [f"{name},emulated,pingpong,{row}" for name in ("slow", "fast") for row in rows]
+    heading = "interconnect,kind,benchmark,bytes,latency_us,bandwidth_MBps,runs"
+    (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
+    words = ["mine", "network.csv", "--folder", ".", "--title", "Mine", "--interconnect"]
+    told = refusal(InputError, new_model, [*words, "medium"], tmp_path)
+    assert told == f"--interconnect: no 'medium' in {tmp_path}/network.csv; known: slow, fast"
+    new_model([*words, "slow"], tmp_path)
+    assert load_interconnect("mine", tmp_path).title == "Mine"
+    assert len(pd.read_csv(tmp_path / "mine.csv")) == 6
+
+
+def test_a_file_of_the_user_is_not_overwritten(tmp_path):
+    (tmp_path / "mine.csv").write_text("mine\n")
+    told = refusal(InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "."], tmp_path)
+    assert told == f"--model: {tmp_path}/mine.csv is there already; remove it, or take another name"
+    assert (tmp_path / "mine.csv").read_text() == "mine\n"
+
+
+def test_a_model_beside_a_study_counts_before_the_projects(tmp_path):
+    new_model(["gigabit_ethernet", "latency_7.4.txt", "--folder", str(tmp_path), "--title", "Mine"], OSU)
+    study = (
+        "name: mine\ncases: [elbow_segregated-smoke]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2]\n"
+    )
+    (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: .\n")
+    assert read_asked(tmp_path / "mine.yaml").interconnects["gigabit_ethernet"].title == "Mine"
+    (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: gone\n")
+    told = refusal(InputError, read_asked, tmp_path / "mine.yaml")
+    assert told.endswith(f"interconnects_folder: {tmp_path}/gone: no such folder")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +83,12 @@ def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
         (["vendor", "gone.txt"], f"--model: {OSU}/gone.txt: there is no such file"),
         (["vendor", "bw_7.4.txt"], "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) is among"),
         (["vendor", "latency_7.4.txt", "--cores", "0"], "--cores: 0: must be at least 1"),
-        (["vendor", "latency_7.4.txt", "--eager", "9000000"], "vendor.yaml: simulate: no point of the curve"),
+        (["vendor", "latency_7.4.txt", "--eager", "9000000"], "--eager: 9000000: must be below the largest"),
+        (
+            ["vendor", "latency_7.4.txt", "latency_5.3.txt"],
+            f"--model: osu_latency is in {OSU}/latency_7.4.txt and",
+        ),
+        (["vendor", "/dev/null"], "--model: /dev/null: is empty"),
         (
             ["vendor", str(ROOT / "analysis/published/pmb.csv")],
             f"--model: {ROOT}/analysis/published/pmb.csv: has",

@@ -1,6 +1,7 @@
 """The report as plain data: every section, what it says, and what it does without data."""
 
 import json
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -216,6 +217,12 @@ class TestPoorStudies:
         report = whole(make_study(make_runs(2, counts=counts, cases=("elbow",))))
         (table,) = (block for block in blocks(part(report, "case-1"), "table"))
         assert [column["title"] for column in table["columns"]][:2] == [["Processes"], ["Cores"]]
+
+    def test_far_too_many_counts_are_columns_of_several_tables(self):
+        report = whole(make_study(make_runs(2, counts=range(1, 42), cases=("elbow",))))
+        captions = [block["caption"] for block in blocks(part(report, "case-1"), "table")]
+        counts = [re.search(r"on (\d+) to (\d+) processes: ", caption).groups() for caption in captions]
+        assert counts == [("2", "15"), ("16", "29"), ("30", "41")]
 
     def test_disturbed_repetitions_are_counted(self, study):
         runs, tables, facts = study

@@ -109,6 +109,7 @@ def test_what_was_not_given_is_said_to_be_assumed():
     assert made.simulate["eager_limit_bytes"] == 8192 and "host_overhead" not in made.simulate
     assert made.told == [
         "The eager limit, 8192 bytes, is assumed.",
+        "A message is assumed to keep processors busy for copying alone.",
         "Both directions are assumed not to slow each other down.",
         "Messages inside a node are assumed.",
         "A node is assumed to have 1 core.",
@@ -120,6 +121,37 @@ def test_many_messages_that_are_faster_than_one_are_the_links_bandwidth():
         benchmarks(lambda size: 2 + size / 4000, lambda size: max(0.5, size / 10_000)), None, 1, 1024
     )
     assert made.simulate["curve"]["peak_MBps"] == 10_000
+
+
+@pytest.mark.parametrize(("both", "model"), [(9_999, 10_000), (12_000, 12_000), (19_500, None)])
+def test_what_both_directions_share(tmp_path, both, model):
+    made = derive(benchmarks(lambda size: 1.6 + size / 9_999.9999, None, lambda size: both), None, 1, 1024)
+    found = model_of(made, tmp_path).both_ways_bytes_per_us
+    assert found == (model and pytest.approx(model, rel=1e-6))
+
+
+def test_an_eager_limit_beyond_the_curve_is_refused():
+    told = refusal(InputError, derive, benchmarks(lambda size: 1 + size / 1000), None, 1, 1 << 22)
+    assert told == "--eager: 4194304: must be below the largest message of osu_latency, 4194304 bytes"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [([128, 256, 512], "the smallest message has 128 bytes"), ([], "no message has a size")],
+)
+def test_a_ping_pong_without_small_messages_is_refused(sizes, found):
+    curves = benchmarks(lambda size: 1 + size / 1000, sizes=sizes or [8])
+    if not sizes:
+        curves["bytes"] = pd.NA
+    told = refusal(InputError, derive, curves, None, 1, None)
+    assert told == f"osu_latency: {found}; one of up to 64 tells the latency"
+
+
+def model_of(made, folder):
+    write_table(made.curve, folder / "mine.csv")
+    curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
+    known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
+    return make_model(replace(simulated_link(), simulate=known | made.simulate | {"curve": curve}), folder)
 
 
 @given(
@@ -135,11 +167,7 @@ def test_processors_are_never_busy_for_longer_than_a_message_takes(
         return latency + size / 1000 + copied * min(size, limit)
 
     made = derive(benchmarks(message, lambda size: interval + size / 1000), None, 1, limit)
-    folder = tmp_path_factory.mktemp("model")
-    write_table(made.curve, folder / "mine.csv")
-    curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
-    known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
-    model = make_model(replace(simulated_link(), simulate=known | made.simulate | {"curve": curve}), folder)
+    model = model_of(made, tmp_path_factory.mktemp("model"))
     assert all(np.array([knot.wait_us for knot in model.between]) >= 0)
 
 

@@ -1,4 +1,5 @@
 /* What comes into a rank in every way that MPI has; prints a digest of it. Argument: which of the groups below. */
+#include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -266,6 +267,22 @@ static void clock_branch(void)
 
 /* Its process decides what it sends, where to, or whether it calls. */
 static int alone(void) { return getenv("NODEWORTH_TRACE_ALONE") != NULL; }
+
+static int input; /* its own program, opened before MPI_Init */
+
+static void reads_on(void)
+{
+    for (int i = 0; i < 4; i++) {
+        unsigned char some[64];
+        eat(some, read(input, some, sizeof some));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+static void killed(void)
+{
+    if (me == 1 && alone()) raise(SIGKILL);
+}
 
 static void other_value(void)
 {
@@ -581,7 +598,8 @@ int main(int argc, char **argv)
         {"other_call", other_call}, {"other_part_of_root", other_part_of_root},
         {"other_value_then_call", other_value_then_call}, {"other_thread", other_thread},
         {"windows", windows}, {"files", files}, {"address", address}, {"window_race", window_race}, {"part_of_an_element", part_of_an_element},
-        {"large", large}, {"full", full}, {"thread", thread}};
+        {"large", large}, {"full", full}, {"thread", thread}, {"reads_on", reads_on}, {"killed", killed}};
+    input = open(argv[0], O_RDONLY);
     pid_t child = strcmp(argv[1], "forked") ? 0 : fork();
     if (child) return waitpid(child, NULL, 0) < 0; /* the rank is the child */
     MPI_Init(&argc, &argv);

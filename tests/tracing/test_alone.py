@@ -58,7 +58,7 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize(
     "group",
-    ["messages", "collectives", "windows", "clock_branch", "forked"]
+    ["messages", "collectives", "windows", "clock_branch", "forked", "reads_on"]
     + [
         pytest.param(group, marks=pytest.mark.slow)
         for group in ("requests", "later", "communicators", "files", "fortran")
@@ -168,6 +168,12 @@ def test_a_rank_that_diverges_is_told_by_its_call(built, library, group, told, t
     recorded(built, library, group, tmp_path)
     with pytest.raises(UnrepeatableError, match=f"^{told}$"):
         rerun(built, library, group, tmp_path)
+
+
+def test_a_rank_that_is_killed_is_told(built, tmp_path):
+    recorded(built, "openmpi", "killed", tmp_path)
+    with pytest.raises(UnrepeatableError, match=r"^rank 1 by itself: ended by signal 9$"):
+        rerun(built, "openmpi", "killed", tmp_path)
 
 
 def test_a_rank_that_reads_its_window_without_synchronising_is_told(built, tmp_path):

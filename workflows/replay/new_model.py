@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import pandas as pd
 import yaml
+from pandera.errors import SchemaError
 
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
@@ -94,10 +95,11 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     if not folder.is_dir():
         raise InputError(f"--folder: {given.folder}: no such folder")
     file, curve_file = (folder / f"{given.name}.{suffix}" for suffix in ("yaml", "csv"))
-    if file.exists():
-        raise InputError(f"--model: {_shown(file)} is there already; remove it, or take another name")
-    curves = pd.concat([_curves(here / name, given.interconnect, given.name) for name in given.files])
-    inside = _curves(here / given.inside, given.interconnect, given.name) if given.inside else None
+    for there in (file, curve_file):
+        if there.exists():
+            raise InputError(f"--model: {_shown(there)} is there already; remove it, or take another name")
+    curves, unread = _all_curves([here / name for name in given.files], given)
+    inside, also_unread = _curves(here / given.inside, given) if given.inside else (None, [])
     made = derive(curves, inside, given.cores, given.eager)
     made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
     files = listed([Path(name).name for name in given.files])
@@ -115,15 +117,18 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         file.write_text(text, encoding="utf-8")
         model = make_model(load_interconnect(given.name, folder), ROOT)
         table = fit.fit_table(programs.build(replayer.SOURCE, PROGRAMS), model)
-    except BaseException:
+    except BaseException as error:
         file.unlink(missing_ok=True)
         curve_file.unlink(missing_ok=True)
+        if isinstance(error, (TableError, SchemaError)):
+            raise InputError(f"--model: {' '.join(str(error).split())}") from None
         raise
     fitted = MODELS / given.name
     fitted.mkdir(parents=True, exist_ok=True)
     table.to_csv(fitted / "fit.csv", index=False)
     figure = save(draw_model_fit(table, given.name, content["title"], model.curve.switches), fitted)[-1]
-    return [*made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+    not_read = [f"Not read: {line}" for line in (*unread, *also_unread)]
+    return [*not_read, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
 
 
 def _shown(path: Path) -> Path:
@@ -131,20 +136,37 @@ def _shown(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def _curves(file: Path, interconnect: str | None, name: str) -> pd.DataFrame:
-    """Rows of a file's only interconnect, or of the one that was named."""
+def _all_curves(files: Sequence[Path], given: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of all files, and what could not be read of them; no benchmark is in two of them."""
+    tables, unread = [], []
+    of_benchmark: dict[str, Path] = {}
+    for file in files:
+        curves, lines = _curves(file, given)
+        for benchmark in curves["benchmark"].unique():
+            if (other := of_benchmark.setdefault(benchmark, file)) != file:
+                raise InputError(f"--model: {benchmark} is in {other} and in {file}; give one of them")
+        tables.append(curves)
+        unread += lines
+    return pd.concat(tables, ignore_index=True), unread
+
+
+def _curves(file: Path, given: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of a file's only interconnect, or of the one that was named, and what could not be read."""
     try:
-        curves = read_curves(file, name)
+        imported = read_curves(file, given.interconnect or given.name)
     except (TableError, OSError) as error:
         raise InputError(f"--model: {' '.join(str(error).split())}") from None
-    known = list(dict.fromkeys(curves["interconnect"]))
-    if interconnect in known:
-        curves = curves[curves["interconnect"] == interconnect]
-    elif len(known) > 1:
-        raise InputError(
-            f"--model: {file}: has several interconnects ({', '.join(known)}): name it by --interconnect"
-        )
-    return curves.assign(interconnect=name)
+    curves, wanted = imported.curves, given.interconnect
+    known = list(dict.fromkeys(curves["interconnect"].dropna()))
+    if not known:
+        raise InputError(f"--model: {file}: holds no curve")
+    if wanted and wanted not in known:
+        raise InputError(f"--interconnect: no {wanted!r} in {file}; known: {', '.join(known)}")
+    if not wanted and len(known) > 1:
+        named = ", ".join(known)
+        raise InputError(f"--model: {file}: has several interconnects ({named}): name one by --interconnect")
+    rows = curves[curves["interconnect"] == (wanted or known[0])]
+    return rows.assign(interconnect=given.name), imported.unread
 
 
 def _judged(table: pd.DataFrame) -> list[str]:

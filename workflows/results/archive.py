@@ -21,7 +21,8 @@ from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
 from workflows.results import metadata
 from workflows.results.anonymous import Names, find_names
-from workflows.study.asked import Asked
+from workflows.study.asked import Asked, interconnect_file
+from workflows.study.interconnects import curve_file
 from workflows.study.sites import read_facts
 from workflows.study.study import Study
 
@@ -88,9 +89,12 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
 
 def _inputs(asked: Asked, paths: StudyPaths) -> Files:
     found = {f"study/config/studies/{asked.study.file.name}": asked.study.file.read_bytes()}
-    for name in asked.interconnects:
-        file = Path("config/interconnects") / f"{name}.yaml"
-        found[f"study/{file}"] = (ROOT / file).read_bytes()
+    for name, interconnect in asked.interconnects.items():
+        file = interconnect_file(asked.study, name)
+        curve = curve_file(interconnect.simulate) if interconnect.simulate else None
+        for path in (file, curve):
+            if path and path.parent == file.parent:  # other curves are the project's
+                found[f"study/config/interconnects/{path.name}"] = path.read_bytes()
     for case in asked.cases.values():
         where = f"study/cases/{case.application}/{case.folder.name}"
         found |= {f"{where}/{path}": data for path, data in _below(case.folder)}

@@ -1,14 +1,16 @@
-// Collective operations as Open MPI 4.1 carries them out, where SimGrid's selector `ompi` does not: it chooses as that
-// does, but has other trees for some broadcasts and reductions, or fails there.
+// Collective operations as Open MPI 4.1 carries them out on up to 255 ranks, where SimGrid's selector `ompi` does not: it
+// chooses as that does, but has other trees for some broadcasts and reductions, or fails there.
 //
 // Which tree at which size is from coll_tuned_decision_fixed.c of Open MPI 4.1.4, what a tree is from coll_base_topo.c.
 // Open MPI cuts no message into segments there. tests/simulation/test_collectives.py holds all against the messages that
-// the library itself sends.
+// the library itself sends. On more ranks, trees are those of 255.
 
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <smpi/smpi.h>
 #include <string>
 #include <utility>
@@ -32,9 +34,9 @@ namespace openmpi {
 
 using simgrid::smpi::colls;
 
-constexpr int TAG               = 2147483000; // no program's
-constexpr double ELEMENT_BYTES  = 8;          // of what is reduced: traces have bytes
-constexpr double ANY            = INFINITY;
+constexpr int TAG              = 2147483000; // no program's
+constexpr double ELEMENT_BYTES = 8;          // of what is reduced: traces have bytes
+constexpr double ANY           = INFINITY;
 
 enum class Tree { LINEAR, CHAIN, BINARY, BINOMIAL, IN_ORDER_BINOMIAL, KNOMIAL, SCATTER };
 
@@ -167,12 +169,9 @@ inline double bytes_of(int count, MPI_Datatype type)
   return static_cast<double>(count) * size;
 }
 
-inline int bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+inline int bcast_along(Tree tree, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
   Place place(root, comm);
-  Tree tree = choose(BCAST, place.ranks, bytes_of(count, type));
-  if (tree == Tree::SCATTER)
-    return simgrid::smpi::bcast__scatter_rdb_allgather(buffer, count, type, root, comm);
   Family own = place.in(tree);
   if (place.rank != root)
     PMPI_Recv(buffer, count, type, place.whose(own.parent), TAG, comm, MPI_STATUS_IGNORE);
@@ -182,53 +181,73 @@ inline int bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm 
   return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-inline int reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op, int root, MPI_Comm comm)
+inline int bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+  Tree tree = choose(BCAST, Place(root, comm).ranks, bytes_of(count, type));
+  if (tree == Tree::SCATTER)
+    return simgrid::smpi::bcast__scatter_rdb_allgather(buffer, count, type, root, comm);
+  return bcast_along(tree, buffer, count, type, root, comm);
+}
+
+inline int reduce_along(Tree tree, const void* from, void* to, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
   Place place(root, comm);
-  Family own = place.in(choose(REDUCE, place.ranks, bytes_of(count, type)));
+  Family own = place.in(tree);
   for (int child : own.children)
     PMPI_Recv(to, count, type, place.whose(child), TAG, comm, MPI_STATUS_IGNORE);
   return place.rank == root ? MPI_SUCCESS : PMPI_Send(from, count, type, place.whose(own.parent), TAG, comm);
+}
+
+inline int reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op, int root, MPI_Comm comm)
+{
+  return reduce_along(choose(REDUCE, Place(root, comm).ranks, bytes_of(count, type)), from, to, count, type, root, comm);
 }
 
 decltype(colls::allgatherv) chosen_allgatherv;
 decltype(colls::allreduce) chosen_allreduce;
 decltype(colls::alltoallv) chosen_alltoallv;
 
-// Rings need an element for each rank; Open MPI then doubles recursively instead.
+// A ring needs an element for each rank, Rabenseifner's algorithm one for each of a power of two of them. With fewer, Open
+// MPI doubles recursively, or reduces and broadcasts from rank to rank.
 inline int allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm)
 {
-  int ranks;
-  PMPI_Comm_size(comm, &ranks);
-  bool few = bytes_of(count, type) < ELEMENT_BYTES * ranks && ranks < 128;
-  return (few ? simgrid::smpi::allreduce__rdb : chosen_allreduce)(from, to, count, type, operation, comm);
+  int ranks  = Place(0, comm).ranks, halves = 1;
+  double bytes = bytes_of(count, type), ring_below = ranks < 4 ? 8 : ranks < 8 ? 16 : ranks < 16 ? 0 : ranks < 32 ? 64 : 128;
+  while (2 * halves <= ranks)
+    halves *= 2;
+  if (ranks < 64 && bytes < std::min(ring_below, ELEMENT_BYTES * ranks))
+    return simgrid::smpi::allreduce__rdb(from, to, count, type, operation, comm);
+  if (ranks >= 32 && ranks < 64 && bytes < ELEMENT_BYTES * halves) {
+    reduce_along(Tree::LINEAR, from, to, count, type, 0, comm);
+    return bcast_along(Tree::LINEAR, to, count, type, 0, comm);
+  }
+  return chosen_allreduce(from, to, count, type, operation, comm);
 }
 
 inline int allgatherv(const void* from, int count, MPI_Datatype type, void* to, const int* counts, const int* places,
                       MPI_Datatype into, MPI_Comm comm)
 {
   Place place(0, comm);
-  int all = 0;
-  for (int i = 0; i < place.ranks; i++)
-    all += counts[i];
+  double all = std::accumulate(counts, counts + place.ranks, 0.0);
   auto most = std::begin(ALLGATHERV_BY_ONE);
   while (place.ranks >= (*most)[0])
     most++;
-  if (bytes_of(all, into) / place.ranks >= (*most)[1])
+  if (all * bytes_of(1, into) / place.ranks >= (*most)[1])
     return chosen_allgatherv(from, count, type, to, counts, places, into, comm);
   if (place.rank)
     PMPI_Send(from, count, type, 0, TAG, comm);
   for (int rank = 1; place.rank == 0 && rank < place.ranks; rank++)
     PMPI_Recv(to, counts[rank], into, rank, TAG, comm, MPI_STATUS_IGNORE);
-  return bcast(to, all, into, 0, comm);
+  return bcast(to, static_cast<int>(all), into, 0, comm);
 }
 
-// In pairs, which SimGrid's has for powers of two alone.
+// In pairs, where Open MPI does that and SimGrid cannot: its own takes a power of two alone.
 inline int alltoallv(const void* from, const int* counts, const int* places, MPI_Datatype type, void* to,
                      const int* to_counts, const int* to_places, MPI_Datatype into, MPI_Comm comm)
 {
   Place place(0, comm);
-  if ((place.ranks & (place.ranks - 1)) == 0)
+  bool pairs = place.ranks < 4 || (place.ranks >= 64 && place.ranks < 128) || place.ranks >= 256;
+  if (!pairs || (place.ranks & (place.ranks - 1)) == 0)
     return chosen_alltoallv(from, counts, places, type, to, to_counts, to_places, into, comm);
   for (int step = 1; step < place.ranks; step++) {
     int next = (place.rank + step) % place.ranks, before = (place.rank - step + place.ranks) % place.ranks;

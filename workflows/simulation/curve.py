@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.importers import make_mapping, read_foreign
+from analysis.importers import Import, make_mapping, read_foreign
 from analysis.runs.errors import TableError
 from workflows.domain import InputError
 
@@ -148,7 +148,7 @@ def link_rate(sizes: Sequence[int], times: Sequence[float]) -> float:
     return max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
 
 
-def read_curves(file: Path, name: str) -> pd.DataFrame:
+def read_curves(file: Path, name: str) -> Import:
     """Read the curves of a file: ours, a study's, or what a benchmark printed, then of interconnect `name`.
 
     Raises
@@ -157,10 +157,12 @@ def read_curves(file: Path, name: str) -> pd.DataFrame:
         See `analysis.importers.read_foreign`.
     """
     if file.suffix != ".csv":  # the output of a benchmark does not name its interconnect
-        return read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}})).curves
-    if {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0)):
-        return pd.read_csv(file)
-    return read_foreign(file).curves
+        return read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}}))
+    try:
+        of_a_study = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
+    except ValueError:  # empty, or no text: read_foreign says so
+        of_a_study = False
+    return Import(curves=pd.read_csv(file)) if of_a_study else read_foreign(file)
 
 
 def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
@@ -169,7 +171,7 @@ def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
         raise InputError(f"{where}.file: {given['file']}: no such file")
     name = given["interconnect"]
     try:
-        table = read_curves(file, name)
+        table = read_curves(file, name).curves
     except TableError as error:
         raise InputError(f"{where}.file: {error}") from None
     for key, value in (("interconnect", name), ("benchmark", given["benchmark"])):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ RISE, DROP = 0.1, 0.2
 
 Of the nine published curves that ship, these find each jump that a reader marked, and one more.
 """
+
+SAME, FREE = 1.01, 1.9
+"""Times the bandwidth of one direction: below the first both share it, from the second on both have it."""
 
 APART = 1.4
 """How many times as large a size must be as another, to show where a curve goes."""
@@ -98,8 +101,12 @@ def _line(sizes: np.ndarray, times: np.ndarray, at: np.ndarray | float) -> np.nd
     return times[0] + (at - sizes[0]) * (times[1] - times[0]) / (sizes[1] - sizes[0])
 
 
-def eager_limit(changes: Collection[Change]) -> int | None:
-    """Which change is the eager limit: the last rise, or else the first drop; None where there is neither."""
+def eager_limit(changes: Sequence[Change]) -> int | None:
+    """Which change is the eager limit, of those in the order of their sizes; None where none may be.
+
+    The last rise from `LEAST_EAGER_BYTES` to `MOST_EAGER_BYTES`, or else the first drop up to a quarter of
+    that.
+    """
     likely = [change for change in changes if LEAST_EAGER_BYTES <= change.bytes <= MOST_EAGER_BYTES]
     rises = [change.bytes for change in likely if change.rise]
     drops = [change.bytes for change in likely if not change.rise and change.bytes <= MOST_EAGER_BYTES // 4]
@@ -142,8 +149,10 @@ def derive(
         told.append(f"The protocol of {name} changes after {listed(_sizes(changes))} bytes, where it jumps.")
     if limit is None:
         found = eager_limit(changes)
-        limit = ASSUMED_EAGER_BYTES if found is None else found
+        limit = min(ASSUMED_EAGER_BYTES, sizes[-2]) if found is None else found
         told.append(f"The eager limit, {limit} bytes, is {'assumed' if found is None else 'one of them'}.")
+    elif limit >= sizes[-1]:
+        raise InputError(f"--eager: {limit}: must be below the largest message of {name}, {sizes[-1]} bytes")
     others = sorted({change.bytes for change in changes} - {limit})
     rate, simulate = link_rate(sizes, times), {}
     peak = _peak(curves, STREAMS)
@@ -155,7 +164,7 @@ def derive(
     simulate["eager_limit_bytes"] = limit
     if others:
         simulate["switches_bytes"] = others
-    stream = _first(curves, STREAMS)
+    stream = _first(curves.dropna(subset="bandwidth_MBps"), STREAMS)
     if overhead := None if stream is None else _overhead(stream, sizes, times, limit, rate):
         simulate["host_overhead"] = overhead
         us, ns = (number(overhead[f"send_{unit}"]) for unit in ("us", "ns_per_byte"))
@@ -163,12 +172,17 @@ def derive(
         told.append(
             f"A message keeps either processor busy for {us} µs ({interval}) and {ns} ns a byte (assumed)."
         )
+    else:
+        told.append("A message is assumed to keep processors busy for copying alone.")
     both = _peak(curves, BOTH_WAYS)
-    if both and both[1] < 1.9 * rate:
-        simulate["both_ways_MBps"] = round(max(both[1], rate), 3)
-        told.append(f"Both directions together carry {number(max(both[1], rate))} MB/s, as {both[0]} shows.")
-    elif not both:
+    if both is None:
         told.append("Both directions are assumed not to slow each other down.")
+    elif both[1] < SAME * rate:
+        simulate["half_duplex"] = True
+        told.append(f"Both directions share the bandwidth of one, as {both[0]} shows.")
+    elif both[1] < FREE * rate:
+        simulate["both_ways_MBps"] = both[1]
+        told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
     node, said = _node(inside, cores)
     simulate["node"] = node
     used = {name, *STREAMS, *BOTH_WAYS}
@@ -188,15 +202,19 @@ def _first(curves: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame | None:
 
 
 def _peak(curves: pd.DataFrame, names: Sequence[str]) -> tuple[str, float] | None:
-    """Name and highest bandwidth of the first of these benchmarks that there is."""
-    rows = _first(curves, names)
+    """Name and highest bandwidth of the first of these benchmarks that there is; None where it tells none."""
+    rows = _first(curves.dropna(subset="bandwidth_MBps"), names)
     return None if rows is None else (rows["benchmark"].iloc[0], float(rows["bandwidth_MBps"].max()))
 
 
 def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[float]]:
     """The size that stands for 0 bytes, where there is no such message; sizes and times from 0 bytes on."""
-    smallest = int(rows["bytes"].min())
-    empty_as = smallest if 0 < smallest <= SMALL_BYTES else None
+    rows = rows.dropna(subset="bytes")
+    smallest = int(rows["bytes"].min()) if len(rows) else None
+    if smallest is None or smallest > SMALL_BYTES:
+        found = "no message has a size" if smallest is None else f"the smallest message has {smallest} bytes"
+        raise InputError(f"{name}: {found}; one of up to {SMALL_BYTES} tells the latency")
+    empty_as = smallest or None
     return empty_as, *points_of(rows, empty_as, name, "the files")
 
 

@@ -5,7 +5,8 @@
 // TRACES holds rank-<r>.txt, in SimGrid's time-independent format; compute amounts are nanoseconds on the traced
 // host. FACTORS are PROCESSES numbers, separated by commas, by which each rank's compute amounts are multiplied.
 // Prints a line for each operation `mark` (mark RANK SECONDS), for each rank when it ends
-// (rank RANK SECONDS COMPUTE_SECONDS), for the program itself (memory KIB), and at the very end (end SECONDS).
+// (rank RANK SECONDS COMPUTE_SECONDS), for the program itself (memory KIB), and at the very end (end SECONDS); where the
+// platform has the property tell_messages, for each message that is sent (message HOST HOST BYTES).
 //
 // What a message costs: see messages.hpp.
 

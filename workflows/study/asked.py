@@ -103,12 +103,9 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     replayed = measured
     if traced := study.simulation.get("cases"):
         replayed = _named_cases(traced, folder, f"{file}: simulation.cases")
-    own_files = study.interconnects_folder or INTERCONNECTS
     joined = {
         name: interconnects.load_interconnect(
-            name,
-            own_files if (own_files / f"{name}.yaml").exists() else INTERCONNECTS,
-            f"{file}: interconnects[{index}]",
+            name, interconnect_file(study, name).parent, f"{file}: interconnects[{index}]"
         )
         for index, name in enumerate(study.interconnects)
     }
@@ -120,6 +117,21 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     request = request_facts(study, joined, CONFIG)
     check_simulation(study, kinds)
     return Asked(study, measured, replayed, joined, request, own_cases)
+
+
+def interconnect_file(study: Study, name: str) -> Path:
+    """File of an interconnect: in the folder that the study names, or else the project's, there or not.
+
+    Raises
+    ------
+    InputError
+        If the study names a folder that is not there.
+    """
+    own = study.interconnects_folder
+    if own and not own.is_dir():
+        raise InputError(f"{study.file}: interconnects_folder: {own}: no such folder")
+    project = INTERCONNECTS / f"{name}.yaml"
+    return own / project.name if own and (own / project.name).exists() else project
 
 
 def _check_files(study: Study) -> None:

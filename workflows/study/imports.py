@@ -60,8 +60,8 @@ def read_imports(
 
     Parameters
     ----------
-    sites : mapping of Path to str
-        Sites of the files to which the study gives a site.
+    sites : mapping of Path to SiteGiven
+        What the study says of the sites of files.
     mappings : mapping of Path to mapping
         What the columns of other files mean: see `analysis.importers.make_mapping`.
 

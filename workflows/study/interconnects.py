@@ -135,10 +135,19 @@ def digest(interconnect: Interconnect) -> str:
     if interconnect.simulate:
         curve = curve_file(interconnect.simulate)
         known = curve is not None and curve.exists()
-        content += [interconnect.simulate, hashlib.sha256(curve.read_bytes()).hexdigest() if known else None]
+        content += [
+            _apart_from_file(interconnect.simulate),
+            hashlib.sha256(curve.read_bytes()).hexdigest() if known else None,
+        ]
     if interconnect.factors:
         content.append(interconnect.factors)
     return short_digest(json.dumps(content, sort_keys=True).encode())
+
+
+def _apart_from_file(simulate: dict[str, Any]) -> dict[str, Any]:
+    """Section simulate without the way to its curve, whose content counts."""
+    curve = simulate.get("curve", {})
+    return simulate | {"curve": {key: value for key, value in curve.items() if key != "file"}}
 
 
 def curve_file(simulate: dict[str, Any]) -> Path | None:

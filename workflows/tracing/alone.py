@@ -290,7 +290,7 @@ def fastest(seconds: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def mean_at_once(ranks: int, cores: int) -> float:
-    """How many run at once beside a rank, itself among them, on average: a last batch may be smaller."""
+    """How many run at once beside a rank, itself among them, on average: at the end there may be fewer."""
     full, rest = divmod(ranks, cores)
     return (full * cores**2 + rest**2) / ranks
 

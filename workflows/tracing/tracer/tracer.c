@@ -143,12 +143,21 @@ __attribute__((constructor)) static void loaded(void)
     left = (Moment){ticks(), now()};
 }
 
+/* A child has none of MPI's threads, for which finalising would wait. */
+static void end_child(void)
+{
+    if (!in_turn) return;
+    fflush(NULL);
+    _exit(0);
+}
+
 __attribute__((destructor)) static void unloaded(void) /* a program that used no MPI, or does not finalise it */
 {
     close_files();
+    end_child();
 }
 
-/* Makes the pages of a child its own, which would else be copied in its bursts when they are first written. */
+/* Makes the pages that parent and child share its own: else they are copied in its bursts, when they are first written. */
 static void own_pages(void)
 {
     const uintptr_t page = sysconf(_SC_PAGESIZE);
@@ -163,20 +172,28 @@ static void own_pages(void)
     if (maps) fclose(maps);
 }
 
-/* Ranks run one after another, all but the last in children: what comes before MPI is initialised is done once. */
+#define MOST_FILES 256
+
+/* Ranks run one after another, all but the last in children: what comes before MPI is initialised is done once. Files
+ * that are open by then are read from where they were by each of them. */
 static void take_turns(void)
 {
+    off_t places[MOST_FILES];
+    bool forks = mode == ALONE && strchr(ranks, ',');
+    for (int file = 0; forks && file < MOST_FILES; file++) places[file] = lseek(file, 0, SEEK_CUR);
+    if (forks) fflush(NULL);
     while (mode == ALONE && (alone = strtol(ranks, &ranks, 10), *ranks++)) {
         pid_t child = fork();
         if (child < 0) fail("rank %d by itself: %s", alone, strerror(errno));
-        if ((in_turn = !child)) {
-            own_pages();
-            return;
-        }
+        if ((in_turn = !child)) break;
         int status = 0;
         while (waitpid(child, &status, 0) < 0 && errno == EINTR);
-        if (status) _exit(FAILED);
+        if (WIFSIGNALED(status)) fail("rank %d by itself: ended by signal %d", alone, WTERMSIG(status));
+        if (WEXITSTATUS(status) == FAILED) _exit(FAILED);
     }
+    for (int file = 0; forks && file < MOST_FILES; file++)
+        if (places[file] >= 0) lseek(file, places[file], SEEK_SET);
+    if (forks) own_pages();
 }
 
 static void started(void)
@@ -198,9 +215,7 @@ static void finished(void)
     begin_line("finalize");
     text("\n");
     close_files();
-    if (!in_turn) return;
-    fflush(NULL); /* a child has none of MPI's threads, for which finalising would wait */
-    _exit(0);
+    end_child();
 }
 
 /* Counts of calls that take large ones (MPI_Send_c), for the calls that do not. */
