@@ -45,9 +45,7 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
         shown = fit[["error_percent", "left_out_percent"]].abs().clip(lower=LEAST_PERCENT)
         for column, colour, marker in zip(shown, (modelled, left_out), "s^", strict=True):
             errors.plot(x, shown[column], marker, color=colour, markersize=3.5)
-        log_axis(
-            errors, [LEAST_PERCENT, 10, *fit[["error_percent", "left_out_percent"]].abs().max().dropna()]
-        )
+        log_axis(errors, [LEAST_PERCENT, 10, *shown.max().dropna()])
         errors.set_ylabel("Error (%)")
         for axes in (times, errors):
             for change in changes:

@@ -5,10 +5,9 @@ import pytest
 from refused import refusal
 
 from workflows.domain import InputError
-from workflows.paths import ROOT, StudyPaths
+from workflows.paths import ROOT
 from workflows.replay import new_model as command
 from workflows.replay.new_model import new_model
-from workflows.results.archive import _inputs
 from workflows.study.asked import read_asked
 from workflows.study.interconnects import load_interconnect
 
@@ -36,9 +35,6 @@ def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
     joined = read_asked(tmp_path / "mine.yaml").interconnects
     assert joined["vendor"].cores_per_node == 8 and joined["gigabit_ethernet"].kind == "simulated"
     assert joined["vendor"].simulate["curve"]["file"] == str(tmp_path / "vendor.csv")
-    packed = _inputs(read_asked(tmp_path / "mine.yaml"), StudyPaths(tmp_path))
-    names = {name.rpartition("/")[2] for name in packed if "config/interconnects" in name}
-    assert names == {"vendor.yaml", "vendor.csv", "gigabit_ethernet.yaml"}
     told = refusal(InputError, new_model, words, OSU)
     assert told == f"--model: {tmp_path}/vendor.yaml is there already; remove it, or take another name"
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 from pypdf import PdfReader
@@ -16,11 +17,13 @@ from analysis.runs.settings import NodePrice
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
+from workflows.replay.new_model import new_model
 from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf
 from workflows.results import archive
 from workflows.results.anonymous import Names, find_names
 from workflows.results.archive import archive_study
+from workflows.study.interconnects import load_interconnect
 
 HOST, USER = "frodo17", "bagginsb"
 SECRETS = (HOST, USER, "shire")
@@ -100,6 +103,20 @@ def test_an_archive_holds_what_a_study_is_made_of(plan):
     assert "results/prepared/big/reference.json" in files
     assert "results/prepared/big/processes-1/mesh" not in files
     assert json.loads(files["environment/versions.json"])["machine"]["kernel"] == "6.1"
+
+
+def test_interconnects_of_a_study_and_their_curves_are_part_of_it(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr("workflows.replay.new_model.MODELS", tmp_path / "fitted")
+    own = tmp_path / "own"
+    own.mkdir()
+    osu = ROOT / "tests/importers/files/osu/latency_7.4.txt"
+    new_model(["vendor", str(osu), "--folder", str(own)], tmp_path)
+    study = replace(plan.asked.study, interconnects_folder=own)
+    asked = replace(plan.asked, study=study, interconnects={"vendor": load_interconnect("vendor", own)})
+    archive_study(replace(plan, design=replace(plan.design, asked=asked)))
+    files = contents(plan)
+    for name in ("vendor.yaml", "vendor.csv"):
+        assert files[f"study/config/interconnects/{name}"] == (own / name).read_bytes()
 
 
 def test_price_books_are_part_of_it(plan, tmp_path):

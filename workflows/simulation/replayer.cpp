@@ -209,9 +209,9 @@ int main(int argc, char** argv)
       return messages.seconds(static_cast<double>(size), from, to, part);
     };
   };
-  bool told = engine.get_netzone_root()->get_property("tell_messages");
-  auto send = [cost = cost(&Knot::send), told](size_t size, s4u::Host* from, s4u::Host* to) {
-    if (told)
+  bool tells = engine.get_netzone_root()->get_property("tell_messages");
+  auto send = [cost = cost(&Knot::send), tells](size_t size, s4u::Host* from, s4u::Host* to) {
+    if (tells)
       std::printf("message %s %s %zu\n", from->get_cname(), to->get_cname(), size);
     return cost(size, from, to);
   };
