@@ -19,33 +19,52 @@ from workflows.simulation.platform import platform_xml
 
 pytestmark = pytest.mark.slow
 
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
-MPIRUN += ["--mca", "mpi_yield_when_idle", "1", "--mca", "pml_monitoring_enable", "1"]
+OPENMPI = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
+OPENMPI += ["--mca", "mpi_yield_when_idle", "1", "--mca", "pml_monitoring_enable", "1"]
+MPICH = ["mpirun.mpich"]
 
 DIFFER = {
     2: {("gather", 131072)},  # its first part is larger here
     12: {("allgather", size) for size in (8, 512, 8192)} | {("allreduce", 8192)},
     32: set(),
 }
-"""By ranks, what is not the same message by message. Where these are no power of two, the bytes are about the same."""
+"""Of Open MPI by ranks, what is not the same message by message. Where these are no power of two, the bytes are about
+the same."""
+
+UNTOLD = -1
+"""Bytes of a message that MPICH packs while it sends."""
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def openmpi(tmp_path_factory):
     need("mpicc.openmpi", "mpirun")
-    built = tmp_path_factory.mktemp("collectives") / "collectives"
+    return built(tmp_path_factory, "mpicc.openmpi")
+
+
+@pytest.fixture(scope="module")
+def mpich(tmp_path_factory):
+    need("mpicc.mpich", "mpirun.mpich")
+    if not Path("/usr/include/ucp/api/ucp.h").exists():
+        pytest.skip("libucx-dev is not installed")
+    return built(tmp_path_factory, "mpicc.mpich", "-DMPICH", "-lucp", "-ldl")
+
+
+def built(tmp_path_factory, compiler, *options):
+    program = tmp_path_factory.mktemp("collectives") / "collectives"
     source = Path(__file__).with_name("collectives.c")
-    subprocess.run(["mpicc.openmpi", "-rdynamic", "-o", built, source], check=True, timeout=60)
-    return built
+    subprocess.run([compiler, "-rdynamic", "-o", program, source, *options], check=True, timeout=60)
+    return program
 
 
-def really_sent(program, ranks, sizes):
+def really_sent(folder, command, ranks, sizes, **environment):
     """By operation and bytes a rank: how often a rank sent so many bytes to another."""
-    command = [*MPIRUN, "-n", str(ranks), program, ",".join(map(str, sizes))]
-    done = subprocess.run(command, env=outside_mpi(), capture_output=True, text=True, timeout=300)
+    *starter, program = command
+    line = [*starter, "-n", str(ranks), program, ",".join(map(str, sizes)), folder]
+    done = subprocess.run(line, env=outside_mpi() | environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    told = "".join(file.read_text() for file in folder.glob("rank-*"))
     sent = {}
-    for line in done.stdout.splitlines():
+    for line in told.splitlines():
         operation, given, *message = line.split()
         sent.setdefault((operation, int(given)), Counter())[tuple(map(int, message))] += 1
     return sent
@@ -69,17 +88,19 @@ def operation_line(operation, size, ranks):
     }[operation]
 
 
-def replayed(folder, operation, size, ranks):
-    """The same of a replay in which no message waits for its receive."""
-    model = replace(make_model(simulated_link(), ROOT), eager_limit_bytes=1 << 30, cores_per_node=1)
-    xml = platform_xml(model, ranks, 1.0)
+def replayed(folder, operation, size, ranks, mpi="openmpi", nodes=None):
+    """The same between nodes, of a replay in which no message waits for its receive."""
+    nodes = nodes or ranks
+    link = make_model(simulated_link(mpi=mpi), ROOT)
+    model = replace(link, eager_limit_bytes=1 << 30, cores_per_node=ranks // nodes)
+    xml = platform_xml(model, nodes, 1.0)
     told = '<prop id="tell_messages" value="1"/>'
     (folder / "platform.xml").write_text(xml.replace('<prop id="hop_us"', f'{told}<prop id="hop_us"'))
     write_traces([[operation_line(operation, size, ranks)]] * ranks, folder)
     factors = ",".join(["1"] * ranks)
     output = programs.run(
         programs.build(replayer.SOURCE, PROGRAMS),
-        [folder / "platform.xml", folder, ranks, 1, factors],
+        [folder / "platform.xml", folder, ranks, ranks // nodes, factors],
         operation,
     )
     return Counter(
@@ -98,8 +119,8 @@ def replayed(folder, operation, size, ranks):
         (12, (8, 512, 8192)),
     ],
 )
-def test_messages_of_collectives_are_those_of_the_library(program, tmp_path, ranks, sizes):
-    sent = really_sent(program, ranks, sizes)
+def test_messages_of_collectives_are_those_of_open_mpi(openmpi, tmp_path, ranks, sizes):
+    sent = really_sent(tmp_path, [*OPENMPI, openmpi], ranks, sizes)
     assert len(sent) == 11 * len(sizes) + 1
     differing = {}
     for (operation, size), real in sent.items():
@@ -111,3 +132,46 @@ def test_messages_of_collectives_are_those_of_the_library(program, tmp_path, ran
     assert set(differing) == DIFFER.get(ranks, set())
     for simulated, real in differing.values():
         assert simulated == pytest.approx(real, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "nodes", "sizes"),
+    [
+        (2, 2, (8, 512, 8192, 131072)),
+        (6, 3, (8, 2048, 16384)),
+        (8, 8, (8, 512, 8192, 131072)),
+        (8, 4, (8, 4096, 16384, 131072)),
+        (12, 12, (8, 8192)),
+        (16, 4, (8, 2048, 65536)),
+        (64, 64, (512,)),
+    ],
+)
+def test_messages_of_collectives_are_those_of_mpich(mpich, tmp_path, ranks, nodes, sizes):
+    nodes_of_mpich = (
+        {"MPIR_CVAR_NOLOCAL": "1"}
+        if nodes == ranks
+        else {"MPIR_CVAR_NUM_CLIQUES": str(nodes), "MPIR_CVAR_CLIQUES_BY_BLOCK": "1"}
+    )
+    sent = really_sent(tmp_path, [*MPICH, mpich], ranks, sizes, UCX_TLS="self,sm", **nodes_of_mpich)
+    assert len(sent) == 11 * len(sizes) + 1
+    per_node = ranks // nodes
+    for (operation, size), messages in sent.items():
+        real = Counter()
+        for (sender, receiver, told), n in messages.items():
+            real[sender // per_node, receiver // per_node, told] += n
+        simulated = replayed(tmp_path, operation, size, ranks, "mpich", nodes)
+        real, simulated = (between_nodes(of) for of in (real, simulated))
+        if any(told == UNTOLD for *_, told in real):
+            real, simulated = (pairs_alone(of) for of in (real, simulated))
+        assert simulated == real, (operation, size)
+
+
+def between_nodes(messages):
+    return Counter({message: n for message, n in messages.items() if message[0] != message[1]})
+
+
+def pairs_alone(messages):
+    found = Counter()
+    for (sender, receiver, _), n in messages.items():
+        found[sender, receiver] += n
+    return found

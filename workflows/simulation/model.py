@@ -49,8 +49,10 @@ class InterconnectModel:
         Added for each switch after the first.
     topology : mapping
         See the schema; empty for a crossbar.
+    mpi : str
+        MPI library that chooses how collective operations are carried out.
     collectives : mapping of str to str
-        Algorithm of a collective operation by its name.
+        Algorithm of a collective operation by its name, where the library does not choose.
     """
 
     curve: PingPongCurve
@@ -62,6 +64,7 @@ class InterconnectModel:
     both_ways_bytes_per_us: float | None
     hop_us: float
     topology: Mapping[str, Any]
+    mpi: str
     collectives: Mapping[str, str]
 
 
@@ -130,6 +133,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
         both_ways_bytes_per_us=_both_ways(simulate, curve, where),
         hop_us=simulate["hop_us"],
         topology=simulate.get("topology", {}),
+        mpi=simulate.get("mpi", "openmpi"),
         collectives=simulate.get("collectives", {}),
     )
 

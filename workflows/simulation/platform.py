@@ -21,7 +21,6 @@ _FIXED = {
     "network/TCP-gamma": "0",
     "network/crosstraffic": "0",
     "network/weight-S": "0",
-    "smpi/coll-selector": "ompi",
     "smpi/cpu-threshold": "-1",
     "smpi/host-speed": "1f",
     "surf/precision": "1e-9",
@@ -53,6 +52,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
     host = {"speed": f"{host_speed!r}Gf", "core": model.cores_per_node}
     settings = {
         **_FIXED,
+        "smpi/coll-selector": "mpich" if model.mpi == "mpich" else "ompi",
         "smpi/async-small-thresh": model.eager_limit_bytes + 1,
         "smpi/send-is-detached-thresh": model.eager_limit_bytes + 1,
         **{f"smpi/{name}": algorithm for name, algorithm in model.collectives.items()},
@@ -62,6 +62,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "inside_node": _as_text(model.inside),
         "hop_us": float(model.hop_us),
         "eager_limit_bytes": model.eager_limit_bytes,
+        "mpi": model.mpi,
         **({"corun_percent": corun_percent} if corun_percent else {}),
     }
     lines = [

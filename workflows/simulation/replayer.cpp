@@ -10,8 +10,9 @@
 //
 // What a message costs: see messages.hpp.
 
-#include "collectives.hpp"
 #include "messages.hpp"
+#include "mpich.hpp"
+#include "openmpi.hpp"
 
 #include <cstdlib>
 #include <smpi/smpi.h>
@@ -223,7 +224,10 @@ int main(int argc, char** argv)
 
   SMPI_app_instance_register("replay", nullptr, processes);
   SMPI_init();
-  openmpi::take_over();
+  if (engine.get_netzone_root()->get_property("mpi") == std::string("mpich"))
+    mpich::take_over(per_node);
+  else
+    openmpi::take_over();
   for (Rank& rank : ranks)
     s4u::Actor::create(rank.name, rank.host, replay, std::ref(rank));
   engine.run();
