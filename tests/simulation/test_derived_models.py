@@ -123,6 +123,21 @@ def test_many_messages_that_are_faster_than_one_are_the_links_bandwidth():
     assert made.simulate["curve"]["peak_MBps"] == 10_000
 
 
+def test_pairs_that_carry_more_than_one_are_the_links_bandwidth():
+    curves = benchmarks(lambda size: 2 + size / 4000, lambda size: max(0.5, size / 10_000))
+    pairs = curves[curves["benchmark"] == "osu_bandwidth"].assign(
+        benchmark="osu_multiple_bandwidth_message_rate",
+        bandwidth_MBps=lambda of: 2.5 * of["bandwidth_MBps"],
+        messages_per_second=lambda of: of["bandwidth_MBps"] / of["bytes"] * 1e6,
+    )
+    made = derive(pd.concat([curves, pairs]), None, 1, 1024)
+    assert made.simulate["curve"]["peak_MBps"] == 25_000
+    assert (
+        "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate); replays "
+        "have no such limit." in made.told
+    )
+
+
 @pytest.mark.parametrize(("both", "model"), [(9_999, 10_000), (12_000, 12_000), (19_500, None)])
 def test_what_both_directions_share(tmp_path, both, model):
     made = derive(benchmarks(lambda size: 1.6 + size / 9_999.9999, None, lambda size: both), None, 1, 1024)

@@ -16,7 +16,9 @@ from workflows.simulation.curve import link_rate, points_of
 PINGPONGS = ("osu_latency", "imb_pingpong", "netpipe", "pingpong")
 STREAMS = ("osu_bandwidth", "imb_uniband")
 BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "sendrecv")
-"""Names of curves: of one message at a time, of many under way in one direction, and in both."""
+PAIRS = ("osu_multiple_bandwidth_message_rate",)
+"""Names of curves: of one message at a time, of many under way in one direction, in both, and of pairs of
+processes of two nodes."""
 
 RISE, DROP = 0.1, 0.2
 """How far the time of the next size is from what sizes on either side suggest, where the protocol changes.
@@ -155,10 +157,10 @@ def derive(
         raise InputError(f"--eager: {limit}: must be below the largest message of {name}, {sizes[-1]} bytes")
     others = sorted({change.bytes for change in changes} - {limit})
     rate, simulate = link_rate(sizes, times), {}
-    peak = _peak(curves, STREAMS)
-    if peak and peak[1] > 1.001 * rate:
-        rate = peak[1]
-        told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
+    for names in (STREAMS, PAIRS):
+        if (peak := _peak(curves, names)) and peak[1] > 1.001 * rate:
+            rate = peak[1]
+            told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
     curve = {} if rate == link_rate(sizes, times) else {"peak_MBps": round(rate, 3)}
     simulate["curve"] = {"benchmark": name, **({"empty_as_bytes": empty_as} if empty_as else {}), **curve}
     simulate["eager_limit_bytes"] = limit
@@ -183,12 +185,25 @@ def derive(
     elif both[1] < FREE * rate:
         simulate["both_ways_MBps"] = both[1]
         told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
+    told += _message_rate(curves)
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *BOTH_WAYS}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pingpong, told + said)
+
+
+def _message_rate(curves: pd.DataFrame) -> list[str]:
+    """What the pairs of processes say of the messages of a node, which no key of a model holds."""
+    rows = _first(curves, PAIRS)
+    if rows is None or rows["messages_per_second"].isna().all():
+        return []
+    rate = float(rows["messages_per_second"].max())
+    return [
+        f"A node sends {number(rate / 1e6)} million messages a second at most "
+        f"({rows['benchmark'].iloc[0]}); replays have no such limit."
+    ]
 
 
 def _sizes(changes: Sequence[Change]) -> list[str]:
