@@ -123,8 +123,10 @@ def _on_nodes(rows: pd.DataFrame, level: int, counts: Sequence[int]) -> str:
 
 def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
     first, *others = rows.sort_values(["seconds", "interconnect"]).to_dict("records")
-    near = [row for row in others if row["seconds_low"] <= first["seconds_high"]]
-    return labels.curve(first), listed(labels.curve(row) for row in near)
+    equal = [row for row in others if row["seconds"] == first["seconds"]]
+    near = [row for row in others[len(equal) :] if row["seconds_low"] <= first["seconds_high"]]
+    names = listed(map(labels.curve, [first, *equal]))
+    return f"{names}, equal," if equal else names, listed(map(labels.curve, near))
 
 
 def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.slow
 
 def lines(case, interconnect, processes, seconds):
     return [
-        f"{case},{interconnect},{processes},{value!r},{block}" for block, value in enumerate(map(float, seconds), 1)
+        f"{case},{interconnect},{processes},{value!r},{block}"
+        for block, value in enumerate(map(float, seconds), 1)
     ]
 
 

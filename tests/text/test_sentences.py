@@ -145,6 +145,12 @@ class TestFastest:
             "Fastest: InfiniBand at 8 processes (its interval overlaps that of Myrinet); Myrinet at 16 processes."
         ]
 
+    def test_equal_times_are_both_named(self):
+        rows = [point("swift", 8, 2.0, 1.9, 2.1), point("other", 8, 2.0, 1.8, 2.2)]
+        assert plain(sentences.fastest_sentences(table("scaling", *rows), LABELS)) == [
+            "Fastest: Myrinet and InfiniBand, equal, at 8 processes."
+        ]
+
     def test_kinds_that_may_not_be_compared_have_sentences_of_their_own(self):
         rows = [point(name, 8, seconds, 1.9, 2.1) for name, seconds in (("swift", 2.0), ("other", 2.5))]
         rows += [point(name, 8, 3.0, 2.9, 3.1, kind="simulated") for name in ("swift", "other")]
