@@ -7,10 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.decisions.economics import Tariff, interval, joined, nodes_of, remark
+from analysis.estimates.best import (
+    ALPHA,
+    FEWEST,
+    behind,
+    block_logs,
+    may_be_best,
+    weighted,
+    with_offsets,
+    within_bands,
+)
 from analysis.estimates.curves import Curve, Reference
-from analysis.estimates.peaks import may_lead
+from analysis.estimates.points import Sample
 from analysis.runs.groups import Floats
 from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
@@ -19,10 +30,18 @@ from analysis.tables.frames import with_ends
 
 
 class _Best(NamedTuple):
-    """Log speedup on the best measured point of at most so many nodes, and its draws (scenarios, B)."""
+    """Log speedup on the best measured point of at most so many nodes.
+
+    Attributes
+    ----------
+    draws : array (scenarios, B)
+    samples : list of (float, float, Sample)
+        By case, its weight, the log speedup that block times of 1 s would have, and its block times.
+    """
 
     log_speedup: float
     draws: Floats
+    samples: list[tuple[float, float, Sample]]
 
 
 Option = tuple[str, str, int]
@@ -55,7 +74,7 @@ def purchase_rows(
     DataFrame
         Columns of table ``purchase``; an option is there if every case of the mix was measured on it.
         `best` has the highest mean speedup of those within the budget, of equals the cheapest;
-        `may_be_best` are all whose joint interval of the log lead over the others does not lie below 0.
+        `may_be_best` are all that may have it (`analysis.estimates.best`).
 
     Raises
     ------
@@ -92,6 +111,11 @@ def _mean_speedups(
             means[kind, interconnect, nodes] = _Best(
                 sum(share * best.log_speedup for share, best in zip(shares, bests, strict=True)),
                 sum(share * best.draws for share, best in zip(shares, bests, strict=True)),
+                [
+                    (share, of_a_second, sample)
+                    for share, best in zip(shares, bests, strict=True)
+                    for _, of_a_second, sample in best.samples
+                ],
             )
     return means
 
@@ -106,7 +130,9 @@ def _by_size(curves: Sequence[Curve], node: NodePrice, scaling: str) -> dict[Opt
             if not np.isnan(nodes):
                 option = (curve.kind, curve.interconnect, int(nodes))
                 if option not in best or point[number] > best[option].log_speedup:
-                    best[option] = _Best(float(point[number]), draws[number])
+                    of_a_second = float(point[number] + np.log(curve.table["seconds"][number]))
+                    samples = [(1.0, of_a_second, curve.samples[number])]
+                    best[option] = _Best(float(point[number]), draws[number], samples)
     return best
 
 
@@ -164,8 +190,27 @@ def _at_budget(
             (table["cluster_price"].to_numpy()[within], -table["mean_speedup"].to_numpy()[within])
         )
         table.loc[within[order[0]], "best"] = True
-        draws = np.stack(np.broadcast_arrays(*(list(options.values())[index].draws for index in within)))
-        if not np.isnan(draws).any():
+        members = _may_be_best([list(options.items())[index] for index in within], table.loc[within])
+        if members is not None:
             table["may_be_best"] = pd.array([pd.NA] * len(table), dtype="boolean")
-            table.loc[within, "may_be_best"] = may_lead(draws, settings.level)
+            table.loc[within, "may_be_best"] = members
     return table
+
+
+def _may_be_best(options: Sequence[tuple[Option, _Best]], rows: pd.DataFrame) -> NDArray[np.bool_] | None:
+    """Which options may have the highest mean speedup; None where that is not known."""
+    if any(kind == "simulated" for (kind, *_), _ in options):
+        low, high = (-np.log(rows[f"mean_speedup_{end}"].to_numpy(float)) for end in ("high", "low"))
+        return None if np.isnan(low + high).any() else within_bands(low, high)
+    of_cases = list(zip(*(best.samples for _, best in options), strict=True))
+    if min(len(sample.blocks) for of_case in of_cases for *_, sample in of_case) < FEWEST:
+        return None
+    parts = [
+        with_offsets(
+            behind(block_logs([sample for *_, sample in of_case])[1]),
+            np.array([gain for _, gain, _ in of_case]),
+        )
+        for of_case in of_cases
+    ]
+    weights = [of_case[0][0] for of_case in of_cases]
+    return may_be_best(weighted(parts, weights), np.array(rows["best"].to_numpy(bool).argmax()), ALPHA)

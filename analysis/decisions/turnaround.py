@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.decisions.pareto import unbeaten
+from analysis.estimates.best import ALPHA, FEWEST, Behind, behind_all, may_be_best, with_offsets, within_bands
 from analysis.estimates.bootstrap import interval_columns, percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.metrics import efficiency, runs_per_day
-from analysis.estimates.peaks import may_lead
+from analysis.estimates.points import Sample
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Queue, Settings
 from analysis.tables.frames import Piece, Pieces, with_ends
@@ -41,6 +42,8 @@ class Ways:
         seconds_low, seconds_high, efficiency, serial``; only what fits the cores.
     draws : array (ways, scenarios, B)
         Of the time.
+    samples : list of Sample
+        Block times of each way.
     """
 
     case: str
@@ -49,6 +52,7 @@ class Ways:
     available: int
     table: dict[str, NDArray]
     draws: Floats
+    samples: list[Sample]
 
     @property
     def jobs_at_once(self) -> NDArray[np.int64]:
@@ -82,6 +86,7 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
         most, available = machines[kind]
         tables = [_times(curve, most) for curve in members]
         table, draws = tables[0], members[0].draws
+        samples = [sample for curve in members for sample in curve.samples]
         if len(members) > 1:
             table = {name: np.concatenate([columns[name] for columns in tables]) for name in table}
             draws = np.concatenate([curve.draws for curve in members])
@@ -90,7 +95,8 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
         if fits.any():
             if not fits.all():
                 draws, table = draws[fits], {name: column[fits] for name, column in table.items()}
-            yield Ways(members[0].case, interconnect, kind, available, table, draws)
+                samples = [samples[way] for way in np.flatnonzero(fits)]
+            yield Ways(members[0].case, interconnect, kind, available, table, draws, samples)
 
 
 def _cores_of_node(curve: Curve) -> int:
@@ -155,7 +161,7 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     dict of arrays (sequence, ways)
         Columns of table ``packing``. `least_time`, `most_jobs` (with at least the queue's efficiency) and
         `least_time_efficient` mark one way each; `may_be_...` all that may be the best of them
-        (`analysis.estimates.peaks.may_lead`). The Pareto set is of time per job against jobs a day.
+        (`analysis.estimates.best`). The Pareto set is of time per job against jobs a day.
     """
     table = {name: np.stack([case_ways.table[name] for case_ways in ways]) for name in ways[0].table}
     draws, at_once = np.stack([case_ways.draws for case_ways in ways], axis=1), ways[0].jobs_at_once
@@ -166,6 +172,10 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     efficient = table["efficiency"] >= queue.efficiency
     everyone = np.ones_like(efficient)
     pareto, pareto_share = _pareto(seconds, at_once, draws)
+    measured = {row: case_ways for row, case_ways in enumerate(ways) if case_ways.kind != "simulated"}
+    known = {row: measured[row].samples for row in measured if _fewest(measured[row]) >= FEWEST}
+    compared = list(behind_all(known))
+    least_time, most_jobs = _first(1 / seconds, rate, everyone), _first(rate, 1 / seconds, efficient)
     return table | {
         "available_cores": np.repeat([[case_ways.available] for case_ways in ways], len(at_once), axis=1),
         "jobs_at_once": np.broadcast_to(at_once, seconds.shape),
@@ -175,10 +185,10 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
         **with_ends("makespan_seconds", waves * seconds, waves * low, waves * high),
         "pareto": pareto,
         "pareto_share": pareto_share,
-        "least_time": _first(1 / seconds, rate, everyone),
-        "may_be_least_time": _contenders(-draws, everyone, settings.level),
-        "most_jobs": _first(rate, 1 / seconds, efficient),
-        "may_be_most_jobs": _contenders(at_once[:, None, None, None] / draws, efficient, settings.level),
+        "least_time": least_time,
+        "may_be_least_time": _contenders(ways, compared, least_time, everyone, 0 * np.log(at_once)),
+        "most_jobs": most_jobs,
+        "may_be_most_jobs": _contenders(ways, compared, most_jobs, efficient, np.log(at_once)),
         "least_time_efficient": _first(1 / seconds, rate, efficient),
     }
 
@@ -201,13 +211,29 @@ def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[
     return (np.arange(values.shape[1]) == second.argmax(axis=1)[:, None]) & among.any(axis=1, keepdims=True)
 
 
-def _contenders(draws: Floats, among: NDArray[np.bool_], confidence: float) -> NDArray[np.object_]:
-    """Which of some (sequence, ways) may be the highest of them; empty without draws."""
-    if _lacking(draws):
-        return np.full(among.shape, None)
-    if not among.all():
-        draws = np.where(among.T[..., None, None], draws, -np.inf)
-    return (may_lead(draws, confidence).T & among).astype(object)
+def _fewest(ways: Ways) -> int:
+    """Blocks of the way that has the fewest, but of the serial run."""
+    several = zip(ways.samples, ways.table["serial"], strict=True)
+    return min((len(sample.blocks) for sample, serial in several if not serial), default=0)
+
+
+def _contenders(
+    ways: Sequence[Ways],
+    compared: Sequence[tuple[list[int], Behind]],
+    first: NDArray[np.bool_],
+    among: NDArray[np.bool_],
+    gains: Floats,
+) -> NDArray[np.object_]:
+    """Which of some (sequence, ways) may have the least log time less a gain; empty where not known."""
+    members = np.full(among.shape, None)
+    for rows, found in compared:
+        best = first[rows].argmax(axis=1)
+        members[rows] = may_be_best(with_offsets(found, gains), best, ALPHA, among[rows])
+    for row in (row for row, case_ways in enumerate(ways) if case_ways.kind == "simulated"):
+        low, high = (np.log(ways[row].table[f"seconds_{end}"]) - gains for end in ("low", "high"))
+        if not np.isnan(low + high).any():
+            members[row] = within_bands(low, np.where(among[row], high, np.inf)) & among[row]
+    return members
 
 
 def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDArray[np.int64]:

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.bootstrap import interval_columns, percentile_interval
-from analysis.estimates.comparison import tell_apart
-from analysis.estimates.metrics import improvement_percent
+from analysis.estimates.bootstrap import percentile_interval
+from analysis.estimates.comparison import compare_points, percent_columns
 from analysis.estimates.outcomes import outcome
 from analysis.estimates.points import CasePoints, cases
 from analysis.estimates.significance import corrected
@@ -25,19 +24,19 @@ from analysis.tables.contract import (
     NOTE,
     P_VALUES,
     POSITIVE,
+    SHARE,
     TEXT,
     in_percent,
     table_schema,
     validated,
     with_interval,
 )
-from analysis.tables.missing import is_missing
 
 ONLY = "only in "
 """Begins the verdict on a point that only one site has; the site follows."""
 SIDES = ("before", "after")
-VERDICTS = ("faster", "slower", "not distinguishable", "untested")
-
+SUMMED = ("faster", "slower", "not distinguishable", "untested", "untestable")
+"""Kinds of verdicts that the summary counts, in the order of its columns."""
 
 CHANGES = {
     "changes": table_schema(
@@ -57,6 +56,8 @@ CHANGES = {
         verdict=TEXT,
         blocks=COUNT,
         blocks_needed=COUNT,
+        coverage=SHARE,
+        least_p=SHARE,
     ).remove_columns(["site"]),
     "changes_summary": table_schema(
         "changes_summary",
@@ -66,7 +67,7 @@ CHANGES = {
         kind=TEXT,
         points=COUNT,
         **in_percent("change"),
-        **{word.replace(" ", "_"): pa.Column("Int64") for word in VERDICTS},
+        **{word.replace(" ", "_"): pa.Column("Int64") for word in SUMMED},
     ).remove_columns(["site"]),
 }
 """Schema of each table by its name, which is that of its file; columns.yaml says what the columns mean."""
@@ -126,10 +127,13 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
     for points in cases(runs, settings):
         for before, after in settings.compare_sites:
             _compare_case(points, before, after, found, settings)
-    changes = corrected(pd.DataFrame(found.rows).sort_values(["site_before", "site_after"], kind="stable"))
-    rows = changes.to_dict("records")
-    verdicts = [outcome(row, "change") if is_missing(row["verdict"]) else row["verdict"] for row in rows]
-    changes = validated(CHANGES["changes"], changes.assign(verdict=verdicts).reset_index(drop=True))
+    rows = pd.DataFrame(found.rows).sort_values(
+        ["site_before", "site_after"], kind="stable", ignore_index=True
+    )
+    changes = corrected(rows)
+    changes = validated(
+        CHANGES["changes"], changes.assign(verdict=rows["verdict"].fillna(changes["verdict"]))
+    )
     for before, after in settings.compare_sites:
         if not any((mean["site_before"], mean["site_after"]) == (before, after) for mean in found.means):
             raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
@@ -189,7 +193,9 @@ def _compare_case(points: CasePoints, before: str, after: str, found: _Found, se
             "oversubscription": key.oversubscription,
             "processes": key.processes,
             "processes_per_node": key.processes / key.nodes if key.nodes else None,
-            "p_value": np.nan,
+            **dict.fromkeys(
+                ("change_percent", "change_low", "change_high", "p_value", "least_p", "blocks"), np.nan
+            ),
             "verdict": None,
         }
         for side, number in zip(SIDES, sides, strict=True):
@@ -225,14 +231,15 @@ def _times(points: CasePoints, number: int, side: str) -> dict[str, Any]:
 
 
 def _change(points: CasePoints, before: int, after: int, settings: Settings) -> dict[str, Any]:
-    seconds = points.table["seconds"]
-    draws = improvement_percent(points.draws[after], points.draws[before])
-    row = interval_columns("change", draws, settings.level)
-    row["change_percent"] = improvement_percent(seconds[after], seconds[before])
-    if points.table["kind"][before] != "simulated":
-        samples = points.samples[before], points.samples[after]
-        row["blocks"], row["p_value"] = tell_apart(*samples, False, settings.seed)
-    return row
+    table = points.table
+    if table["kind"][before] == "simulated":
+        logs = {end: np.log(table[f"seconds{end}"][[before, after]]) for end in ("", "_low", "_high")}
+        ends = (("", ""), ("_low", "_high"), ("_high", "_low"))
+        return percent_columns("change", [logs[first][0] - logs[second][1] for first, second in ends])
+    samples = points.samples[before], points.samples[after], False
+    ((blocks, shift),) = compare_points([samples], [1 - settings.level])
+    tests = {name: getattr(shift, name) for name in ("p_value", "least_p", "coverage")}
+    return percent_columns("change", shift) | {"blocks": blocks} | tests
 
 
 def _log_ratio(points: CasePoints, before: int, after: int) -> Floats:
@@ -258,7 +265,7 @@ def _summary_rows(
             lines.append((None, np.mean([mean["logs"] for mean in of_cases], axis=0), every))
         for case, logs, rows in lines:
             low, high = percentile_interval(logs[None, 1:], confidence)
-            verdicts = changes.loc[rows, "verdict"].value_counts()
+            verdicts = changes.loc[rows, "verdict"].map(outcome).value_counts()
             yield {
                 "site_before": before,
                 "site_after": after,
@@ -268,5 +275,5 @@ def _summary_rows(
                 "change_percent": 100 * np.expm1(logs[0]),
                 "change_low": 100 * np.expm1(low),
                 "change_high": 100 * np.expm1(high),
-                **{word.replace(" ", "_"): int(verdicts.get(word, 0)) for word in VERDICTS},
+                **{word.replace(" ", "_"): int(verdicts.get(word, 0)) for word in SUMMED},
             }

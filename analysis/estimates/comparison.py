@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, product
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import interval_columns
-from analysis.estimates.curves import Curve
-from analysis.estimates.metrics import improvement_percent
+from analysis.estimates.chosen import SWEEPS, chosen_p
+from analysis.estimates.curves import Curve, alike
+from analysis.estimates.outcomes import MEDIANS_DISAGREE
+from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
-from analysis.estimates.significance import permutation_p, sign_flip_p
+from analysis.estimates.shift import EQUAL, Shift, paired_shift, plainly_asymmetric, unpaired_shift
+from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
+
+NEAR = 1.1
+"""Ratio up to which two process counts are compared where the baseline's peak is no common one."""
+Positions = tuple[int, int]
+"""Of a count in the baseline's curve and in the other's."""
 
 Pair = tuple[Curve, Curve, str]
 """Two curves to compare: baseline, other, and what `kind` reads."""
@@ -73,85 +83,57 @@ def of_one_baseline(compared: Iterable[Pair]) -> Iterator[tuple[Curve, tuple[Cur
         yield baselines[0], others, kind
 
 
-def compare(compared: Iterable[Pair], settings: Settings) -> list[dict[str, object]]:
-    """Rows of the improvement table, one a pair of curves.
+class Compared(NamedTuple):
+    """How two points compare.
 
-    The headline is at the baseline's peak, or at the nearest common count below; the average over
-    the common counts above one process up to that peak. The serial run, which both curves share, is
-    no common count unless it is the peak. What needs the whole table (Holm's correction) is left out.
+    Attributes
+    ----------
+    blocks : int
+        Pairs; of unpaired points, blocks of the one that has fewer.
+    shift : Shift
+        Of the log times of the first above those of the second.
     """
-    return [
-        row
-        for baseline, others, kind in of_one_baseline(compared)
-        for row in _compare_alike(baseline, others, kind, settings)
-    ]
+
+    blocks: int
+    shift: Shift
 
 
-def _compare_alike(
-    baseline: Curve, others: Sequence[Curve], kind: str, settings: Settings
-) -> list[dict[str, object]]:
-    """Rows of one baseline and others of the same process counts."""
-    other = others[0]
-    peak = int(baseline.processes[np.argmax(baseline.speedup)])
-    common, mine, theirs = np.intersect1d(baseline.processes, other.processes, return_indices=True)
-    counts = (common <= peak) & (baseline.own[mine] | other.own[theirs] | (peak == 1))
-    common, mine, theirs = common[counts], mine[counts], theirs[counts]
-    rows: list[dict[str, object]] = [
-        {
-            **names_of_pair(baseline, other, kind),
-            "baseline_peak_processes": peak,
-            "paired": False,
-            "p_value": np.nan,
-        }
-        for other in others
-    ]
-    if not len(common):
-        return [row | {"note": "no common process count up to the baseline's peak"} for row in rows]
-    seconds = np.stack([other.table["seconds"][theirs] for other in others])
-    percent = improvement_percent(seconds, baseline.table["seconds"][mine])
-    draws = np.stack([other.draws[theirs] for other in others], axis=1)
-    draws = improvement_percent(draws, baseline.draws[mine][:, None])
-    columns = {"improvement_percent": percent[:, -1]} | interval_columns(
-        "improvement", draws[-1], settings.level
-    )
-    parallel = common > 1
-    if parallel.any():
-        columns["average_percent"] = np.ascontiguousarray(percent[:, parallel]).mean(axis=1)
-        columns |= interval_columns("average", draws[parallel].mean(axis=0), settings.level)
-    samples = [other.samples[theirs[-1]] for other in others]
-    tests = _tests(baseline.samples[mine[-1]], samples, kind, settings)
-    shared = not (baseline.own[mine[-1]] or other.own[theirs[-1]])
-    for number, (row, test) in enumerate(zip(rows, tests, strict=True)):
-        row |= {"at_processes": int(common[-1])} | test
-        row |= {name: values[number] for name, values in columns.items()}
-        if common[-1] < peak:
-            row["note"] = f"the baseline's peak, {peak}, is no common count"
-        elif shared:
-            row |= {"p_value": np.nan, "note": "the baseline's peak is the serial run, which both share"}
-        elif np.isnan(row["p_value"]):
-            simulated = "simulated" in kind
-            row["note"] = "no test: simulated" if simulated else "no test: within one block only"
-    return rows
+Samples = tuple[Sample, Sample, bool]
+"""Of two points, and whether they are paired."""
 
 
-def _tests(
-    first: Sample, others: Sequence[Sample], kind: str, settings: Settings
-) -> Iterator[dict[str, object]]:
-    """Columns about the tests of a point against others; others of the same blocks are tested at once."""
-    if "simulated" in kind:
-        yield from ({} for _ in others)
-        return
-    same = [np.array_equal(first.blocks, other.blocks) for other in others]
-    at_once = _same_machine(kind) and len(first.blocks) > 1 and any(same)
-    ratios = [first.seconds / other.seconds for other, fits in zip(others, same, strict=True) if fits]
-    p_values = iter(sign_flip_p(np.log(ratios), settings.seed) if at_once else ())
-    for other, fits in zip(others, same, strict=True):
-        paired = _same_machine(kind) and (fits or share_blocks(first, other))
-        if fits and at_once:
-            blocks, p_value = len(first.blocks), next(p_values)
+def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Compared]:
+    """Compare pairs of points, with intervals that may miss in so much.
+
+    Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone.
+    """
+    found: list[Compared] = []
+    ratios: dict[int, list[tuple[int, Floats]]] = {}
+    for number, ((first, second, paired), alpha) in enumerate(zip(samples, alphas, strict=True)):
+        mine, theirs = _common(first, second)
+        blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
+        if paired and blocks > 1:
+            ratios.setdefault(blocks, []).append(
+                (number, np.log(first.seconds[mine] / second.seconds[theirs]))
+            )
+        if paired or blocks < 2:
+            middle = np.log(np.median(first.seconds) / np.median(second.seconds)) if blocks < 2 else np.nan
+            found.append(Compared(blocks, _alone(middle)))
         else:
-            blocks, p_value = tell_apart(first, other, paired, settings.seed)
-        yield {"paired": paired, "blocks": blocks, "p_value": p_value}
+            found.append(
+                Compared(blocks, unpaired_shift(np.log(first.seconds), np.log(second.seconds), alpha))
+            )
+    for blocks, some in ratios.items():
+        numbers, logs = zip(*some, strict=True)
+        shifts = paired_shift(np.stack(logs), np.array([alphas[number] for number in numbers]))
+        for number, *shift in zip(numbers, *shifts, strict=True):
+            found[number] = Compared(blocks, Shift(*shift))
+    return found
+
+
+def _alone(log_ratio: float) -> Shift:
+    """An estimate without interval and test."""
+    return Shift(log_ratio, *[np.nan] * (len(Shift._fields) - 1))
 
 
 def _same_machine(kind: str) -> bool:
@@ -171,26 +153,254 @@ def _common(first: Sample, second: Sample) -> tuple[NDArray[np.int64], NDArray[n
     return np.intersect1d(first.blocks, second.blocks, return_indices=True)[1:]
 
 
-def tell_apart(first: Sample, second: Sample, paired: bool, seed: int) -> tuple[int, float]:
-    """Test whether the times of two points can be told apart.
+def percent_columns(name: str, shift: Shift) -> dict[str, float]:
+    """Columns of a change in percent, with the ends of its interval."""
+    ends = dict(zip(("percent", "low", "high"), shift, strict=False))
+    return {f"{name}_{end}": 100 * np.expm1(value) for end, value in ends.items()}
 
-    Paired: sign-flip test on the log ratios over the common blocks. Unpaired: permutation test on
-    the log times of all blocks.
 
-    Returns
-    -------
-    blocks : int
-        Pairs, or blocks of the smaller sample.
-    p_value : float
-        NaN with fewer than two of these.
+class _Place(NamedTuple):
+    """Where a curve is compared with a baseline.
+
+    Attributes
+    ----------
+    at : Positions
+    up_to : list of Positions
+        Common counts above one process up to it, over which the average goes.
+    of_other : bool
+        Whether it is where the other curve peaks, instead of the baseline.
+    among : list of Positions
+        All common counts above one process, if it is the best of these; else none.
+    note : str or None
     """
-    mine, theirs = _common(first, second)
-    blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
-    if blocks < 2:
-        return blocks, np.nan
-    if paired:
-        return blocks, sign_flip_p(np.log(first.seconds[mine] / second.seconds[theirs]), seed)
-    return blocks, permutation_p(np.log(first.seconds), np.log(second.seconds))
+
+    at: Positions
+    up_to: list[Positions]
+    of_other: bool
+    among: list[Positions]
+    note: str | None
+
+
+def _place(baseline: Curve, other: Curve) -> _Place | str:
+    """Where to compare two curves, or why they cannot be.
+
+    At the baseline's peak. Where that is one process, at the best common count of the other on several. Where
+    it is no common count, at the nearest pair of counts within `NEAR`; else at the nearest common one below.
+    """
+    processes = baseline.processes.tolist()
+    theirs = {count: position for position, count in enumerate(other.processes.tolist())}
+    common = [
+        (position, theirs[count]) for position, count in enumerate(processes) if count > 1 and count in theirs
+    ]
+    peak = processes[baseline.peak]
+    if peak == 1:
+        if not common:
+            return "the baseline is fastest on one process, and no other count is common"
+        at = max(common, key=lambda pair: other.speedup[pair[1]])
+        up_to = [pair for pair in common if pair[0] <= at[0]]
+        return _Place(at, up_to, True, common, "the baseline is fastest on one process")
+    up_to = [pair for pair in common if pair[0] <= baseline.peak]
+    if up_to and up_to[-1][0] == baseline.peak:
+        return _Place(up_to[-1], up_to, False, common, None)
+    note = f"the baseline's peak, {peak}, is no common count"
+    nearest = int(np.argmin(np.where(other.processes > 1, np.abs(np.log(other.processes / peak)), np.inf)))
+    near = int(other.processes[nearest])
+    if near > 1 and max(near, peak) <= NEAR * min(near, peak):
+        return _Place((baseline.peak, nearest), up_to, False, [], f"{note}: compared with {near}")
+    if not up_to:
+        return "no common process count up to the baseline's peak"
+    return _Place(up_to[-1], up_to, False, [], note)
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Two curves, and where they are compared."""
+
+    baseline: Curve
+    other: Curve
+    kind: str
+    place: _Place
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Processes of the baseline and of the other."""
+        mine, theirs = self.place.at
+        return int(self.baseline.processes[mine]), int(self.other.processes[theirs])
+
+    @property
+    def chooser(self) -> Curve:
+        """The curve whose peak it is."""
+        return self.other if self.place.of_other else self.baseline
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Of both points."""
+        mine, theirs = self.place.at
+        first, second = self.baseline.samples[mine], self.other.samples[theirs]
+        return first, second, _same_machine(self.kind) and share_blocks(first, second)
+
+    def averages(self) -> Samples:
+        """Geometric means over the counts of the average, by sweep."""
+        mine, theirs = ([pair[side] for pair in self.place.up_to] for side in (0, 1))
+        return _means(self.baseline, mine), _means(self.other, theirs), self.samples[2]
+
+    def of_medians(self, counts: Sequence[Positions], *ends: str) -> float:
+        """Mean log ratio of the times at some counts, or of given ends of them."""
+        first, second = ends or ("", "")
+        logs = [
+            _log(self.baseline, mine, first) - _log(self.other, theirs, second) for mine, theirs in counts
+        ]
+        return float(np.mean(logs)) if logs else np.nan
+
+
+def _log(curve: Curve, position: int, end: str) -> float:
+    """Log time at a count, or an end of its band; of a measured time without an interval, the time itself."""
+    seconds = curve.table[f"seconds{end}"][position]
+    if np.isnan(seconds) and curve.kind != "simulated":
+        seconds = curve.table["seconds"][position]
+    return float(np.log(seconds))
+
+
+def _means(curve: Curve, positions: Sequence[int]) -> Sample:
+    """Geometric mean of a curve's times at some counts, in the sweeps that have them all."""
+    blocks, logs = curve.sweeps
+    means = logs[positions].mean(axis=0) if positions else np.full(len(blocks), np.nan)
+    there = ~np.isnan(means)
+    return Sample(blocks[there], np.exp(means[there]))
+
+
+def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, object]]:
+    """Rows of the improvement table, one a pair of curves.
+
+    The headline is at one count, see `_place`; the average over the common counts above one process up to
+    there is the location of each sweep's mean log ratio, which is a geometric mean. What needs the whole
+    table (Holm's correction) is left out.
+    """
+    places = [_place(baseline, other) for baseline, other, _ in compared]
+    found = [
+        _Placed(*pair, place) for pair, place in zip(compared, places, strict=True) if type(place) is _Place
+    ]
+    columns = iter(_compared(found, 1 - settings.level))
+    tests, rows = ("blocks", "p_value", "least_p"), []
+    for pair, place in zip(compared, places, strict=True):
+        baseline = pair[0]
+        row = names_of_pair(*pair) | {"baseline_peak_processes": int(baseline.processes[baseline.peak])}
+        row["paired"] = False
+        nothing = percent_columns("improvement", _alone(np.nan)) | dict.fromkeys(tests, np.nan)
+        rows.append(row | nothing | ({"note": place} if isinstance(place, str) else next(columns)))
+    return rows
+
+
+def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]:
+    """Columns of the rows of pairs of curves that are compared somewhere."""
+    candidates = _candidates(found)
+    at = compare_points([one.samples for one in found], [alpha / several for several in candidates])
+    averages = compare_points([one.averages() for one in found], [alpha] * len(found))
+    p_values = _p_values(found, at, candidates)
+    rows = []
+    for one, here, average, tests in zip(found, at, averages, p_values, strict=True):
+        shift, notes = here.shift, [one.place.note] if one.place.note else []
+        mean = average.shift if average.blocks > 1 else _alone(one.of_medians(one.place.up_to))
+        here_by_medians = one.of_medians([one.place.at])
+        if "simulated" in one.kind:
+            shift, mean = (_band(one, counts) for counts in ([one.place.at], one.place.up_to))
+            tests = {}
+        elif here.blocks < 2:
+            shift = _alone(here_by_medians)
+        elif shift.estimate * here_by_medians < -(EQUAL**2):
+            notes.append(MEDIANS_DISAGREE)
+        columns = {"paired": one.samples[2], "blocks": here.blocks, "coverage": shift.coverage} | tests
+        rows.append(
+            dict(zip(("at_processes", "at_processes_other"), one.counts, strict=True))
+            | percent_columns("improvement", shift)
+            | percent_columns("average", mean)
+            | ({} if "simulated" in one.kind else columns)
+            | {"note": "; ".join(notes) or None}
+        )
+    return rows
+
+
+def _band(one: _Placed, counts: Sequence[Positions]) -> Shift:
+    """From the least mean log ratio that the bands of simulated times hold to the largest."""
+    ends = [one.of_medians(counts, *pair) for pair in (("", ""), ("_low", "_high"), ("_high", "_low"))]
+    return Shift(*ends, *[np.nan] * (len(Shift._fields) - len(ends)))
+
+
+def _candidates(found: Sequence[_Placed]) -> list[int]:
+    """From how many counts each one's count was chosen: those that may be where the chooser peaks.
+
+    All common ones, where that is not known.
+    """
+    baselines = {id(one.baseline): one.baseline for one in found if not one.place.of_other}
+    peaks = {
+        id(curve): int(members.sum())
+        for group in alike(baselines.values())
+        for curve, members in zip(group.curves, may_peak(group.curves), strict=True)
+    }
+    several = []
+    for one in found:
+        common = [pair[one.place.of_other] for pair in one.place.among or one.place.up_to]
+        if one.place.of_other:
+            number = int(may_peak([one.other.at(common)]).sum())
+        else:
+            number = peaks[id(one.baseline)]
+        several.append(number or max(len(common), 1))
+    return several
+
+
+def _p_values(
+    found: Sequence[_Placed], compared: Sequence[Compared], candidates: Sequence[int]
+) -> list[dict[str, float]]:
+    """p-value of each row, and the least that its blocks can give; none between two counts.
+
+    Paired, over `SWEEPS` sweeps at most, the count is chosen anew in every pattern of signs; else the
+    p-value at the given count counts once for every candidate.
+    """
+    rows: list[dict[str, float]] = []
+    anew: dict[tuple, list[tuple[int, Floats, Floats, bool]]] = {}
+    for number, (one, (_, shift), several) in enumerate(zip(found, compared, candidates, strict=True)):
+        if one.counts[0] != one.counts[1]:
+            shift = _alone(shift.estimate)
+        rows.append(
+            {name: float(np.minimum(several * getattr(shift, name), 1)) for name in ("p_value", "least_p")}
+        )
+        if several > 1 and not np.isnan(shift.p_value) and (times := _chosen_from(one)) is not None:
+            chooser, other, position = times
+            ratios = (other - chooser)[position]
+            by_sign = bool(plainly_asymmetric(ratios[None, ~np.isnan(ratios)])[0])
+            rows[number]["least_p"] = shift.least_p
+            key = chooser.shape, np.isnan(chooser).tobytes()
+            anew.setdefault(key, []).append((number, chooser, other, by_sign))
+    for some in anew.values():
+        numbers, chooser, other, by_sign = zip(*some, strict=True)
+        p_values = chosen_p(np.stack(chooser), np.stack(other), np.array(by_sign))
+        for number, p_value in zip(numbers, p_values, strict=True):
+            rows[number]["p_value"] = float(p_value)
+    return rows
+
+
+def _chosen_from(one: _Placed) -> tuple[Floats, Floats, int] | None:
+    """Log times (counts, sweeps) of chooser and other at the counts to choose from, and which it was.
+
+    None where it was not chosen from common counts alone, or a count was not run side by side throughout.
+    """
+    if not one.samples[2] or not one.place.among:
+        return None
+    (blocks, baseline), (others, other) = one.baseline.sweeps, one.other.sweeps
+    mine, theirs = ([pair[side] for pair in one.place.among] for side in (0, 1))
+    if not np.array_equal(blocks, others):
+        return None
+    baseline, other = baseline[mine], other[theirs]
+    there = ~np.isnan(baseline).all(axis=0)
+    if there.sum() > SWEEPS or (np.isnan(baseline) != np.isnan(other)).any():
+        return None
+    chosen = theirs if one.place.of_other else mine
+    offset = np.log(one.chooser.speedup * one.chooser.table["seconds"])[chosen][
+        :, None
+    ]  # work of weak scaling
+    sides = (other, baseline) if one.place.of_other else (baseline, other)
+    first, second = (side[:, there] - offset for side in sides)
+    return first, second, one.place.among.index(one.place.at)
 
 
 def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
@@ -221,21 +431,23 @@ def _gain(
     baseline: Curve, i: int, curve: Curve, j: int, paired: bool, settings: Settings
 ) -> dict[str, object]:
     """What a point of a curve brings over a point of another; no test of simulated times."""
-    seconds = curve.table["seconds"][j]
-    draws = improvement_percent(curve.draws[j], baseline.draws[i])
-    blocks, p_value = None, np.nan
+    pair = _Placed(baseline, curve, curve.kind, _Place((i, j), [], False, [], None))
+    blocks, shift = None, _band(pair, [(i, j)])
     if curve.kind != "simulated":
-        blocks, p_value = tell_apart(baseline.samples[i], curve.samples[j], paired, settings.seed)
+        ((blocks, shift),) = compare_points(
+            [(baseline.samples[i], curve.samples[j], paired)], [1 - settings.level]
+        )
     return {
         **curve.names,
         "processes": curve.processes[j],
         "cores": curve.table["cores"][j],
         "nodes": curve.table["nodes"][j] or np.nan,
-        "seconds": seconds,
-        "gain_percent": improvement_percent(seconds, baseline.table["seconds"][i]),
-        **interval_columns("gain", draws, settings.level),
+        "seconds": curve.table["seconds"][j],
+        **percent_columns("gain", shift),
         "blocks": blocks,
-        "p_value": p_value,
+        "p_value": shift.p_value,
+        "least_p": shift.least_p,
+        "coverage": shift.coverage,
     }
 
 

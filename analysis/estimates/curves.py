@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -11,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates import metrics
+from analysis.estimates.best import block_logs
 from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.points import CasePoints, Sample, cases
-from analysis.runs.groups import Floats
+from analysis.runs.groups import Floats, Integers
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 from analysis.tables.selection import CURVE
@@ -77,6 +79,26 @@ class Curve:
     def processes(self) -> NDArray[np.int64]:
         """Process counts, increasing."""
         return self.table["processes"]
+
+    @property
+    def peak(self) -> int:
+        """Position of the highest speedup; of equals, the first."""
+        return int(np.argmax(self.speedup))
+
+    @cached_property
+    def sweeps(self) -> tuple[Integers, Floats]:
+        """Blocks (blocks,), increasing, and log times (counts, blocks): see `block_logs`."""
+        return block_logs(self.samples)
+
+    def at(self, positions: Sequence[int]) -> Curve:
+        """The curve at some of its counts alone."""
+        arrays = ("speedup", "speedup_low", "speedup_high", "draws", "speedup_draws", "own")
+        return replace(
+            self,
+            table={name: column[positions] for name, column in self.table.items()},
+            samples=[self.samples[position] for position in positions],
+            **{name: getattr(self, name)[positions] for name in arrays},
+        )
 
     @property
     def names(self) -> dict[str, object]:

@@ -1,39 +1,71 @@
-"""What a comparison came to, in one word."""
+"""What a comparison came to, in a few words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analysis.tables.missing import Line, is_missing
+OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
+"""Kinds of verdicts. Of the last two, verdicts say more."""
+MEDIANS_DISAGREE = "the medians of the times say the opposite"
+"""Note of a comparison whose sign is not that of the medians in table ``scaling``."""
+_QUANTITIES = ("improvement", "gain", "change")
 
-SHARED = "not to be compared"
-OUTCOMES = ("faster", "slower", "not distinguishable", "untested", SHARED)
 
-
-def outcome(row: Line, quantity: str) -> str:
-    """Name the outcome of a row of the improvement or oversubscription table.
+def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Judge every row: a direction needs the sign, the interval and the corrected test.
 
     Parameters
     ----------
-    row : mapping
-        With ``<quantity>_percent``, ``p_adjusted`` and ``distinguishable``.
-    quantity : str
-        ``improvement`` or ``gain``.
+    table : DataFrame
+        With the columns of a quantity in percent, ``distinguishable``, ``blocks`` and ``kind``.
+    testable : array (rows,)
+        Whether Holm's correction could reject the row, were every test as significant as its blocks allow.
 
     Returns
     -------
-    str
-        One of `OUTCOMES`; `SHARED` where the baseline is fastest on one process, the serial run that
-        both share.
+    array (rows,)
+        ``faster`` or ``slower``; ``untestable with n blocks``; else ``not distinguishable``. Without a test
+        ``faster over the whole band`` (or ``slower``), ``faster or slower within the band``; of one figure
+        each ``faster (one figure each, untested)`` and the like. None without an estimate.
     """
-    if is_missing(row["p_adjusted"]):
-        return SHARED if row.get("at_processes") == 1 and row[f"{quantity}_percent"] == 0 else "untested"
-    if not row["distinguishable"]:
-        return "not distinguishable"
-    return "faster" if row[f"{quantity}_percent"] > 0 else "slower"
+    quantity = next(name for name in _QUANTITIES if f"{name}_percent" in table)
+    estimate, low, high = (table[f"{quantity}_{end}"].to_numpy(float) for end in ("percent", "low", "high"))
+    tested = table["distinguishable"].notna().to_numpy()
+    told = np.where(estimate > 0, "faster", np.where(estimate < 0, "slower", "equal")).astype(object)
+    sure = ((estimate > 0) & (low > 0)) | ((estimate < 0) & (high < 0))
+    blocks = table["blocks"].map(lambda number: f"untestable with {number:.0f} blocks", na_action="ignore")
+    unknown = np.isnan(low + high)
+    judged = np.select(
+        [
+            np.isnan(estimate),
+            tested & (~np.asarray(testable) | np.isnan(low)),
+            tested & sure & table["distinguishable"].fillna(False).to_numpy(bool),
+            tested,
+            table["kind"].str.contains("simulated").to_numpy(bool) & sure,
+            table["kind"].str.contains("simulated").to_numpy(bool) & ~unknown,
+            unknown,
+        ],
+        [
+            np.full(len(table), None),
+            blocks.to_numpy(object),
+            told,
+            np.full(len(table), "not distinguishable", object),
+            told + " over the whole band",
+            np.full(len(table), "faster or slower within the band", object),
+            told + " (one figure each, untested)",
+        ],
+        told + " (untested)",
+    )
+    return judged
 
 
-def is_shared(improvement: pd.DataFrame) -> pd.Series:
-    """Say for every row of the improvement table whether its outcome is `SHARED`."""
-    shared = [outcome(row, "improvement") == SHARED for row in improvement.to_dict("records")]
-    return pd.Series(shared, improvement.index, dtype=bool)
+def outcome(verdict: str | None) -> str:
+    """Say which of `OUTCOMES` a verdict belongs to."""
+    words = verdict if isinstance(verdict, str) else "untested"
+    if words in OUTCOMES:
+        return words
+    return "untestable" if words.startswith("untestable") else "untested"

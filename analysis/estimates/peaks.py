@@ -2,98 +2,68 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import tail
-from analysis.estimates.curves import Alike, names_of
-from analysis.runs.groups import Floats
+from analysis.estimates.best import ALPHA, FEWEST, behind_all, may_be_best, with_offsets, within_bands
+from analysis.estimates.curves import Alike, Curve, names_of
 from analysis.tables.frames import Piece
 
 
-class Peak(NamedTuple):
-    """The highest point of a curve, or of each of several, whose axes follow the axis of the counts.
-
-    Attributes
-    ----------
-    index : array (...)
-        Position of the count of the highest speedup; of equals, the smallest.
-    members : array (counts, ...) of bool
-        Counts that may be the peak; none where there are no draws.
-    reached : array (...) of bool
-        Whether the curve goes down after the peak: false where the last count may be the peak.
-    """
-
-    index: NDArray[np.int64]
-    members: NDArray[np.bool_]
-    reached: NDArray[np.bool_]
-
-
-def peak_columns(group: Alike, confidence: float) -> Piece:
+def peak_columns(group: Alike) -> Piece:
     """Columns of the peaks table for curves of the same counts, one row a curve."""
     curves = group.curves
-    peak = find_peak(group.stacked("speedup"), group.stacked("speedup_draws"), confidence)
     own = names_of(curves)
+    peaks = [curve.peak for curve in curves]
+    members = may_peak(curves)
     counts = group.processes.astype(str)
-    notes = list(map(_peak_note, own["kind"], peak.members.any(axis=0)))
     at_peak = {
-        f"peak_{name}": np.array(
-            [getattr(curve, name)[at] for curve, at in zip(curves, peak.index, strict=True)]
-        )
+        f"peak_{name}": np.array([getattr(curve, name)[at] for curve, at in zip(curves, peaks, strict=True)])
         for name in ("processes", "speedup", "speedup_low", "speedup_high")
     }
+    beyond = np.array(peaks) == len(counts) - 1
     return {
         **own,
         **at_peak,
-        "peak_set": np.array([" ".join(counts[members]) or None for members in peak.members.T], object),
-        "reached": peak.reached,
+        "peak_set": np.array([" ".join(counts[row]) or None for row in members], object),
+        "reached": np.where(members.any(axis=1), ~members[:, -1], ~beyond),
         "blocks": group.stacked("n").min(axis=0),
-        "note": np.array(notes, object),
+        "note": np.array(list(map(_note, curves, members)), object),
     }
 
 
-def _peak_note(kind: str, drawn: bool) -> str | None:
-    if kind == "simulated":
-        return "simulated" if drawn else "simulated, without a band"
-    return None if drawn else "one sample"
+def _note(curve: Curve, members: NDArray[np.bool_]) -> str | None:
+    if curve.kind == "simulated":
+        return "simulated" if members.any() else "simulated, without a band"
+    if members.any():
+        return None
+    return "one sample" if _fewest(curve) < 2 else f"fewer than {FEWEST} blocks"
 
 
-def find_peak(speedup: Floats, draws: Floats, confidence: float = 0.95) -> Peak:
-    """Find the peak of each curve.
+def _fewest(curve: Curve) -> int:
+    """Blocks of the point with the fewest; the serial run, which all curves share, may have one alone."""
+    return int(curve.table["n"][curve.own].min())
 
-    A count p belongs to the set unless the joint interval of log S(p) - max over the others of log S
-    lies below 0. The set may have gaps.
 
-    Parameters
-    ----------
-    speedup : array (counts, ...)
-        In increasing order of the counts.
-    draws : array (counts, ..., scenarios, B)
-        Bootstrap draws of the speedup, NaN throughout a count that has one block only. Then there is
-        no set, and `reached` goes by the point estimate.
+def may_peak(curves: Sequence[Curve]) -> NDArray[np.bool_]:
+    """Which counts of some curves of the same counts may be the peak, array (curves, counts).
+
+    By multiple comparisons with the best (`analysis.estimates.best`); the highest point always belongs. Of a
+    simulated curve, the counts that are highest somewhere in the band. None of a curve of too few blocks, or
+    without a band.
     """
-    index = np.argmax(speedup, axis=0)
-    members = may_lead(draws, confidence)  # NaN leads nowhere
-    return Peak(index, members, np.where(members.any(axis=0), ~members[-1], index < len(speedup) - 1))
-
-
-def may_lead(values: Floats, confidence: float) -> NDArray[np.bool_]:
-    """Which options may be the highest: those that are in enough of the draws.
-
-    An option may be the highest unless the joint percentile interval of log value - max over the others
-    of log value lies below 0. Its upper end, the k-th largest of B draws, does if and only if the option
-    is the highest in fewer than k draws (of one scenario, for a simulated band).
-
-    Parameters
-    ----------
-    values : array (options, ..., scenarios, B)
-        Draws, without NaN, or there is none; axes between are choices of their own.
-
-    Returns
-    -------
-    array (options, ...)
-    """
-    leads = (values == values.max(axis=0)).sum(axis=-1, dtype=np.int32)  # thrice as fast as of int64
-    return (leads >= tail(values.shape[-1], confidence)).any(axis=-1)
+    members = np.zeros((len(curves), len(curves[0].processes)), bool)
+    known = {}
+    offsets = np.log([curve.speedup * curve.table["seconds"] for curve in curves])  # weak scaling's work
+    for number, curve in enumerate(curves):
+        if curve.kind == "simulated":
+            ends = (np.log(curve.table[f"seconds_{end}"]) - offsets[number] for end in ("low", "high"))
+            members[number] = within_bands(*ends)
+        elif _fewest(curve) >= FEWEST:
+            known[number] = curve.samples
+    best = np.array([curve.peak for curve in curves])
+    for numbers, found in behind_all(known):
+        members[numbers] = may_be_best(with_offsets(found, offsets[numbers]), best[numbers], ALPHA)
+    return members

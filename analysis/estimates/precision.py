@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.estimates.outcomes import is_shared
 from analysis.tables.contract import COUNT, FLAG, NUMBER, POSITIVE, TABLES, table_schema, validated
 
 _KEY = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
@@ -62,8 +61,7 @@ def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Half-widths of the intervals that a study is made for.
 
     They are the half-widths of all improvements and of all gains of placements, at the counts where these
-    are estimated. A case without any, or whose baselines all peak at the serial run, so that nothing is
-    compared, has the half-widths of its times instead.
+    are estimated. A case in which nothing is compared has the half-widths of its times instead.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
         In percentage points, of a time in percent of it; NaN where there is no interval.
     """
     improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
-    tested = improvement[improvement["improvement_percent"].notna() & ~is_shared(improvement)]
+    tested = improvement[improvement["improvement_percent"].notna()]
     compared = {*tested["case"], *placement["case"]}
     alone = scaling[~scaling["serial"] & ~scaling["case"].isin(compared)]
     return pd.concat(

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.significance import corrected, sign_flip_p
+from analysis.estimates.shift import paired_shift
+from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
 from analysis.runs.groups import Floats, Groups, Integers, coded, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
@@ -87,7 +88,7 @@ def make_quality_tables(
     first_baselines = {kind: settings.baselines_among(names)[0] for kind, names in ranked.items()}
     tables = {
         "repetitions": flag_outliers(ordered, point),
-        "variability": _variability(times, first_baselines, settings.seed),
+        "variability": _variability(times, first_baselines),
         "drift": _drift(times, settings.level),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
@@ -198,13 +199,13 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     )
 
 
-def _variability(times: _Times, baselines: dict[str, str], seed: int) -> pd.DataFrame:
+def _variability(times: _Times, baselines: dict[str, str]) -> pd.DataFrame:
     """Run-to-run variability of each point, and of the baseline's beside it.
 
     `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
     block times from the log of their median: their standard deviation where they are normal.
     `worst_percent` is how far the slowest block is above the median. The test compares absolute
-    deviations from either point's median over the common blocks, by sign flips: Brown and Forsythe's
+    deviations from either point's median over the common blocks, by signed ranks: Brown and Forsythe's
     idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
     table.
     """
@@ -219,11 +220,11 @@ def _variability(times: _Times, baselines: dict[str, str], seed: int) -> pd.Data
         spread_percent=100 * np.expm1(1.4826 * scale),
         worst_percent=100 * (worst / seconds - 1),
     )
-    return corrected(table.join(_deviation_tests(times, deviations, table, baselines, seed)))
+    return corrected(table.join(_deviation_tests(times, deviations, table, baselines)))
 
 
 def _deviation_tests(
-    times: _Times, deviations: Floats, table: pd.DataFrame, baselines: dict[str, str], seed: int
+    times: _Times, deviations: Floats, table: pd.DataFrame, baselines: dict[str, str]
 ) -> pd.DataFrame:
     """Compare the deviations of each point (row of `table`) with the baseline's over the common blocks."""
     same = ["case", "kind", "oversubscription", "processes"]
@@ -237,11 +238,8 @@ def _deviation_tests(
     blocks, differences = _paired(times, deviations, *pairs)
     p_values = np.full(len(found), np.nan)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
-        size = positions.shape[1]
-        step = max(LARGEST // 2 ** min(size, 16), 1)
-        for start in range(0, len(rows) if size > 1 else 0, step):
-            some = slice(start, start + step)
-            p_values[rows[some]] = sign_flip_p(differences[positions[some]], seed)
+        if positions.shape[1] > 1:
+            p_values[rows] = paired_shift(differences[positions], 1.0).p_value
     columns = {
         "baseline_interconnect": found["interconnect_theirs"],
         "baseline_spread_percent": found["spread_percent_theirs"],

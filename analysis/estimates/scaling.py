@@ -66,7 +66,7 @@ def core_pieces(
     compared = [pair for curves in of_cases for pair in pairs(curves, ranked, settings)]
     return {
         "scaling": [scaling_columns(group, settings) for group in groups],
-        "peaks": [peak_columns(group, settings.level) for group in groups],
+        "peaks": [peak_columns(group) for group in groups],
         "oversubscription": [row for curves in of_cases for row in oversubscription_rows(curves, settings)],
         "placement": [row for curves in of_cases for row in placement_rows(curves, settings)],
         "improvement": compare(compared, settings),

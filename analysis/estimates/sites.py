@@ -18,7 +18,7 @@ from analysis.tables.frames import Tables
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
 """Columns that name an interconnect."""
-_TESTED = ("p_adjusted", "distinguishable", "blocks_needed")
+_TESTED = ("p_adjusted", "distinguishable", "blocks_needed", "verdict")
 
 
 def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

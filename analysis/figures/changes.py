@@ -113,7 +113,7 @@ def _draw_panel(
         if point in points:
             change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
             text = f"{_name(point, labels)}: {change}, {row['verdict']}"
-            height, star = points.index(point), row["distinguishable"]
+            height, star = points.index(point), row["verdict"] in ("faster", "slower")
             draw_percentage(drawing, axes, height, ends, labels.look(owner), 3.6, Mark(owner, text), star)
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
@@ -125,7 +125,9 @@ def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str
         "Beside the interconnect stands the number of processes."
     ]
     if rows["change_low"].notna().any():
-        sentences.append(f"Whiskers are {labels.confidence} intervals; * marks what is distinguishable.")
+        sentences.append(
+            f"Whiskers are {labels.confidence} intervals; * marks what is told as faster or slower."
+        )
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.estimates.outcomes import is_shared
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
@@ -39,7 +38,6 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
     """
     drawings = []
     known = improvement[improvement["improvement_percent"].notna()]
-    known = known[~is_shared(known)]
     known = known.assign(
         baseline_kind=known["kind"].map(lambda kind: side(kind, 0)),
         own_kind=known["kind"].map(lambda kind: side(kind, 1)),
@@ -88,7 +86,7 @@ def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> 
                 Line2D([], [], color=style.INK, marker="o", markersize=SIZE, linewidth=0.9),
                 Line2D([], [], color=style.INK, marker="|", markersize=AVERAGE_SIZE, linewidth=0.9),
             ],
-            ["At the baseline's peak", "Average of the counts up to the peak"],
+            ["At the baseline's peak", "Geometric mean of the counts up to it"],
             loc="outside lower center",
             ncols=min(columns, 2),
         )
@@ -105,7 +103,7 @@ def _draw_panel(
         name, owner = _name(row, labels), row["interconnect"]
         height, look = entries.index(name), labels.look(owner, row["processes_per_node"])
         point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
-        ends, star = percent_interval(row, "improvement"), row["distinguishable"]
+        ends, star = percent_interval(row, "improvement"), row["verdict"] in ("faster", "slower")
         text = point_text(labels, point, name, _improvement_text(row))
         place = height - AVERAGE_BELOW / 2
         draw_percentage(drawing, axes, place, ends, look, SIZE, Mark(owner, text), star)
@@ -141,7 +139,8 @@ def _improvement_text(row: Line) -> str:
     words = [f"improvement {value}{formats.THIN}%"]
     if not is_missing(row["p_adjusted"]):
         words.append(formats.p_value(row["p_adjusted"]))
-        words.append("distinguishable" if row["distinguishable"] else "not distinguishable")
+    if not is_missing(row["verdict"]):
+        words.append(str(row["verdict"]))
     return ", ".join(words)
 
 
@@ -150,7 +149,7 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     if rows["processes_per_node"].notna().any():
         sentences.append("Each is compared with the baseline at as many processes per node.")
     if rows["improvement_low"].notna().any():
-        tested = "; * marks what is distinguishable" if rows["p_adjusted"].notna().any() else ""
+        tested = "; * marks what is told as faster or slower" if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers are {labels.intervals(rows)}{tested}.")
         if rows["improvement_low"].isna().any():
             sentences.append("Hollow points have no interval.")

@@ -171,7 +171,7 @@ def _draw_bars(
         label = ""
         if bar.gain is not None:
             gain = formats.bracketed_percent(*percent_interval(bar.gain, "gain"))
-            star = "*" if bar.gain["distinguishable"] else ""
+            star = "*" if bar.gain["verdict"] in ("faster", "slower") else ""
             label = f"{gain}{formats.THIN}%{star}"
             hover += f", gain {label}"
         drawing.mark(patch, interconnect, point_text(labels, bar.row, bar.name, hover))
@@ -197,7 +197,7 @@ def _caption(
     if len(comparable_sets(rows["kind"], labels.declared)) > 1:
         sentences.append("Kinds that the study does not compare are apart.")
     if rows["gain_low"].notna().any():
-        tested = "; * marks what is distinguishable" if rows["p_adjusted"].notna().any() else ""
+        tested = "; * marks what is told as faster or slower" if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}{tested}.")
     else:
         sentences.append("There are no intervals, since there is one sample each.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.estimates.changes import ONLY, VERDICTS
+from analysis.estimates.changes import ONLY, SUMMED
+from analysis.estimates.outcomes import outcome
 from analysis.report.blocks import Block, Section, bullets, left, paragraph, row, section, table
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts
@@ -40,10 +41,14 @@ def changes(content: Content) -> Section | None:
 def _headline(points: pd.DataFrame, before: str, after: str) -> str:
     shared = points[points["change_percent"].notna()]
     counts = []
-    for word in VERDICTS:
-        values = shared.loc[shared["verdict"] == word, "change_percent"]
-        if len(values):
-            ends = (formats.percent(value, signed=True) for value in (values.min(), values.max()))
+    for word in SUMMED:
+        own = shared[shared["verdict"].map(outcome) == word].sort_values("change_percent", kind="stable")
+        if len(own):
+            values = own["change_percent"]
+            ends = (
+                f"{formats.bracketed_percent(*percent_interval(line, 'change'))}{formats.THIN}%"
+                for line in (own.iloc[0], own.iloc[-1])
+            )
             counts.append(f"{formats.whole(len(values))} {word} ({formats.spanned(*ends)})")
     return (
         f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(counts)}. "
@@ -59,7 +64,7 @@ def _by_case(summary: pd.DataFrame, labels: Labels) -> list[str]:
         name = "All cases, each counted alike" if line["whole"] else labels.case(line["case"])
         kind = f", {line['kind']}" if several else ""
         numbers = formats.bracketed_percent(*percent_interval(line, "change"))
-        found = [(word, int(line[word.replace(" ", "_")])) for word in VERDICTS]
+        found = [(word, int(line[word.replace(" ", "_")])) for word in SUMMED]
         counts = ", ".join(f"{formats.whole(count)} {word}" for word, count in found if count)
         items.append(f"{name}{kind}: {numbers}{formats.THIN}% ({counts})")
     return items
@@ -101,7 +106,7 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
 def _table(points: pd.DataFrame, labels: Labels) -> Block:
     rows, caption = points[points["change_percent"].notna()], "Every point that both have. "
     if len(rows) > MOST_ROWS:
-        rows = rows[rows["distinguishable"]].head(MOST_ROWS)
+        rows = rows[rows["verdict"].isin(["faster", "slower"])].head(MOST_ROWS)
         caption = f"Points that changed distinguishably, up to {MOST_ROWS}; all are in tables/changes.csv. "
     several = len(points[_PAIR].drop_duplicates()) > 1
 

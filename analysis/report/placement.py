@@ -19,7 +19,7 @@ def placement(content: Content) -> Section | None:
     gains = content.tables["placement"]
     if gains.empty:
         return None
-    words = [outcome(line, "gain") for line in gains.to_dict("records")]
+    words = gains["verdict"].map(outcome).tolist()
     counts = listed(f"{words.count(word)} {word}" for word in OUTCOMES if word in words)
     said = (
         "The same processes over the same interconnect with fewer on a node, against the placement with the "
@@ -52,7 +52,7 @@ def _gains_table(content: Content) -> Block:
         numbers("Time at most per node (s)", formats.number, "seconds_of_baseline"),
         numbers("Gain (%)", in_percent("gain")),
         numbers("p", lambda p_value: formats.p_value(p_value, symbol=False), "p_adjusted"),
-        texts("Outcome", lambda line: outcome(line, "gain") + ", unpaired" * (not line["paired"])),
+        texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
     ]
     lines = labels.lines(rows, "case", "oversubscription", "processes", "interconnect")
     return line_table(caption, fields, lines, title)

@@ -143,13 +143,17 @@ def _tests(tables: Mapping[str, pd.DataFrame]) -> str:
         return "Nothing is tested: that takes two blocks of both sides at least."
     tested = improvement[improvement["p_adjusted"].notna()]
     tests = [
-        "an exact sign-flip test on paired log ratios" if tested["paired"].any() else "",
-        "a permutation test of unpaired blocks" if not tested["paired"].all() else "",
+        "the exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
+        "a studentised permutation test of unpaired blocks" if not tested["paired"].all() else "",
     ]
     text = f"Improvements are tested with {listed(filter(None, tests))}, two-sided"
     if tables["oversubscription"]["p_adjusted"].notna().any():
-        text += "; oversubscription levels, which share no block, with a permutation test"
-    return f"{text}. Within each table p-values are Holm-corrected; distinguishable means p up to 0.05."
+        text += "; oversubscription levels, which share no block, with the permutation test"
+    return (
+        f"{text}. The estimate and the interval of a comparison follow from its test; a process count that "
+        "was chosen from the data is chosen anew wherever the test permutes them. Within each table p-values "
+        "are Holm-corrected. Faster or slower is said where p is at most 0.05 and the interval agrees."
+    )
 
 
 def invalid_blocks(content: Content) -> list[Block]:

@@ -32,7 +32,7 @@ from analysis.report.validation import validation
 from analysis.report.winners import fastest, network_answer
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, Facts
-from analysis.tables.selection import lowest_level
+from analysis.tables.selection import CURVE, alike, lowest_level
 from analysis.text import formats
 from analysis.text import scaling as sentences
 from analysis.text.formats import listed
@@ -83,12 +83,16 @@ def _case_answer(content: Content, case: str) -> list[str]:
     improvement, equivalent = (
         lowest_level(content.rows(name, case)) for name in ("improvement", "node_equivalent")
     )
+    pair = [*CURVE, "baseline_interconnect"]
+    for row in sentences.disagreeing(improvement).to_dict("records"):
+        equivalent = equivalent.drop(alike(equivalent, row, pair).index)
     several = scaling["oversubscription"].nunique() > 1
     return [
         *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
         *sentences.fastest_sentences(scaling, labels),
         *network_answer(content, case),
         *sentences.improvement_sentences(improvement, labels, say_level=several),
+        *sentences.disagreement_sentences(improvement, labels),
         *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
     ]
@@ -108,9 +112,11 @@ def _limits(content: Content) -> list[str]:
     scaling = scaling[~simulated]
     if scaling["speedup_low"].notna().any():
         said.append(
-            f"Brackets hold {labels.confidence} intervals; p-values are after Holm's correction; not "
-            "distinguishable means that p exceeds 0.05."
+            f"Brackets hold {labels.confidence} intervals; p-values are after Holm's correction. Faster or "
+            "slower is said where p is at most 0.05, and the interval does not hold 0."
         )
+    elif scaling["n"].gt(1).any():
+        said.append("The reference has one block alone, so that speedups have no interval.")
     elif len(scaling):
         said.append("Everything is within one block only: there are no intervals and no tests.")
     if across := sorted({kind for kind in content.tables["improvement"]["kind"] if "/" in kind}):
@@ -172,12 +178,11 @@ def _description(about: AboutCase) -> list[str]:
 def comparison(content: Content) -> Section | None:
     """Improvement over the baselines, case by case."""
     improvement = content.tables["improvement"]
-    shared = sentences.shared_sentences(improvement, content.labels)
     printed = tables.improvement_table(improvement, content.labels)
     if not printed["groups"]:
-        said = shared or sentences.improvement_sentences(improvement, content.labels)
+        said = sentences.improvement_sentences(improvement, content.labels)
         return section("improvement", "Improvement over the baseline", [paragraph(" ".join(said))])
-    blocks = [*content.figures("improvement"), printed, *map(paragraph, shared)]
+    blocks = [*content.figures("improvement"), printed]
     return section("improvement", "Improvement over the baseline", blocks, len(content.cases) > 1)
 
 

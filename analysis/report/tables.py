@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import pandas as pd
 
-from analysis.estimates.outcomes import is_shared, outcome
 from analysis.report.blocks import Block, Row, left, right, row, table
 from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.runs.kinds import side
@@ -180,23 +179,22 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     fields = [
         texts("Case", labels.case, "case"),
         texts("Interconnect", labels.compared),
-        numbers("Processes", formats.whole, "at_processes"),
+        numbers("Processes", _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", in_percent("improvement")),
         numbers("Average (%)", in_percent("average")),
         numbers("p", _p_value, "p_adjusted"),
-        texts("Outcome", lambda line: _verdict(line, "improvement")),
+        texts("Outcome", _verdict),
     ]
     caption = (
-        "Improvement over the baseline at its peak (or the nearest common count below), and the average over "
-        "the common counts up to it"
+        "Improvement over the baseline at its peak (or the nearest common count; where it is fastest on one "
+        "process, at the other's best), and the geometric mean over the common counts from 2 up to it"
     )
     if improvement["improvement_low"].notna().any():
         caption += f", with {labels.intervals(improvement)}"
     if improvement["p_adjusted"].notna().any():
         caption += "; p after Holm's correction"
     keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
-    compared = improvement["improvement_percent"].notna() & ~is_shared(improvement)
-    lines = labels.lines(improvement[compared], *keys)
+    lines = labels.lines(improvement[improvement["improvement_percent"].notna()], *keys)
     return line_table(f"{caption}.", fields, lines, lambda line: f"Over {_baseline(line, labels, several)}")
 
 
@@ -214,7 +212,7 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
         numbers("Time (s)", formats.number, "seconds"),
         numbers("Gain (%)", in_percent("gain")),
         numbers("p", _p_value, "p_adjusted"),
-        texts("Outcome", lambda line: _verdict(line, "gain")),
+        texts("Outcome", _verdict),
     ]
     lines = labels.lines(rows, "case", "cores", "oversubscription", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
@@ -259,9 +257,14 @@ def _p_value(value: float) -> str:
     return formats.p_value(value, symbol=False)
 
 
-def _verdict(line: Line, quantity: str) -> str:
-    """Write the outcome of a comparison, or why there is none."""
-    if is_missing(line["p_adjusted"]):
-        note = line.get("note")
-        return "no test" if is_missing(note) else str(note)
-    return outcome(line, quantity) + ("" if line.get("paired", True) else ", unpaired")
+def _counts(count: float, other: float) -> str:
+    """Write the process count of a comparison, or both."""
+    own = formats.whole(other)
+    return own if is_missing(count) or count == other else f"{own} against {formats.whole(count)}"
+
+
+def _verdict(line: Line) -> str:
+    """Write the outcome of a comparison."""
+    verdict = "no test" if is_missing(line["verdict"]) else str(line["verdict"])
+    unpaired = not line.get("paired", True) and not is_missing(line["p_adjusted"])
+    return verdict + ", unpaired" * unpaired

@@ -10,6 +10,7 @@ from analysis.runs.checked import checked
 TEXT = pa.Column(str)
 NOTE = pa.Column(str, nullable=True)
 FLAG = pa.Column(bool)
+MARK = pa.Column("boolean", nullable=True)
 COUNT = pa.Column("Int64", pa.Check.ge(1), nullable=True)
 NUMBER = pa.Column(float, nullable=True)
 POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
@@ -21,9 +22,11 @@ OF_A_POINT = OF_A_CURVE | {"interconnect": NOTE, "processes": COUNT, "nodes": CO
 """Columns that name a point; a serial run has no interconnect."""
 OF_A_PAIR = dict.fromkeys(("baseline_interconnect", "interconnect", "kind"), TEXT)
 """Columns that name two curves that are compared."""
-P_VALUES = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": FLAG}
+P_VALUES = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": MARK}
 OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
 """Columns about a test after Holm's correction."""
+JUDGED = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
+"""What a comparison came to, what its interval covers, and the least p-value that its blocks can give."""
 
 
 def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
@@ -90,11 +93,13 @@ TABLES = table_schemas(
         **in_percent("average"),
         paired=FLAG,
         p_value=SHARE,
-        distinguishable=FLAG,
+        distinguishable=MARK,
         processes_per_node=POSITIVE,
         baseline_peak_processes=COUNT,
         **OF_A_TEST,
         note=NOTE,
+        **JUDGED,
+        at_processes_other=COUNT,
     ),
     node_equivalent=dict(
         case=TEXT,
@@ -114,9 +119,10 @@ TABLES = table_schemas(
         seconds_of_one=POSITIVE,
         **in_percent("gain"),
         p_value=SHARE,
-        distinguishable=FLAG,
+        distinguishable=MARK,
         processes_per_node=POSITIVE,
         **OF_A_TEST,
+        **JUDGED,
     ),
     placement=dict(
         **OF_A_CURVE,
@@ -131,8 +137,9 @@ TABLES = table_schemas(
         **in_percent("gain"),
         paired=FLAG,
         p_value=SHARE,
-        distinguishable=FLAG,
+        distinguishable=MARK,
         **OF_A_TEST,
+        **JUDGED,
     ),
 )
 """Schema of each table by its name, which is that of its file."""

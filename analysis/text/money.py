@@ -175,7 +175,8 @@ def _pays(row: Line) -> str:
         return f"cannot be judged ({row['note']})"
     even = _priced(row, "break_even_node_price")
     verdict = "that is undecided" if row["verdict"] == "undecided" else f"it {row['verdict']}"
-    at = f"at {node_price(row)} {verdict}"
+    alone = is_missing(row["saving_low"]) and row["verdict"] != "undecided"
+    at = f"at {node_price(row)} {verdict}{', by single figures' * alone}"
     text = {
         "above": f"pays from {even} a node on, and {at}",
         "below": f"pays up to {even} a node, and {at}",

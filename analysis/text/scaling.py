@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.estimates.outcomes import OUTCOMES, SHARED, is_shared, outcome
+from analysis.estimates.outcomes import MEDIANS_DISAGREE, OUTCOMES, outcome
 from analysis.runs.kinds import comparable_sets, side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.tables.selection import CURVE
@@ -20,12 +20,6 @@ from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 
-OVER_ONE = {
-    "faster": "are faster than one",
-    "slower": "are slower than one",
-    "not distinguishable": "are not distinguishable from one",
-    "untested": "change the speed, untested,",
-}
 WEAK = "Weak scaling: the size grows with the processes."
 BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription", "processes_per_node"]
 
@@ -129,8 +123,10 @@ def _on_nodes(rows: pd.DataFrame, level: int, counts: Sequence[int]) -> str:
 
 def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
     first, *others = rows.sort_values(["seconds", "interconnect"]).to_dict("records")
-    near = [row for row in others if row["seconds_low"] <= first["seconds_high"]]
-    return labels.curve(first), listed(labels.curve(row) for row in near)
+    equal = [row for row in others if row["seconds"] == first["seconds"]]
+    near = [row for row in others[len(equal) :] if row["seconds_low"] <= first["seconds_high"]]
+    names = listed(map(labels.curve, [first, *equal]))
+    return f"{names}, equal," if equal else names, listed(map(labels.curve, near))
 
 
 def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: bool = False) -> list[str]:
@@ -144,11 +140,11 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
     ordered = _with_baseline_kind(improvement, labels)
     for (baseline, kind, level, placement), rows in ordered.groupby(BASELINE, sort=False, dropna=False):
         name = labels.placed(baseline, kind, placement)
-        for (count, peak), of_count in rows.groupby(["at_processes", "baseline_peak_processes"], sort=False):
-            where = f"where {name} peaks"
-            if count != peak:
-                where = f"the nearest common count below the peak of {name}"
-            at = f"At {processes(count)}{and_level(improvement, level, say_level)}, {where}"
+        counts = ["at_processes", "at_processes_other", "baseline_peak_processes"]
+        for (count, other, peak), of_count in rows.groupby(counts, sort=False):
+            against = f" against {formats.plain(count)} of {name}" if other != count else ""
+            where = _where(name, count, peak)
+            at = f"At {processes(other)}{against}{and_level(improvement, level, say_level)}, {where}"
             sentences += _outcome_sentences(of_count.to_dict("records"), at, labels)
         apart = [labels.compared(row) for row in rows[rows["at_processes"].isna()].to_dict("records")]
         if apart:
@@ -156,51 +152,74 @@ def improvement_sentences(improvement: pd.DataFrame, labels: Labels, say_level: 
     return sentences
 
 
-def shared_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the cases in which nothing is compared, since the baseline is fastest serially.
-
-    Takes the whole table.
-    """
-    rows = _with_baseline_kind(improvement, labels)
-    cases_by_baseline: dict[str, list[str]] = {}
-    keys = [*BASELINE, "case"]
-    for (*curve, case), _ in rows[is_shared(rows)].groupby(keys, sort=False, dropna=False):
-        baseline, kind, level, placement = curve
-        name = labels.placed(baseline, kind, placement)
-        title = f"{labels.case(case)}{and_level(improvement, level).replace(' and', ' at')}"
-        cases_by_baseline.setdefault(name, []).append(title)
-    return [
-        f"Nothing is compared with {name} where its peak is the serial run: {'; '.join(cases)}."
-        for name, cases in cases_by_baseline.items()
-    ]
+def _where(name: str, count: int, peak: int) -> str:
+    """Say why a comparison with a baseline is at a count."""
+    if count == peak:
+        return f"where {name} peaks"
+    if peak == 1:
+        return f"the other's best count, as {name} is fastest on one process"
+    return f"the nearest common count below the peak of {name}"
 
 
 def _outcome_sentences(rows: Sequence[Line], at: str, labels: Labels) -> list[str]:
-    by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
-    for row in rows:
-        numbers = _numbers(row, "improvement")
-        by_outcome[outcome(row, "improvement")].append(f"{labels.compared(row)} ({numbers})")
-    sentences = []
-    if by_outcome[SHARED]:
-        sentences.append(f"{at}, there is nothing to compare: that is the serial run.")
-    for word, link in (("faster", "than"), ("slower", "than"), ("not distinguishable", "from")):
-        if names := by_outcome[word]:
-            sentences.append(f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {word} {link} it.")
-    if names := by_outcome["untested"]:
-        sentences.append(f"{at}, the improvement over it is untested: {listed(names)}.")
-    return sentences
+    """One sentence a verdict, those that were tested first."""
+    by_verdict: dict[str, list[str]] = {}
+    for row in sorted(rows, key=lambda row: OUTCOMES.index(outcome(row["verdict"]))):
+        verdict = "untested" if is_missing(row["verdict"]) else str(row["verdict"])
+        name = f"{labels.compared(row)} ({_numbers(row, 'improvement')})"
+        by_verdict.setdefault(verdict, []).append(name)
+    return [
+        f"{at}, {listed(names)} {'is' if len(names) == 1 else 'are'} {_against(verdict, 'it')}."
+        for verdict, names in by_verdict.items()
+    ]
+
+
+def _against(verdict: str, what: str) -> str:
+    """Write a verdict with what was compared: ``faster than it, over the whole band``."""
+    for word, link in (
+        ("not distinguishable", "from"),
+        ("faster or slower", "than"),
+        ("faster", "than"),
+        ("slower", "than"),
+        ("equal", "to"),
+    ):
+        if verdict.startswith(word):
+            more = verdict.removeprefix(word).strip(" ()")
+            return f"{word} {link} {what}{f', {more}' if more else ''}"
+    return verdict
+
+
+def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose comparison has another sign than the medians of the times."""
+    return improvement[improvement["note"].str.contains(MEDIANS_DISAGREE, regex=False).fillna(False)]
+
+
+def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the interconnects whose medians and paired ratios disagree, so that equivalents are withheld."""
+    names = [
+        f"{labels.compared(row)} at {processes(row['at_processes'])}"
+        for row in disagreeing(improvement).to_dict("records")
+    ]
+    if not names:
+        return []
+    return [
+        f"{listed(names)}: block by block the comparison has another sign than the medians of the times, so "
+        "that no node equivalent is told."
+    ]
 
 
 def oversubscription_sentences(oversubscription: pd.DataFrame, labels: Labels) -> list[str]:
     """Say what more processes per core gain or lose on the most cores where that can be compared."""
     sentences = []
     for level, rows in _on_most_cores(oversubscription).groupby("oversubscription"):
-        by_outcome: dict[str, list[str]] = {word: [] for word in OUTCOMES}
+        by_verdict: dict[str, list[str]] = {}
         for row in labels.lines(rows, "interconnect"):
-            by_outcome[outcome(row, "gain")].append(f"{labels.curve(row)} ({_numbers(row, 'gain')})")
+            name = f"{labels.curve(row)} ({_numbers(row, 'gain')})"
+            by_verdict.setdefault(str(row["verdict"]), []).append(name)
         at = f"On {counted(rows['cores'].iloc[0], 'core')}, {level} processes per core"
+        ordered = sorted(by_verdict, key=lambda verdict: OUTCOMES.index(outcome(verdict)))
         sentences += [
-            f"{at} {OVER_ONE[word]} over {listed(names)}." for word, names in by_outcome.items() if names
+            f"{at} are {_against(verdict, 'one')} over {listed(by_verdict[verdict])}." for verdict in ordered
         ]
     return sentences
 
@@ -271,33 +290,31 @@ def headline_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _outcomes(rows: pd.DataFrame, quantity: str) -> str:
-    """Count the cases of each outcome, with the span of their percentages."""
-    values: dict[str, list[float]] = {word: [] for word in OUTCOMES}
-    for row in rows.to_dict("records"):
-        values[outcome(row, quantity)].append(row[f"{quantity}_percent"])
-    tested = rows[rows["p_adjusted"].notna()]
-    too_few = (tested["blocks"] < tested["blocks_needed"]).fillna(False).all()
-    few = ", with too few blocks to tell" if too_few else ""
-    outcomes = []
-    for word, found in values.items():
-        if found:
-            low, high = (formats.percent(value, signed=True) for value in (min(found), max(found)))
-            span = "" if word == SHARED else f" ({formats.spanned(low, high)})"
-            span += few if word == "not distinguishable" else ""
-            outcomes.append(f"{word} in {counted(len(found), 'case')}{span}")
-    return listed(outcomes)
+    """Count the cases of each verdict, with the least and the largest change and their intervals."""
+    found: list[tuple[int, str]] = []
+    for verdict, own in rows.groupby(rows["verdict"].fillna("untested"), sort=False):
+        ordered = own.sort_values(f"{quantity}_percent", kind="stable").to_dict("records")
+        span = formats.spanned(*(_percent_interval(row, quantity) for row in (ordered[0], ordered[-1])))
+        place = OUTCOMES.index(outcome(str(verdict)))
+        found.append((place, f"{verdict} in {counted(len(own), 'case')} ({span})"))
+    return listed(text for _, text in sorted(found, key=lambda one: one[0]))
 
 
 def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
-    """Say how many blocks the tests of a whole table, of `what` in the plural, need where it has fewer."""
+    """Say how many tests of a table, of `what` in the plural, have too few blocks, and what it takes."""
     tested = table[table["p_adjusted"].notna()]
-    short = tested[tested["blocks"] < tested["blocks_needed"]]
+    short = tested[tested["verdict"].map(outcome) == "untestable"]
     if short.empty:
         return []
-    needed, have = int(short["blocks_needed"].max()), int(short["blocks"].min())
+    all_of = len(short) == len(tested)
+    which = f"{'none' if all_of else len(short)} of {counted(len(tested), 'test')} of {what}"
+    blocks = sorted({int(number) for number in short["blocks"]})
+    having = f"{listed(map(str, blocks), 'or')}{formats.SPACE}{'block' if blocks == [1] else 'blocks'}"
+    needed = int(short["blocks_needed"].max())
+    takes = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
     return [
-        f"With {counted(have, 'block')}, none of {counted(len(tested), 'test')} of {what} can come out as "
-        f"distinguishable after Holm's correction; that takes {counted(needed, 'block')} at least."
+        f"With {having}, {which} {'can' if all_of else 'cannot'} come out as distinguishable after Holm's "
+        f"correction, whatever was measured; that takes {takes}."
     ]
 
 

@@ -1,8 +1,8 @@
 """How often the intervals of the tables hold the truth, over 2,000 synthetic studies.
 
-Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_coverage.py``; prints two
-tables in Markdown, of studies of a fixed number of blocks and of studies that go on from 6 blocks until the
-interval of their improvement is narrow. Each study is one case: a serial run and two interconnects on 2, 4, 8 and 16 processes in
+Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_coverage.py``; prints tables
+in Markdown: of studies of a fixed number of blocks, of studies that go on from 6 blocks until the interval of
+their improvement is narrow, and of tests and sets of peaks (``--only verdicts`` prints these alone). Each study is one case: a serial run and two interconnects on 2, 4, 8 and 16 processes in
 blocks of one shared noise. The whole way is taken, from a runs table to the tables.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,7 @@ def coverage(runs: pd.DataFrame, shift: float, draws: int) -> dict[str, float]:
     slow, swift = MEDIANS["slow"], MEDIANS["swift"]
     at = np.searchsorted(COUNTS, improvement["at_processes"].to_numpy(int))
     gains = 100 * (slow / swift - 1)
-    mean_gains = np.cumsum(gains[1:]) / np.arange(1, len(gains))
+    mean_gains = 100 * np.expm1(np.cumsum(np.log1p(gains[1:] / 100)) / np.arange(1, len(gains)))
     peaks = tables["peaks"].assign(truth=lambda peaks: peaks["interconnect"].map({"slow": 8, "swift": 16}))
     inside = [str(one.truth) in one.peak_set.split() for one in peaks.itertuples()]
     equivalents = tables["node_equivalent"]
@@ -147,15 +148,134 @@ def print_until(studies: int, draws: int, rng: np.random.Generator) -> None:
             print(f"| {title} | ±{target:g} | {told} |", flush=True)
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """Studies of two interconnects of which is known how they differ.
+
+    Attributes
+    ----------
+    gain : float
+        Log of the baseline's time over the other's, at every count.
+    counts : int
+        Process counts, all equally fast: a flat top.
+    blocks : tuple of int
+        Of the baseline and of the other.
+    shared, own : float, tuple of float
+        Standard deviations of the log noise of a block, and of a run of either.
+    paired : bool
+        Whether both have the same blocks.
+    kind : str
+        Of the own noise: ``normal``, ``heavy`` (Student's t of 2 degrees of freedom), ``bimodal``.
+    """
+
+    title: str
+    gain: float
+    counts: int
+    blocks: tuple[int, int]
+    shared: float = 0.05
+    own: tuple[float, float] = (0.03, 0.03)
+    paired: bool = True
+    kind: str = "normal"
+
+    def runs(self, studies: int, rng: np.random.Generator) -> pd.DataFrame:
+        """One case a study."""
+        most = max(self.blocks)
+        shape = (studies, 1, self.counts, most)
+        draw = {
+            "normal": rng.standard_normal,
+            "heavy": lambda shape: rng.standard_t(2, shape),
+            "bimodal": lambda shape: 3 * (rng.random(shape) < 0.3) + 0.3 * rng.standard_normal(shape),
+        }[self.kind]
+        of_block = self.shared * np.broadcast_to(rng.standard_normal((studies, 1, 1, most)), shape)
+        frames = []
+        for place, (name, blocks, own) in enumerate(zip(MEDIANS, self.blocks, self.own, strict=True)):
+            block_noise = of_block if self.paired else self.shared * rng.standard_normal(shape)
+            seconds = np.exp(block_noise + own * draw(shape) - place * self.gain)[..., :blocks]
+            study, _, count, block = (index.ravel() for index in np.indices(seconds.shape))
+            frame = {
+                "case": pd.Series(study).map("study{}".format),
+                "interconnect": name,
+                "kind": "measured",
+                "processes": 2 ** (count + 1) if self.counts < 12 else count + 2,
+                "block": block if self.paired else block + 1_000 * place,
+                "seconds": seconds.ravel(),
+            }
+            frames.append(pd.DataFrame(frame))
+        return complete_runs(pd.concat(frames, ignore_index=True))
+
+
+SCENARIOS = [
+    *(
+        Verdicts(f"identical, flat top of {counts} counts, 10 blocks", 0.0, counts, (10, 10))
+        for counts in (1, 8, 16, 32)
+    ),
+    *(Verdicts(f"8 % faster, flat top of 8 counts, {n} blocks", 0.077, 8, (n, n)) for n in (6, 8, 10, 30)),
+    *(
+        Verdicts(f"5 % faster, one count, block noise 20 %, {n} blocks", np.log(1.05), 1, (n, n), 0.2)
+        for n in (6, 10, 30)
+    ),
+    Verdicts("3 % faster, heavy tails, 10 blocks", np.log(1.03), 1, (10, 10), kind="heavy"),
+    Verdicts("5 % faster, bimodal, 10 blocks", np.log(1.05), 1, (10, 10), kind="bimodal"),
+    *(
+        Verdicts(
+            f"identical, unpaired, {n} against {m} blocks, 2 % against 10 %", 0.0, 1, (n, m), 0.0, own, False
+        )
+        for n, m, own in (
+            (6, 6, (0.02, 0.1)),
+            (10, 10, (0.02, 0.1)),
+            (20, 5, (0.02, 0.1)),
+            (30, 30, (0.02, 0.1)),
+        )
+    ),
+]
+
+
+def told(scenario: Verdicts, studies: int, draws: int, rng: np.random.Generator) -> dict[str, float]:
+    """Shares in percent: coverage of the improvement, significance, verdicts and their signs, sets of peaks."""
+    tables = make_tables(scenario.runs(studies, rng), Settings(draws=draws, baselines=("slow",)))
+    improvement, peaks = tables["improvement"], tables["peaks"]
+    known = improvement[improvement["improvement_low"].notna()]
+    sure = (improvement["p_value"] <= 0.05) & (
+        (improvement["improvement_low"] > 0) | (improvement["improvement_high"] < 0)
+    )
+    direction = np.sign(improvement["improvement_percent"]).where(sure, 0)  # each study is a table of its own
+    first = str(improvement["at_processes"].min())
+    held = [first in one.split() for one in peaks["peak_set"].dropna()]
+    return {
+        "interval": 100 * len(known) / studies,
+        "covers": within(known, "improvement", 100 * np.expm1(scenario.gain)) if len(known) else np.nan,
+        "width (points)": (known["improvement_high"] - known["improvement_low"]).median(),
+        "p up to 5 %": 100 * (improvement["p_value"] <= 0.05).mean(),
+        "told apart": 100 * (direction != 0).mean(),
+        "wrong sign": 100 * (direction * scenario.gain < 0).mean() if scenario.gain else np.nan,
+        "a count in its peak set": 100 * np.mean(held) if held else np.nan,
+    }
+
+
+def print_verdicts(studies: int, draws: int, rng: np.random.Generator) -> None:
+    """Print one row a scenario."""
+    for number, scenario in enumerate(SCENARIOS):
+        found = told(scenario, studies, draws, rng)
+        if not number:
+            print("\n| studies |", " | ".join(found), "|\n|", " --- |" * (len(found) + 1), sep="")
+        print(
+            f"| {scenario.title} |", " | ".join(f"{value:.1f}" for value in found.values()), "|", flush=True
+        )
+
+
 def main() -> None:
-    """Print one row a noise and number of blocks, then one a noise and target."""
+    """Print one row a noise and number of blocks, then one a noise and target, then one a scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--draws-until", type=int, default=1_000, help="for each number of blocks")
+    parser.add_argument("--only", choices=["verdicts"])
     options = parser.parse_args()
     rng = np.random.default_rng(2026)
     start = time.perf_counter()
+    print_verdicts(options.studies, 100, rng)
+    if options.only:
+        return
     for name, title in NOISES.items():
         shift = median_shift(name, rng)
         for blocks in (6, 10, 30):

@@ -56,12 +56,13 @@ def test_peaks_by_hand(runs, settings):
 def test_improvement_by_hand(runs, settings):
     (row,) = make_tables(runs, settings)["improvement"].to_dict("records")
     assert (row["baseline_interconnect"], row["interconnect"], row["at_processes"]) == ("slow", "swift", 4)
-    # 6/4 at the peak; over 2 and 4 processes the mean of 8/6 and 6/4; blocks vary together, so no spread
-    wanted = [50, 50, 50, 125 / 3, 125 / 3, 125 / 3]
+    # 6/4 at the peak; over 2 and 4 processes the geometric mean of 8/6 and 6/4; blocks vary together
+    wanted = [50, 50, 50, *[100 * (2**0.5 - 1)] * 3]
     names = [f"{kind}_{what}" for kind in ("improvement", "average") for what in ("percent", "low", "high")]
     assert [row[name] for name in names] == pytest.approx(wanted)
     assert (row["paired"], row["blocks"], row["p_value"], row["p_adjusted"]) == (True, 6, 2 / 64, 2 / 64)
     assert row["distinguishable"] and row["blocks_needed"] == 6 and pd.isna(row["note"])
+    assert (row["verdict"], row["coverage"], row["at_processes_other"]) == ("faster", 1 - 2 / 64, 4)
 
 
 def test_node_equivalents_by_hand(runs, settings):
@@ -128,8 +129,8 @@ def test_a_simulated_curve_has_its_own_reference_and_its_band():
     assert simulated["seconds_low"].tolist() == [20, 8, 4]
 
 
-def test_a_simulated_figure_lies_in_its_band_though_both_ends_say_another():
-    """Of b over a on 2 processes 9/4.8 and 11/6, between them 10/5; and b is fastest on 4 between its ends alone."""
+def test_a_band_holds_all_corners():
+    """Of b over a on 2 processes 10/5, from 9/6 to 11/4.8; and b may be fastest on 2 or 4."""
     given = (None, 1, 20, 20, 20), ("a", 2, 9, 10, 11), ("b", 2, 4.8, 5, 6), ("b", 4, 4.9, 4.95, 6.5)
     runs = []
     for interconnect, processes, low, seconds, high in given:
@@ -137,7 +138,8 @@ def test_a_simulated_figure_lies_in_its_band_though_both_ends_say_another():
         runs += rows("duct", interconnect, {processes: seconds}, (1,), **band)
     ends = ["improvement_percent", "improvement_low", "improvement_high"]
     (improvement,) = table("improvement", runs, baselines=("a",))[ends].to_numpy()
-    assert improvement == pytest.approx([100, 100 * (11 / 6 - 1), 100])
+    assert improvement == pytest.approx([100, 50, 100 * (11 / 4.8 - 1)])
+    assert table("improvement", runs, baselines=("a",))["verdict"].item() == "faster over the whole band"
     peaks = table("peaks", runs).set_index("interconnect").loc["b"]
     assert (peaks["peak_processes"], peaks["peak_set"]) == (4, "2 4")
 
@@ -192,8 +194,8 @@ def test_one_block_gives_no_interval_and_no_test():
     row = table("improvement", runs).iloc[0]
     assert row["improvement_percent"] == pytest.approx(50)
     empty = ["improvement_low", "improvement_high", "average_low", "p_value", "p_adjusted", "blocks_needed"]
-    assert row[empty].isna().all() and not row["distinguishable"]
-    assert row["note"] == "no test: within one block only"
+    assert row[empty].isna().all() and pd.isna(row["distinguishable"])
+    assert row["verdict"] == "faster (one figure each, untested)"
     peak = table("peaks", runs).iloc[0]
     assert pd.isna(peak["peak_set"]) and peak["note"] == "one sample" and not peak["reached"]
 
@@ -208,7 +210,7 @@ def test_the_nearest_common_count_below_the_peak_is_said():
 def test_curves_without_a_common_count_say_so():
     runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {4: 4})
     row = table("improvement", runs).iloc[0]
-    assert pd.isna(row["at_processes"]) and pd.isna(row["improvement_percent"]) and not row["distinguishable"]
+    assert row[["at_processes", "improvement_percent", "distinguishable", "verdict"]].isna().all()
     assert row["note"] == "no common process count up to the baseline's peak"
 
 
@@ -232,11 +234,34 @@ def test_a_published_interconnect_is_compared_unpaired_where_declared():
     assert declared["improvement_percent"].iloc[0] == pytest.approx(-25) and not declared["paired"].any()
 
 
-def test_a_serial_run_that_nothing_beats_is_said():
-    runs = rows("duct", None, {1: 2}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {2: 6})
+def test_where_the_baseline_is_fastest_serially_the_others_best_count_is_compared():
+    runs = rows("duct", None, {1: 2}) + rows("duct", "a", {2: 8, 4: 6, 8: 7})
+    runs += rows("duct", "b", {2: 6, 4: 3, 8: 5})
+    row = table("improvement", runs, baselines=("a",)).iloc[0]
+    assert (row["baseline_peak_processes"], row["at_processes"], row["verdict"]) == (1, 4, "faster")
+    assert row["improvement_percent"] == pytest.approx(100) and row["p_value"] == 2 / 64
+    assert row["average_percent"] == pytest.approx(100 * ((8 / 6 * 6 / 3) ** 0.5 - 1))
+    assert row["note"] == "the baseline is fastest on one process"
+
+
+def test_where_nothing_but_the_serial_run_is_common_nothing_is_compared():
+    runs = rows("duct", None, {1: 2}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {4: 6})
     row = table("improvement", runs).iloc[0]
-    assert (row["at_processes"], row["improvement_percent"]) == (1, 0) and pd.isna(row["p_value"])
-    assert row["note"] == "the baseline's peak is the serial run, which both share"
+    assert pd.isna(row["at_processes"]) and pd.isna(row["verdict"])
+    assert row["note"] == "the baseline is fastest on one process, and no other count is common"
+
+
+def test_published_peaks_a_tenth_apart_are_compared_without_a_test():
+    """48 is common to both, but 60 against 64 is what both were published for."""
+    runs = rows("duct", "a", {12: 9, 48: 4, 60: 3}) + rows("duct", "b", {12: 8, 48: 3.5, 64: 2})
+    row = table("improvement", runs, baselines=("a",)).iloc[0]
+    assert (row["at_processes"], row["at_processes_other"]) == (60, 64)
+    assert row["improvement_percent"] == pytest.approx(50)
+    assert row[["p_value", "p_adjusted", "distinguishable"]].isna().all()
+    assert row["verdict"] == "faster (untested)"
+    assert row["note"] == "the baseline's peak, 60, is no common count: compared with 64"
+    far = rows("duct", "a", {48: 4, 60: 3}) + rows("duct", "b", {48: 3.5, 67: 2})
+    assert table("improvement", far, baselines=("a",))["at_processes"].item() == 48
 
 
 def test_holm_takes_the_whole_table():
@@ -439,8 +464,9 @@ def test_the_published_gamess_table():
     row = improvement.loc[("myrinet_tcp", 2)]
     assert row["at_processes"] == 8 and row["improvement_percent"] == pytest.approx(100 * (1529 / 1279 - 1))
     ratios = [5026 / 3477, 1961 / 1924, 1529 / 1279]
-    assert row["average_percent"] == pytest.approx(100 * (np.mean(ratios) - 1))
-    assert not improvement["distinguishable"].any() and improvement["p_value"].isna().all()
+    assert row["average_percent"] == pytest.approx(100 * (np.prod(ratios) ** (1 / 3) - 1))
+    assert improvement["distinguishable"].isna().all() and improvement["p_value"].isna().all()
+    assert row["verdict"] == "faster (one figure each, untested)"
 
     gains = tables["oversubscription"].set_index(["interconnect", "nodes"])["gain_percent"]
     assert gains.loc[("gigabit_ethernet", 4)] == pytest.approx(100 * (1852 / 1529 - 1))

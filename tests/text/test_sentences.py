@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from synthetic_study import make_runs, make_study
 
+from analysis.estimates.outcomes import MEDIANS_DISAGREE
 from analysis.runs.facts import Facts
 from analysis.tables.contract import TABLES
 from analysis.text import scaling as sentences
@@ -47,12 +48,16 @@ def peak(interconnect, at, speedup, alike, reached, **more):
     return row | more
 
 
-def comparison(interconnect, percent, low=None, high=None, p=None, distinguishable=False, **more):
+def comparison(interconnect, percent, low=None, high=None, p=None, verdict=None, **more):
     row = {"case": "duct", "baseline_interconnect": "slow", "interconnect": interconnect}
     row |= {"kind": "emulated/measured", "oversubscription": 1, "paired": True}
-    row |= {"at_processes": 8, "baseline_peak_processes": 8}
+    row |= {
+        "at_processes": 8,
+        "at_processes_other": more.get("at_processes", 8),
+        "baseline_peak_processes": 8,
+    }
     row |= {"improvement_percent": percent, "improvement_low": low, "improvement_high": high}
-    return row | {"p_adjusted": p, "distinguishable": distinguishable} | more
+    return row | {"p_adjusted": p, "verdict": verdict} | more
 
 
 TIMES = {("swift", 8): 2.0, ("swift", 16): 1.5, ("other", 8): 2.2, ("other", 16): 1.8}
@@ -140,6 +145,12 @@ class TestFastest:
             "Fastest: InfiniBand at 8 processes (its interval overlaps that of Myrinet); Myrinet at 16 processes."
         ]
 
+    def test_equal_times_are_both_named(self):
+        rows = [point("swift", 8, 2.0, 1.9, 2.1), point("other", 8, 2.0, 1.8, 2.2)]
+        assert plain(sentences.fastest_sentences(table("scaling", *rows), LABELS)) == [
+            "Fastest: Myrinet and InfiniBand, equal, at 8 processes."
+        ]
+
     def test_kinds_that_may_not_be_compared_have_sentences_of_their_own(self):
         rows = [point(name, 8, seconds, 1.9, 2.1) for name, seconds in (("swift", 2.0), ("other", 2.5))]
         rows += [point(name, 8, 3.0, 2.9, 3.1, kind="simulated") for name in ("swift", "other")]
@@ -168,8 +179,8 @@ class TestFastest:
 class TestImprovement:
     def test_every_outcome_in_its_sentence(self):
         rows = [
-            comparison("swift", 23.4, 18.0, 29.0, 0.031, True),
-            comparison("other", -5.04, -8.0, -2.0, 0.031, True),
+            comparison("swift", 23.4, 18.0, 29.0, 0.031, "faster"),
+            comparison("other", -5.04, -8.0, -2.0, 0.031, "slower"),
         ]
         assert plain(sentences.improvement_sentences(table("improvement", *rows), LABELS)) == [
             "At 8 processes, where Gigabit Ethernet (emulated) peaks, InfiniBand (+23 % [+18, +29], p = 0.031) is "
@@ -179,25 +190,53 @@ class TestImprovement:
         ]
 
     def test_not_distinguishable_is_printed_so(self):
-        rows = [comparison("swift", 3.0, -1.0, 7.0, 0.4), comparison("other", 1.0, -2.0, 4.0, 1.0)]
+        alike = "not distinguishable"
+        rows = [
+            comparison("swift", 3.0, -1.0, 7.0, 0.4, alike),
+            comparison("other", 1.0, -2.0, 4.0, 1.0, alike),
+        ]
         (said,) = plain(sentences.improvement_sentences(table("improvement", *rows), LABELS))
         assert said.endswith(
             "InfiniBand (+3.0 % [−1.0, +7.0], p = 0.40) and Myrinet (+1.0 % [−2.0, +4.0], p = 1.00) are not "
             "distinguishable from it."
         )
 
-    def test_one_sample_is_untested(self):
-        row = comparison("swift", 23.0, note="no test: within one block only")
-        (said,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
-        assert said.endswith("improvement over it is untested: InfiniBand (+23 %, within one block only).")
+    @pytest.mark.parametrize(
+        ("verdict", "said"),
+        [
+            ("faster (one figure each, untested)", "is faster than it, one figure each, untested."),
+            ("faster over the whole band", "is faster than it, over the whole band."),
+            ("faster or slower within the band", "is faster or slower than it, within the band."),
+            ("untestable with 6 blocks", "is untestable with 6 blocks."),
+        ],
+    )
+    def test_what_is_not_tested_says_so(self, verdict, said):
+        row = comparison("swift", 23.0, verdict=verdict)
+        (found,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
+        assert found == f"At 8 processes, where Gigabit Ethernet (emulated) peaks, InfiniBand (+23 %) {said}"
+
+    def test_two_counts_are_told(self):
+        row = comparison(
+            "swift", 23.0, verdict="faster (untested)", at_processes=60, baseline_peak_processes=60
+        )
+        row["at_processes_other"] = 64
+        (found,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
+        assert found.startswith("At 64 processes against 60 of Gigabit Ethernet (emulated), where Gigabit")
+
+    def test_medians_that_say_the_opposite_are_told(self):
+        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", note=MEDIANS_DISAGREE)
+        rows = table("improvement", row, comparison("other", 20.0, 18.0, 29.0, 0.03, "faster"))
+        assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
+        (said,) = plain(sentences.disagreement_sentences(rows, LABELS))
+        assert said.startswith("InfiniBand at 8 processes: block by block the comparison has another sign")
 
     def test_unpaired_is_said(self):
-        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, True, paired=False)
+        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", paired=False)
         (said,) = sentences.improvement_sentences(table("improvement", row), LABELS)
         assert "p\u202f=\u202f0.030, unpaired)" in said
 
     def test_a_peak_that_is_no_common_count(self):
-        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, True, at_processes=6)
+        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", at_processes=6)
         (said,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
         assert said.startswith("At 6 processes, the nearest common count below the peak of Gigabit Ethernet")
 
@@ -210,58 +249,55 @@ class TestImprovement:
         (said,) = sentences.improvement_sentences(table("improvement"), LABELS)
         assert said.startswith("There is no comparison")
 
-    def test_a_baseline_that_is_fastest_serially_is_not_compared(self):
-        row = comparison("swift", 0.0, at_processes=1, baseline_peak_processes=1)
-        rows = table("improvement", row, comparison("swift", 23.0, 18.0, 29.0, 0.03, True, case="wing"))
-        assert plain(sentences.improvement_sentences(table("improvement", row), LABELS)) == [
-            "At 1 process, where Gigabit Ethernet (emulated) peaks, there is nothing to compare: that is the serial "
-            "run."
-        ]
-        assert plain(sentences.headline_sentences(rows, LABELS)) == [
-            "InfiniBand against Gigabit Ethernet (emulated): faster in 1 case (+23 %) and not to be compared in "
-            "1 case."
-        ]
-        assert plain(sentences.shared_sentences(rows, LABELS)) == [
-            "Nothing is compared with Gigabit Ethernet (emulated) where its peak is the serial run: duct."
-        ]
+    def test_a_baseline_that_is_fastest_serially(self):
+        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", baseline_peak_processes=1)
+        (said,) = plain(sentences.improvement_sentences(table("improvement", row), LABELS))
+        assert said.startswith(
+            "At 8 processes, the other's best count, as Gigabit Ethernet (emulated) is fastest on one process, "
+            "InfiniBand (+23 %"
+        )
 
     def test_over_all_cases(self):
         rows = [
-            comparison("swift", 23.0, 18.0, 29.0, 0.03, True),
-            comparison("swift", 84.0, 80.0, 90.0, 0.03, True, case="wing"),
-            comparison("swift", 1.0, -1.0, 3.0, 0.7, case="car"),
+            comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster"),
+            comparison("swift", 84.0, 80.0, 90.0, 0.03, "faster", case="wing"),
+            comparison("swift", 1.0, -1.0, 3.0, 0.7, "not distinguishable", case="car"),
         ]
         assert plain(sentences.headline_sentences(table("improvement", *rows), LABELS)) == [
-            "InfiniBand against Gigabit Ethernet (emulated): faster in 2 cases (+23 % to +84 %) and not "
-            "distinguishable in 1 case (+1.0 %)."
+            "InfiniBand against Gigabit Ethernet (emulated): faster in 2 cases (+23 % [+18, +29] to +84 % "
+            "[+80, +90]) and not distinguishable in 1 case (+1.0 % [−1.0, +3.0])."
         ]
         assert sentences.headline_sentences(table("improvement"), LABELS) == []
 
     def test_too_few_blocks_for_any_test(self):
-        six = {"blocks": 6, "blocks_needed": 8}
-        rows = [comparison(name, 9.0, 8.0, 10.0, 0.5, **six) for name in ("swift", "other")]
+        six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
+        rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
             "With 6 blocks, none of 2 tests of improvements can come out as distinguishable after Holm's "
-            "correction; that takes 8 blocks at least."
+            "correction, whatever was measured; that takes 8 blocks at least."
         ]
-        enough = [row | {"blocks": 8} for row in rows]
-        assert sentences.blocks_sentences(table("improvement", *enough), "improvements") == []
+        rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
+        assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
+            "With 6 blocks, 1 of 2 tests of improvements cannot come out as distinguishable after Holm's "
+            "correction, whatever was measured; that takes 8 blocks at least."
+        ]
+        assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []
 
 
 class TestOversubscription:
     @staticmethod
-    def gain(interconnect, cores, percent, p=None, distinguishable=False):
+    def gain(interconnect, cores, percent, p=None, verdict=None):
         row = {"case": "duct", "interconnect": interconnect, "kind": "measured", "oversubscription": 2}
-        row |= {"cores": cores, "gain_percent": percent, "p_adjusted": p, "distinguishable": distinguishable}
+        row |= {"cores": cores, "gain_percent": percent, "p_adjusted": p, "verdict": verdict}
         return row
 
     def test_gain_loss_and_neither_on_the_most_cores(self):
         rows = [
-            self.gain("swift", 2, 12.0, 0.01, True),
-            self.gain("other", 2, -30.0, 0.01, True),
-            self.gain("slow", 2, 1.0, 0.6),
-            self.gain("swift", 1, 99.0, 0.01, True),
+            self.gain("swift", 2, 12.0, 0.01, "faster"),
+            self.gain("other", 2, -30.0, 0.01, "slower"),
+            self.gain("slow", 2, 1.0, 0.6, "not distinguishable"),
+            self.gain("swift", 1, 99.0, 0.01, "faster"),
         ]
         assert plain(sentences.oversubscription_sentences(table("oversubscription", *rows), LABELS)) == [
             "On 2 cores, 2 processes per core are faster than one over InfiniBand (+12 %, p = 0.010).",
@@ -271,7 +307,7 @@ class TestOversubscription:
         ]
 
     def test_over_all_cases(self):
-        rows = [self.gain("swift", 2, 12.0, 0.01, True), self.gain("swift", 2, 2.0) | {"case": "wing"}]
+        rows = [self.gain("swift", 2, 12.0, 0.01, "faster"), self.gain("swift", 2, 2.0) | {"case": "wing"}]
         assert plain(sentences.gain_sentences(table("oversubscription", *rows), LABELS)) == [
             "2 processes per core against one over InfiniBand: faster in 1 case (+12 %) and untested in 1 case "
             "(+2.0 %)."
