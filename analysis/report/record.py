@@ -7,12 +7,14 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.estimates.bootstrap import FEWEST
 from analysis.report.blocks import Block, bullets, left, paragraph, row, table
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.tables.missing import is_missing
 from analysis.text import formats
+from analysis.text.derived_coverage import coverage_sentence
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 
@@ -130,10 +132,17 @@ def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
         f"{formats.percent(100 * row.coverage, places=1)} at n{formats.THIN}={formats.THIN}{row.n}"
         for row in known.itertuples()
     )
-    return (
+    text = (
         "Times are medians over blocks, outliers included. The interval of a time is that of the order "
-        f"statistics of its blocks and covers {shares}. All other intervals are percentile intervals of a "
-        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.confidence}."
+        f"statistics of its blocks and covers {shares}. "
+    )
+    blocks = known.loc[known["n"] >= FEWEST, "n"]
+    if blocks.empty:
+        return f"{text}Nothing else has an interval: that takes {counted(FEWEST, 'block')}."
+    return (
+        f"{text}Intervals of what follows from several times are percentile intervals of a bootstrap over "
+        f"sweeps (a block of all counts is drawn as one), at a nominal {labels.confidence}. "
+        f"{coverage_sentence(int(blocks.min()))}"
     )
 
 

@@ -300,13 +300,20 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     lone = runs["block"].isna()
     if lone.any():
         first = 1 if lone.all() else int(runs["block"].max()) + 1
-        group = ["case", "processes", "oversubscription"]
-        ordered = runs.loc[lone].sort_values([*group, "kind", "interconnect", "nodes", "seconds"])
-        runs.loc[lone, "block"] = first + ordered.groupby(group, dropna=False).cumcount()
+        runs.loc[lone, "block"] = first + _lone_order(runs.loc[lone])
     if runs["repetition"].isna().any():
         order = _rows_with_the_same(runs, (*_POINT, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
+
+
+def _lone_order(runs: pd.DataFrame) -> pd.Series:
+    """Number of each row of a case, from 0, whatever the order of the rows; times of a point at random."""
+    ordered = runs[list(_POINT)].assign(seconds=runs["seconds"]).sort_values([*_POINT, "seconds"])
+    rank = ordered.groupby(list(_POINT), dropna=False).cumcount()
+    at_random = np.random.default_rng(0).random(int(rank.max()) + 1)[rank]
+    ordered = ordered.assign(at_random=at_random).sort_values([*_POINT, "at_random"])
+    return ordered.groupby("case").cumcount()
 
 
 def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:

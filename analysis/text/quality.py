@@ -150,7 +150,7 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     """Say how many improvements have an interval as narrow as wanted, and what the others take."""
     known = with_interval(precision)
     if known.empty:
-        return ["No improvement has an interval: that takes two blocks at least."] if len(precision) else []
+        return ["No improvement has an interval: that takes more blocks."] if len(precision) else []
     target = f"±{formats.number(known['target_percent'].iloc[0], 2)} percentage points"
     wide = known[~known["reached"]]
     all_of = f"{formats.whole(len(known) - len(wide))} of {counted(len(known), 'improvement')}"

@@ -146,7 +146,11 @@ def test_counts_of_other_placements_are_named():
 
 def test_counts_that_cannot_be_told_apart_are_named():
     noisy = (0.5, 0.8, 1.0, 1.0, 1.2, 1.5)
-    runs = runs_table(rows("duct", None, {1: 16.0}), rows("duct", "gigabit", {4: 6.0, 8: 5.9}, noisy))
+    runs = runs_table(
+        rows("duct", None, {1: 16.0}),
+        rows("duct", "gigabit", {4: 6.0}, noisy),
+        rows("duct", "gigabit", {8: 5.9}, noisy[::-1]),
+    )
     packing, advice = tables(runs, Queue(jobs=2))
     assert packing.loc[8, "least_time"]
     assert packing["may_be_least_time"].to_dict() == {1: False, 4: True, 8: True}

@@ -42,7 +42,7 @@ def test_scaling_by_hand(runs, settings):
     assert (row["n"], row["seconds"], row["coverage"]) == (6, pytest.approx(6), 1 - 2 / 64)
     assert (row["seconds_low"], row["seconds_high"]) == (pytest.approx(5.4), pytest.approx(6.6))
     assert (row["reference_seconds"], row["reference_processes"]) == (pytest.approx(12), 1)
-    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+    assert (row["speedup_low"], row["speedup_high"]) == (2, 2)  # what a sweep shares cancels
     assert pd.isna(row["reference_interconnect"]) and pd.isna(row["nodes"])
 
 
@@ -253,7 +253,7 @@ def test_oversubscription_gain_is_at_equal_cores():
     gains = table("oversubscription", runs)
     assert gains[["cores", "processes", "processes_of_one"]].values.tolist() == [[1, 2, 1], [2, 4, 2]]
     assert gains["gain_percent"].tolist() == pytest.approx([20, 60])
-    assert gains["gain_low"].lt(gains["gain_percent"]).all() and (gains["blocks"] == 6).all()
+    assert gains["gain_low"].le(gains["gain_percent"]).all() and (gains["blocks"] == 6).all()
 
 
 # --- what must change nothing ---

@@ -130,7 +130,7 @@ def test_sizes_that_do_not_grow(tmp_path):
 
 
 def test_a_target_that_leaves_no_block_to_add(tmp_path):
-    file = write(tmp_path, GOOD + "until: {interval_percent: 5, max_blocks: 6}\n")
+    file = write(tmp_path, GOOD + "blocks: 6\nuntil: {interval_percent: 5, max_blocks: 6}\n")
     with pytest.raises(InputError, match=r"until\.max_blocks: 6 is too small; above blocks \(6\)"):
         read_study(file)
 
