@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import counted_medians, median_draws, median_interval, picked
-from analysis.runs.groups import Floats, Groups, Integers, combined, labelled, rectangles, runs_of
+from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Settings
 
@@ -45,8 +45,8 @@ class CasePoints:
     samples : list of Sample
         Block times of each point.
     draws : list of array (scenarios, B)
-        Bootstrap draws of each point's median time. A simulated point has no blocks to draw from:
-        its scenarios are its time and both ends of its band, one value each. NaN where there is nothing.
+        Bootstrap draws of each point's median time. A simulated point has no blocks to draw from: its
+        scenarios are those of `corners`, one value each. NaN where there is nothing.
     """
 
     case: str
@@ -160,14 +160,47 @@ def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
     points = point_table(times, point, settings.level)
     bounds = [*points["first"].tolist(), len(point)]
     starts, _ = runs_of(points["case"])
+    ends = corners(points)
     for start, stop in pairwise([*starts, len(points["case"])]):
         table = {name: column[start:stop] for name, column in points.items()}
         rows = [slice(*row) for row in pairwise(bounds[start : stop + 1])]
         samples = [Sample(*(times[name][row] for name in ("block", "seconds", "sweep"))) for row in rows]
-        yield CasePoints(table["case"][0], table, samples, _case_draws(table, samples, settings))
+        draws = _case_draws(table, samples, ends[start:stop], settings)
+        yield CasePoints(table["case"][0], table, samples, draws)
 
 
-def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Settings) -> list[Floats]:
+def corners(table: dict[str, NDArray]) -> NDArray[np.int8]:
+    """Scenarios of simulated points: which end of its band each point takes.
+
+    The corners of the band of a quantity that rises or falls with each time: all points at their time, all at
+    one end; those of one interconnect, of one process count, of the counts up to one, of one number of nodes
+    at one end and the others at the other end. They are the same for all cases, which may be joined.
+
+    Parameters
+    ----------
+    table : dict of arrays (points,)
+        As `point_table` gives it.
+
+    Returns
+    -------
+    array (points, scenarios)
+        -1 the low end, 0 the time itself, 1 the high end; without a column where nothing is simulated.
+    """
+    simulated = table["kind"] == "simulated"
+    if not simulated.any():
+        return np.empty((len(simulated), 0), np.int8)
+    levels = combined([coded(pd.Series(table[name]))[0] for name in ("interconnect", "oversubscription")])
+    sides = [np.ones(len(simulated), bool)]
+    for feature in (levels, table["processes"], table["nodes"]):
+        sides += [feature == value for value in np.unique(feature[simulated])]
+    sides += [table["processes"] <= value for value in np.unique(table["processes"][simulated])]
+    signs = np.unique(np.where(sides, 1, -1), axis=0)
+    return np.concatenate([np.zeros_like(signs[:1]), signs, -signs]).T.astype(np.int8)
+
+
+def _case_draws(
+    table: dict[str, NDArray], samples: list[Sample], ends: NDArray[np.int8], settings: Settings
+) -> list[Floats]:
     """Draws of every point: points of one site and machine share sweeps; simulated ones have their bands."""
     draws: list[Floats] = [np.empty(0)] * len(samples)
     keys = list(zip(*(table[name].tolist() for name in PLACE), strict=True))
@@ -178,7 +211,8 @@ def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Sett
         if table["kind"][numbers[0]] == "simulated":
             low, high = (table[name][numbers] for name in BANDS)
             middle = np.where(np.isnan(low + high), np.nan, table["seconds"][numbers])
-            rows = np.stack([low, middle, high], axis=1)[..., None]
+            bands = np.stack([low, middle, high], axis=1)
+            rows = np.take_along_axis(bands, ends[numbers] + np.intp(1), axis=1)[..., None]
         else:
             rng = np.random.default_rng([settings.seed, *(crc32(text.encode()) for text in key if text)])
             times = _matrix([samples[number] for number in numbers])

@@ -102,9 +102,9 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
     """Columns of the scaling table for curves of the same counts."""
     table = {name: group.stacked(name) for name in group.curves[0].table}
     speedups = {name: group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high")}
-    cores, processes, seconds = table["cores"], table["processes"], table["seconds"]
+    cores, seconds = table["cores"], table["seconds"]
     reference = {name: group.of_reference(name) for name in ("seconds", "processes", "cores")}
-    fraction = serial_fraction(seconds, reference["seconds"], processes, reference["processes"])
+    fraction = serial_fraction(seconds, reference["seconds"], cores, reference["cores"])
     efficiencies = {
         name.replace("speedup", "efficiency"): efficiency(values, cores, reference["cores"])
         for name, values in speedups.items()
@@ -114,7 +114,7 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
         **speedups,
         **efficiencies,
         "nodes": np.where(table["nodes"] == 0, np.nan, table["nodes"]),
-        "incremental_efficiency": incremental_efficiency(seconds, processes, settings.scaling),
+        "incremental_efficiency": incremental_efficiency(seconds, cores, settings.scaling),
         "serial_fraction": fraction if settings.scaling == "strong" else np.full(fraction.shape, np.nan),
         "serial": ~group.stacked("own"),
     }

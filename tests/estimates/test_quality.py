@@ -1,5 +1,7 @@
 """Outliers, variability and drift."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,6 +112,26 @@ def test_trend_agrees_with_scipy(n):
         assert found.p_value[i] == pytest.approx(expected.pvalue, abs=0.02 if n > 60 else 1e-9)
         assert found.change[i] == pytest.approx(theilslopes(series)[0] * (n - 1))
         assert found.low[i] <= found.change[i] <= found.high[i]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7])
+def test_ties_leave_the_trend_exact(n):
+    """Against every order of the values; and tau-b is SciPy's."""
+    values = np.random.default_rng(n).integers(0, 3, (6, n)).astype(float)
+    values[0, :2] = values[0, 2], values[0, 2] + 1
+    found = trend(values)
+    first, second = np.triu_indices(n, 1)
+    for i, series in enumerate(values):
+        orders = np.array(list(permutations(series)))
+        scores = np.sign(orders[:, second] - orders[:, first]).sum(axis=1)
+        assert found.p_value[i] == pytest.approx((abs(scores) >= abs(scores[0])).mean())
+        assert found.tau[i] == pytest.approx(kendalltau(np.arange(n), series).statistic, nan_ok=True)
+
+
+def test_many_ties_of_many_values_go_by_their_own_variance():
+    values = np.random.default_rng(0).integers(0, 3, (5, 80)) + np.linspace(0, 0.9, 80).round()
+    expected = [kendalltau(np.arange(80), series, method="asymptotic").pvalue for series in values]
+    assert trend(values).p_value == pytest.approx(expected, rel=0.1)
 
 
 def test_the_slope_has_an_interval_that_covers():
