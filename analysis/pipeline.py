@@ -76,7 +76,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
                     of_mix.append(curves)
 
     pieces = merge(all_pieces())
-    tables = core_tables(pieces, runs) | make_part_tables(runs)
+    tables = core_tables(pieces, runs, settings) | make_part_tables(runs)
     tables |= make_quality_tables(runs, ranked, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
     if costs is not None:

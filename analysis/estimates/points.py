@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import counted_medians, median_draws, median_interval, picked
 from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
-from analysis.runs.runs import TableError, valid_rows
+from analysis.runs.runs import TableError, timed_rows
 from analysis.runs.settings import Settings
 
 PLACE = ["case", "site", "machine"]
@@ -27,11 +27,11 @@ _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 
 
 class Sample(NamedTuple):
-    """Block times of a point: block numbers, increasing, seconds, and the sweeps that they are of."""
+    """Block times: block numbers, increasing, and seconds; of a point also the sweeps that they are of."""
 
     blocks: NDArray[np.int64]
     seconds: Floats
-    sweeps: NDArray[np.int64]
+    sweeps: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CasePoints:
 
 
 def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
-    """Median of the valid repetitions of each point in each block.
+    """Median of the repetitions of each point in each block that are valid or were stopped at their limit.
 
     Parameters
     ----------
@@ -66,13 +66,14 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
     Returns
     -------
     times : dict of arrays (times,)
-        `POINT`, ``cores, block, seconds, sweep`` (and the band's ends, if any), sorted by these. An empty
-        `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown. Times of one
-        `PLACE` and ``sweep`` were recorded together.
+        `POINT`, ``cores, block, seconds, at_most, sweep`` (and the band's ends, if any), sorted by these.
+        An empty `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown. Times of
+        one `PLACE` and ``sweep`` were recorded together. Where runs were stopped, the time is between
+        ``seconds``, which takes them to have ended at their limit, and ``at_most``.
     point : array (times,)
         Number of the point that each belongs to.
     """
-    valid = valid_rows(runs)
+    valid = timed_rows(runs)
     elsewhere = valid["kind"].isin(["simulated", "published"])
     valid = valid.assign(machine=valid["kind"].where(elsewhere, "here"))
     keys = [*POINT, "cores", "block"]
@@ -80,6 +81,9 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
     groups = Groups.of(*(codes[name][0] for name in keys))
     times = {name: labels[of_row[groups.rows]] for name, (of_row, labels) in codes.items()}
     times["seconds"] = groups.median(valid["seconds"].to_numpy())
+    times["at_most"] = times["seconds"]
+    if "censored" in valid and valid["censored"].any():
+        times["at_most"] = groups.median(valid["seconds"].mask(valid["censored"], np.inf).to_numpy())
     times["sweep"] = _sweeps(valid, groups, [codes[name][0] for name in PLACE], times["block"])
     for name in (name for name in BANDS if name in valid):
         times[name] = valid[name].groupby(groups.number).median().to_numpy()
@@ -118,8 +122,9 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     Returns
     -------
     dict of arrays (points,)
-        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage`` and ``first``: where the
-        point's block times begin. A simulated point has its band and neither n nor coverage.
+        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage, censored`` and ``first``: where the
+        point's block times begin. A simulated point has its band and neither n nor coverage. ``censored`` is
+        the number of blocks that are not known; a median or end beyond a limit is NaN.
 
     Raises
     ------
@@ -141,6 +146,16 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
         low, high, coverage = median_interval(samples, confidence)
         columns["seconds_low"][points], columns["seconds_high"][points] = low, high
         columns["coverage"][points] = coverage
+    columns["censored"] = np.zeros(len(first), np.int64)
+    stopped = times["at_most"] != times["seconds"]
+    for number in np.unique(point[stopped]):
+        rows = slice(first[number], first[number] + n[number])
+        at_most = times["at_most"][rows]
+        high = median_interval(at_most[None], confidence)[1][0]
+        columns["seconds_high"][number] = high if np.isfinite(high) else np.nan
+        if np.median(at_most) != columns["seconds"][number]:
+            columns["seconds"][number] = np.nan
+        columns["censored"][number] = stopped[rows].sum()
     simulated = table["kind"] == "simulated"
     for name in ("n", *BANDS, "coverage"):
         columns[name][simulated] = np.nan
@@ -154,10 +169,16 @@ def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
     """The points of each case in turn, with their bootstrap draws.
 
     The draws depend on the seed, the case, the site, the machine and the sweeps that there are: a study that
-    grows by another case keeps those it had.
+    grows by another case keeps those it had. A point of which some run was stopped at its time limit has
+    none, and one whose median is beyond the limit is left out.
     """
     times, point = block_times(runs)
     points = point_table(times, point, settings.level)
+    if (unknown := np.isnan(points["seconds"])).any():
+        known = ~unknown[point]
+        times = {name: column[known] for name, column in times.items()}
+        point = np.unique(point[known], return_inverse=True)[1]
+        points = point_table(times, point, settings.level)
     bounds = [*points["first"].tolist(), len(point)]
     starts, _ = runs_of(points["case"])
     ends = corners(points)
@@ -223,7 +244,7 @@ def _case_draws(
             else:
                 rows = counted_medians(times[None], picks[None])[0][:, None]
         for number, row in zip(numbers, rows, strict=True):
-            draws[number] = row
+            draws[number] = np.full_like(row, np.nan) if table["censored"][number] else row
     return draws
 
 

@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.csv
 
+from analysis.estimates.censored import mark_censored
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
@@ -54,7 +55,9 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     ranked = ranking(runs)
     return core_tables(
-        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)), runs
+        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)),
+        runs,
+        settings,
     )
 
 
@@ -74,11 +77,12 @@ def core_pieces(
     }
 
 
-def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def core_tables(pieces: Pieces, runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     """Make the tables of `analysis.tables.contract.TABLES` from all cases' pieces, and test their rows."""
     tables = {name: stacked(pieces.get(name, [])) for name in TABLES}
     if len(tables["scaling"]):
         tables["scaling"] = add_rates(tables["scaling"], runs)
+    mark_censored(tables, runs, settings)
     for name in ("improvement", "oversubscription", "placement"):
         tables[name] = corrected(tables[name])
     return {name: validated(schema, tables[name]) for name, schema in TABLES.items()}

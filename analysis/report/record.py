@@ -171,7 +171,13 @@ def invalid_blocks(content: Content) -> list[Block]:
     if len(bad):
         of_all = f"{counted(len(bad), 'repetition')} of {formats.whole(len(runs))}"
         verbs = "is invalid and enters" if len(bad) == 1 else "are invalid and enter"
-        blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
+        stopped = int(bad["censored"].sum()) if "censored" in bad else 0
+        but = (
+            f", except that {formats.whole(stopped)} stopped at a time limit counts as longer than that"
+            if stopped
+            else ""
+        )
+        blocks.append(paragraph(f"{of_all} {verbs} no estimate{but}."))
         blocks.append(_invalid_table(bad, labels))
     blocks += _missing(content)
     if left_out := content.facts.left_out:
