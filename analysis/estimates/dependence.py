@@ -47,14 +47,14 @@ def lag_one(series: Floats) -> tuple[Floats, Floats]:
 
 
 def worth(correlation: Floats, n: int) -> Floats:
-    """Independent blocks that n with a lag-one correlation are worth: n (1 - r) / (1 + r), at most n.
+    """Independent blocks that n with a lag-one correlation are worth: n (1 - r) / (1 + r), from 1 to n.
 
     Bayley and Hammersley (Supplement to the Journal of the Royal Statistical Society 8, 1946), for a process
     whose correlation falls geometrically; r is corrected for its bias, (1 + 4 r)/n (Marriott and Pope,
     Biometrika 41, 1954).
     """
     corrected = np.clip(correlation + (1 + 4 * correlation) / n, 0, MOST)
-    return n * (1 - corrected) / (1 + corrected)
+    return np.maximum(n * (1 - corrected) / (1 + corrected), 1)
 
 
 def spread(series: Floats, centre: Floats, effective: Floats) -> Floats:

@@ -47,7 +47,7 @@ AVERAGE = "average"
 """Name of the average of a curve's models in ``model_curves``."""
 EXACT = 1e-6
 """Held-out error below which a model is as good as exact."""
-GRID = 16
+GRID = 12
 """Process counts besides the measured ones at which a fitted curve is evaluated, at most."""
 
 TERMS = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
