@@ -7,9 +7,16 @@ import pandas as pd
 
 from analysis.estimates.points import block_times, point_table
 from analysis.runs.settings import Settings
-from analysis.tables.selection import CURVE
+from analysis.tables.contract import (
+    COUNT,
+    OF_A_POINT,
+    POSITIVE,
+    SHARE,
+    table_schemas,
+    validated,
+    with_interval,
+)
 
-_POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "nodes"]
 _COMPARED = {
     "improvement": ("improvement_low", "improvement_high", "average_low", "average_high"),
     "oversubscription": ("gain_low", "gain_high"),
@@ -19,43 +26,50 @@ _COMPARED = {
 NOTE = "runs were stopped at their time limit: no interval and no test"
 
 
-def mark_censored(tables: dict[str, pd.DataFrame], runs: pd.DataFrame, settings: Settings) -> None:
-    """Mark in the tables of `analysis.estimates.scaling.core_tables` what stopped runs leave unknown.
+CENSORED = table_schemas(
+    censored=dict(
+        **OF_A_POINT,
+        cores=COUNT,
+        n=COUNT,
+        censored=COUNT,
+        **with_interval("seconds", POSITIVE),
+        coverage=SHARE,
+    )
+)
+"""Schema of the table of this module by its name."""
 
-    A point of ``scaling`` has the number of its blocks that were stopped, and one whose median lies beyond
-    the limit a row without it, but with the low end of its interval. A comparison with such a point has
-    neither interval nor test.
+
+def make_censored(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
+    """Make the table ``censored``: a row a point of which some block was stopped; none without such a block.
+
+    A median or an end of its interval that lies beyond the limit is empty.
+    """
+    points = _stopped_points(runs, settings)
+    return {} if points.empty else {"censored": validated(CENSORED["censored"], points)}
+
+
+def _stopped_points(runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    if "censored" not in runs or not runs["censored"].any():
+        return pd.DataFrame()
+    points = pd.DataFrame(point_table(*block_times(runs), settings.level))
+    points = points[points["censored"] > 0].reset_index(drop=True)
+    return points.assign(
+        **{name: points[name].replace("", None) for name in ("interconnect", "site")},
+        nodes=points["nodes"].replace(0, np.nan),
+    )
+
+
+def mark_censored(tables: dict[str, pd.DataFrame], runs: pd.DataFrame, settings: Settings) -> None:
+    """Empty intervals and tests of comparisons in which a run was stopped at its time limit.
 
     Parameters
     ----------
     tables : dict of DataFrame
-        Changed; before Holm's correction.
+        Those of `analysis.estimates.scaling.core_tables`, changed; before Holm's correction.
     """
-    if "censored" not in runs or not runs["censored"].any():
-        return
-    points = pd.DataFrame(point_table(*block_times(runs), settings.level)).drop(columns="first")
-    points = points[points["censored"] > 0]
-    points = points.assign(**{name: points[name].replace("", None) for name in ("interconnect", "site")})
-    points["nodes"] = points["nodes"].replace(0, np.nan)
-    unknown = points[points["seconds"].isna()].assign(serial=False)
-    scaling = tables["scaling"]
-    if len(scaling):
-        known = points[[*_POINT, "censored"]].dropna(subset="interconnect")
-        keyed = scaling[_POINT].astype({"nodes": float})
-        scaling["censored"] = keyed.merge(known.astype({"nodes": float}), "left", _POINT)[
-            "censored"
-        ].to_numpy()
-    rows = unknown.dropna(subset="interconnect").drop(columns=["machine", "site"])
-    tables["scaling"] = _in_order(pd.concat([scaling, rows], ignore_index=True)) if len(rows) else scaling
-    for name, ends in _COMPARED.items():
+    points = _stopped_points(runs, settings)
+    for name, ends in _COMPARED.items() if len(points) else ():
         _without_tests(tables[name], points, ends)
-
-
-def _in_order(scaling: pd.DataFrame) -> pd.DataFrame:
-    """Rows curve by curve, the curves as they come first, by increasing processes."""
-    curve = scaling.groupby(CURVE[:4], sort=False, dropna=False).ngroup()
-    order = np.lexsort((scaling["processes"].to_numpy(float), curve))
-    return scaling.iloc[order].reset_index(drop=True)
 
 
 def _without_tests(table: pd.DataFrame, points: pd.DataFrame, ends: tuple[str, ...]) -> None:

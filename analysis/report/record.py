@@ -179,10 +179,24 @@ def invalid_blocks(content: Content) -> list[Block]:
         )
         blocks.append(paragraph(f"{of_all} {verbs} no estimate{but}."))
         blocks.append(_invalid_table(bad, labels))
-    blocks += _missing(content)
+    blocks += _beyond(content) + _missing(content)
     if left_out := content.facts.left_out:
         blocks.append(bullets([f"{item.what}: {item.reason}." for item in left_out], "Left out"))
     return blocks
+
+
+def _beyond(content: Content) -> list[Block]:
+    """List points whose median is not known, since it lies beyond the limit of runs that were stopped."""
+    points, labels = content.tables.get("censored"), content.labels
+    if points is None or not (unknown := points[points["seconds"].isna()].to_dict("records")):
+        return []
+    items = [
+        f"{labels.case(row['case'])}, {labels.interconnect(row['interconnect'], row['kind'])}, "
+        f"{counted(row['processes'], 'process')}, oversubscription {row['oversubscription']}: "
+        f"{formats.whole(row['censored'])} of {counted(row['n'], 'block')} stopped"
+        for row in unknown
+    ]
+    return [bullets(items, "Points whose median time lies beyond a time limit, so that it is not known")]
 
 
 def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:

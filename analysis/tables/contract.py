@@ -70,7 +70,6 @@ TABLES = table_schemas(
         runs_per_day=POSITIVE,
         rate=POSITIVE,
         rate_unit=NOTE,
-        censored=COUNT,
     ),
     peaks=dict(
         **OF_A_CURVE,

@@ -19,32 +19,34 @@ def stopped(found, *blocks, limit):
     return [row | {"censored": True, "seconds": limit} if row["block"] in blocks else row for row in found]
 
 
-def scaling(*groups):
-    return make_tables(runs_table(*groups), QUICK)["scaling"].set_index(["interconnect", "processes"])
+def tables(*groups):
+    return make_all_tables(runs_table(*groups), Request(QUICK))
 
 
 def test_a_median_beyond_the_limit_is_empty_and_marked():
     """10, 10 and three above 20: not 10 s."""
-    found = scaling(
+    found = tables(
         rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}, (1,) * 5), 2, 3, 4, limit=20)
     )
-    row = found.loc[("a", 4)]
-    assert np.isnan(row["seconds"]) and np.isnan(row["seconds_high"]) and np.isnan(row["speedup"])
-    assert (row["seconds_low"], row["n"], row["censored"]) == (10, 5, 3)
-    assert pd.isna(found.loc[("a", 2), "censored"])
+    (row,) = found["censored"].to_dict("records")
+    assert np.isnan(row["seconds"]) and np.isnan(row["seconds_high"])
+    assert (row["processes"], row["seconds_low"], row["n"], row["censored"]) == (4, 10, 5, 3)
+    assert found["scaling"]["processes"].tolist() == [2]
 
 
 def test_a_median_below_the_limit_is_known_and_has_no_upper_end():
-    found = scaling(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=20))
-    row = found.loc[("a", 4)]
+    found = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=20))
+    (row,) = found["censored"].to_dict("records")
     assert (row["seconds"], row["seconds_low"], row["censored"]) == (10, 9, 1)
-    assert np.isnan(row["seconds_high"]) and row["speedup"] == 3 and np.isnan(row["speedup_low"])
+    row = found["scaling"].set_index("processes").loc[4]
+    assert row["seconds"] == 10 and np.isnan(row["seconds_high"])
+    assert row["speedup"] == 3 and np.isnan(row["speedup_low"])
 
 
 def test_a_limit_below_the_median_leaves_it_unknown():
     """Stopped at 5 s: it might have taken 6 s as well as 60."""
-    found = scaling(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=5))
-    assert np.isnan(found.loc[("a", 4), "seconds"])
+    found = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=5))
+    assert np.isnan(found["censored"]["seconds"].item())
 
 
 def test_nothing_is_told_of_a_comparison_with_a_stopped_run():
@@ -56,11 +58,10 @@ def test_nothing_is_told_of_a_comparison_with_a_stopped_run():
 
 def test_all_tables_are_made_where_only_limits_are_known():
     beyond = stopped(rows("duct", "b", {4: 20.0}, (1,) * 5), *range(5), limit=20)
-    tables = make_all_tables(runs_table(rows("duct", "a", {2: 9.0, 4: 5.0}), beyond), Request(QUICK))
-    found = tables["scaling"].set_index(["interconnect", "processes"])
-    assert found.loc[("b", 4), "censored"] == 5 and np.isnan(found.loc[("b", 4), "seconds"])
-    assert found.loc[("b", 4), "seconds_low"] == 20
-    assert tables["improvement"].empty
+    found = tables(rows("duct", "a", {2: 9.0, 4: 5.0}), beyond)
+    (row,) = found["censored"].to_dict("records")
+    assert (row["censored"], row["seconds_low"]) == (5, 20) and np.isnan(row["seconds"])
+    assert found["improvement"].empty
 
 
 def test_a_stopped_run_is_not_valid_and_says_why():
