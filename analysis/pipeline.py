@@ -12,6 +12,7 @@ from analysis.decisions.money import MONEY, market_costs, money_pieces, whole_ma
 from analysis.decisions.proposal import proposal_pieces
 from analysis.decisions.request import Request
 from analysis.decisions.turnaround import packing_pieces
+from analysis.estimates.censored import make_censored
 from analysis.estimates.changes import make_changes
 from analysis.estimates.curves import Curve, all_curves, ranking
 from analysis.estimates.model_tables import model_pieces
@@ -76,8 +77,8 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
                     of_mix.append(curves)
 
     pieces = merge(all_pieces())
-    tables = core_tables(pieces, runs) | make_part_tables(runs)
-    tables |= make_quality_tables(runs, ranked, settings)
+    tables = core_tables(pieces, runs, settings) | make_part_tables(runs)
+    tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
     if costs is not None:
         tables |= whole_market(runs, costs, of_mix, market, settings)

@@ -9,6 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaError, SchemaErrors
 
+from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
@@ -31,6 +32,7 @@ REQUIRED = tuple(TABLES)
 ALL_TABLES = {
     **TABLES,
     **MODEL_TABLES,
+    **CENSORED,
     **QUALITY,
     "precision": PRECISION,
     **PART_TABLES,

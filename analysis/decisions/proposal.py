@@ -9,7 +9,7 @@ import numpy as np
 from analysis.decisions.economics import nodes_of
 from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.curves import Alike, Curve, alike, flat
-from analysis.estimates.metrics import efficiency, incremental_efficiency
+from analysis.estimates.metrics import efficiency
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
 from analysis.tables.frames import Piece, Pieces, with_ends
@@ -89,26 +89,32 @@ def _joined(notes: Mapping[str, np.ndarray]) -> np.ndarray:
 def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Floats, Floats]]:
     """What a rule may be about, and the speedup: value, low and high end (counts, curves).
 
-    Efficiency grows with the speedup, and the speedup a doubling with the incremental efficiency: their
-    intervals are those, transformed.
+    Efficiency grows with the speedup; the incremental efficiency and the speedup a doubling with the ratio of
+    times: their intervals are those, transformed. The first goes by cores, the second by processes.
     """
-    processes, cores = group.processes, group.stacked("cores")
     speedup = tuple(group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high"))
-    steps = _step(group.stacked("seconds"), processes, settings.scaling)
-    drawn = _step(group.stacked("draws"), processes, settings.scaling)
-    step = steps, *percentile_interval(drawn, settings.level)
-    growth = np.full((len(processes), 1), np.nan)
-    growth[1:, 0] = processes[1:] / processes[:-1]
+    seconds, cores = (_steps(group.stacked(name)) for name in ("seconds", "cores"))
+    low, high = percentile_interval(_steps(group.stacked("draws")), settings.level)
+    growth = 1 / _steps(group.processes[:, None].astype(float))
+    strong = settings.scaling == "strong"
+    times = seconds, low, high
     return {
         "speedup": speedup,
-        "efficiency": tuple(efficiency(values, cores, group.of_reference("cores")) for values in speedup),
-        "incremental_efficiency": step,
-        "speedup_per_doubling": tuple((values * growth) ** (1 / np.log2(growth)) for values in step),
+        "efficiency": tuple(
+            efficiency(values, group.stacked("cores"), group.of_reference("cores")) for values in speedup
+        ),
+        "incremental_efficiency": tuple(values * cores if strong else values for values in times),
+        "speedup_per_doubling": tuple(
+            (values if strong else values * growth) ** (1 / np.log2(growth)) for values in times
+        ),
     }
 
 
-def _step(times: Floats, processes: np.ndarray, scaling: str) -> Floats:
-    return incremental_efficiency(times, processes.reshape(-1, *[1] * (times.ndim - 1)), scaling)
+def _steps(values: np.ndarray) -> Floats:
+    """Each value's predecessor over it, along the counts; NaN for the first."""
+    steps = np.full(values.shape, np.nan)
+    np.divide(values[:-1], values[1:], out=steps[1:])
+    return steps
 
 
 def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> np.ndarray:

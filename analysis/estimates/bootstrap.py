@@ -1,4 +1,4 @@
-"""Percentile bootstrap of medians over blocks, by index.
+"""Percentile bootstrap of medians over sweeps, by index.
 
 One set of draws of the median time of every point is made here and carried through every derived
 quantity (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 8 and 13).
@@ -11,11 +11,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.estimates.dependence import effective_sweeps
 from analysis.runs.groups import Floats, Integers
 
 Flags = NDArray[np.bool_]
 Small = NDArray[np.uint8]
 
+FEWEST = 5
+"""Sweeps below which nothing is drawn: intervals from 2, 3 and 4 cover 48 to 93 % (docs/statistics.md)."""
 FEW = 255
 """Blocks whose picks can be counted in a byte."""
 SHORT = 256
@@ -24,47 +27,79 @@ LARGEST = 2**24
 """Picks held at once."""
 
 
-def median_draws(times: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Bootstrap medians of points that share blocks.
+def median_draws(
+    times: Floats, draws: int, rng: np.random.Generator, counts: Integers | None = None
+) -> Floats:
+    """Bootstrap medians of points that share sweeps.
 
-    A stream of blocks is drawn with replacement from all blocks. A point with n blocks takes the
-    first n of the stream that it has itself, and draws anew what is then still missing. So each point
-    is resampled exactly as if alone, n out of its n; points with the same blocks share every draw;
-    points without a common block are independent.
+    A sweep is drawn as one, with replacement, among the sweeps of its stratum: those that carry the same
+    counts. A stratum of fewer than `FEWEST` sweeps joins the one that it has most counts in common with. A
+    point with n sweeps of a stratum takes the first n of its stream that it has itself, and draws anew what
+    is then still missing. So each point is resampled n out of its n; points with the same sweeps share every
+    draw; points without a common sweep are independent. Where sweeps depend on the ones before, only their
+    effective number is drawn (`analysis.estimates.dependence.effective_sweeps`).
 
     Parameters
     ----------
-    times : array (points, blocks)
-        Seconds; NaN where a point has no such block.
+    times : array (points, sweeps)
+        Seconds, the sweeps in their order; NaN where a point has no such sweep.
+    counts : array (points,), optional
+        Number of the process count and level of each point; by default they are of one.
 
     Returns
     -------
     array (points, draws)
-        Seconds; NaN throughout for a point with fewer than two blocks.
+        Seconds; NaN throughout for a point with fewer than `FEWEST` sweeps.
     """
     present = ~np.isnan(times)
+    counts = np.zeros(len(times), np.int64) if counts is None else counts
     medians = np.full((len(times), draws), np.nan)
     for points in _sharing(present):
-        blocks = present[points].any(axis=0)
-        own, own_times = present[np.ix_(points, blocks)], times[np.ix_(points, blocks)]
+        sweeps = present[points].any(axis=0)
+        own, own_times = present[np.ix_(points, sweeps)], times[np.ix_(points, sweeps)]
+        if own.shape[1] < FEWEST:
+            continue
+        strata = _strata(own, counts[points])
+        drawn = [effective_sweeps(own_times[:, stratum]) for stratum in strata]
         step = max(LARGEST // own.shape[1], 1)
         for start in range(0, draws, step):
             stop = min(start + step, draws)
-            medians[points, start:stop] = _stream_medians(own_times, own, stop - start, rng)
+            medians[points, start:stop] = _stream_medians(own_times, own, strata, drawn, stop - start, rng)
     return medians
 
 
-def picked(blocks: int, draws: int, rng: np.random.Generator) -> Small | None:
-    """How often each draw of `median_draws` picks each block where every point has all.
+def picked(times: Floats, draws: int, rng: np.random.Generator) -> Small | None:
+    """How often each draw of `median_draws` picks each sweep where every point has all.
 
     Returns
     -------
-    array (blocks, draws) or None
-        To be handed to `counted_medians`; None where there are too few or too many blocks for that.
+    array (sweeps, draws) or None
+        To be handed to `counted_medians`; None where there are too few or too many sweeps for that.
     """
-    if not 1 < blocks <= FEW or blocks * draws > LARGEST:
+    sweeps = times.shape[1]
+    if not FEWEST <= sweeps <= FEW or sweeps * draws > LARGEST or np.isnan(times).any():
         return None
-    return _counts(rng.integers(blocks, size=(draws, blocks), dtype=np.uint32))  # as of int64, but faster
+    size = draws, effective_sweeps(times)
+    return _counts(rng.integers(sweeps, size=size, dtype=np.uint32), sweeps)  # as of int64, but faster
+
+
+def _strata(present: Flags, counts: Integers) -> list[Integers]:
+    """Sweeps in strata that carry the same counts, small ones joined."""
+    carried = np.stack([present[counts == count].any(axis=0) for count in np.unique(counts)])
+    patterns, of_sweep = np.unique(carried, axis=1, return_inverse=True)
+    strata = [
+        (patterns[:, index], np.flatnonzero(of_sweep.ravel() == index)) for index in range(patterns.shape[1])
+    ]
+    while len(strata) > 1:
+        least = min(range(len(strata)), key=lambda index: len(strata[index][1]))
+        pattern, sweeps = strata.pop(least)
+        if len(sweeps) >= FEWEST:
+            strata.append((pattern, sweeps))
+            break
+        nearest = max(range(len(strata)), key=lambda index: (strata[index][0] & pattern).sum())
+        theirs, other = strata[nearest]
+        strata[nearest] = theirs | pattern, np.sort(np.concatenate([other, sweeps]))
+    return sorted((sweeps for _, sweeps in strata), key=min)
 
 
 def _sharing(present: Flags) -> list[Integers]:
@@ -78,17 +113,31 @@ def _sharing(present: Flags) -> list[Integers]:
     return [np.flatnonzero(first == number) for number in np.unique(first)]
 
 
-def _stream_medians(times: Floats, present: Flags, draws: int, rng: np.random.Generator) -> Floats:
+def _stream_medians(
+    times: Floats,
+    present: Flags,
+    strata: list[Integers],
+    drawn: list[int],
+    draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Medians (points, draws) of resamples: of each stratum's sweeps so many are drawn, for all points."""
     medians = np.full((len(times), draws), np.nan)
-    stream = rng.integers(times.shape[1], size=(draws, times.shape[1]))
-    if present.all():
-        return resampled_medians(times, stream) if times.shape[1] > 1 else medians
+    streams = [rng.integers(len(stratum), size=(draws, len(stratum))) for stratum in strata]
     patterns, pattern_of = np.unique(present, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
-        if pattern.sum() > 1:
-            points = np.flatnonzero(pattern_of.ravel() == number)
-            picks = _own_picks(stream, pattern, rng)
-            medians[points] = resampled_medians(times[np.ix_(points, pattern)], picks)
+        points = np.flatnonzero(pattern_of.ravel() == number)
+        if pattern.sum() < FEWEST:
+            continue
+        columns, picks, before = [], [], 0
+        for stratum, stream, wanted in zip(strata, streams, drawn, strict=True):
+            own = pattern[stratum]
+            if own.any():
+                some = max(round(own.sum() * wanted / len(stratum)), 1)
+                picks.append(_own_picks(stream, own, rng)[:, :some] + before)
+                columns.append(stratum[own])
+                before += len(columns[-1])
+        medians[points] = resampled_medians(times[np.ix_(points, np.concatenate(columns))], np.hstack(picks))
     return medians
 
 
@@ -114,21 +163,21 @@ def resampled_medians(times: Floats, picks: Integers) -> Floats:
     Parameters
     ----------
     times : array (points, n)
-    picks : array (draws, n) of int
+    picks : array (draws, m) of int
         Positions of the picked blocks, the same for all points.
 
     Returns
     -------
     array (points, draws)
     """
-    if picks.shape[1] > FEW:
+    if picks.shape[1] > FEW or times.shape[1] > FEW:
         return np.stack([np.median(row[picks], axis=-1) for row in times])
-    return counted_medians(times[None], _counts(picks)[None])[0]
+    return counted_medians(times[None], _counts(picks, times.shape[1])[None])[0]
 
 
-def _counts(picks: Integers) -> Small:
-    """How often each block is picked, (blocks, draws), from picks (draws, blocks)."""
-    draws, blocks = picks.shape
+def _counts(picks: Integers, blocks: int) -> Small:
+    """How often each block is picked, (blocks, draws), from picks (draws, m)."""
+    draws = len(picks)
     flat = picks + blocks * np.arange(draws)[:, None]
     counts = np.bincount(flat.ravel(), minlength=blocks * draws).reshape(draws, blocks)
     return np.ascontiguousarray(counts.T, dtype=np.uint8)
@@ -141,7 +190,7 @@ def counted_medians(times: Floats, counts: Small) -> Floats:
     ----------
     times : array (groups, points, blocks)
     counts : array (groups, blocks, draws)
-        The same for all points of a group.
+        The same for all points of a group; every draw of as many picks.
 
     Returns
     -------
@@ -154,7 +203,8 @@ def counted_medians(times: Floats, counts: Small) -> Floats:
     of_rank = order + np.arange(groups)[:, None, None] * blocks
     picks = counts.reshape(-1, counts.shape[2])
     cumulated = np.zeros((groups, points, counts.shape[2]), np.uint8)
-    middle = [(blocks - 1) // 2, blocks // 2] if blocks % 2 == 0 else [blocks // 2]
+    picked = int(counts[0, :, 0].sum())
+    middle = [picked // 2 - 1, picked // 2] if picked % 2 == 0 else [picked // 2]
     positions = [np.zeros_like(cumulated) for _ in middle]
     for rank in range(blocks - 1):
         cumulated += picks.take(of_rank[:, :, rank], axis=0)

@@ -32,14 +32,14 @@ def efficiency(speedup: ArrayLike, cores: ArrayLike, reference_cores: ArrayLike)
     return np.asarray(speedup, float) * np.asarray(reference_cores, float) / np.asarray(cores, float)
 
 
-def incremental_efficiency(seconds: ArrayLike, processes: ArrayLike, scaling: str = "strong") -> Floats:
-    """Efficiency of each step between neighbouring counts p < q: (T(p) / T(q)) / (q / p).
+def incremental_efficiency(seconds: ArrayLike, cores: ArrayLike, scaling: str = "strong") -> Floats:
+    """Efficiency of each step between neighbouring counts p < q: (T(p) / T(q)) / (cores(q) / cores(p)).
 
     In weak scaling the work grows too, and it is T(p) / T(q).
 
     Parameters
     ----------
-    seconds, processes : arrays (counts, ...)
+    seconds, cores : arrays (counts, ...)
         In increasing order of processes.
 
     Returns
@@ -47,35 +47,35 @@ def incremental_efficiency(seconds: ArrayLike, processes: ArrayLike, scaling: st
     array (counts, ...)
         NaN for the first count, which has no neighbour below.
     """
-    seconds, processes = np.asarray(seconds, float), np.asarray(processes, float)
+    seconds, cores = np.asarray(seconds, float), np.asarray(cores, float)
     steps = np.empty(seconds.shape)
     steps[:1] = np.nan
     np.divide(seconds[:-1], seconds[1:], out=steps[1:])
     if scaling == "strong":
-        steps[1:] /= processes[1:] / processes[:-1]
+        steps[1:] /= cores[1:] / cores[:-1]
     return steps
 
 
 def serial_fraction(
-    seconds: ArrayLike, reference_seconds: ArrayLike, processes: ArrayLike, reference_processes: ArrayLike
+    seconds: ArrayLike, reference_seconds: ArrayLike, cores: ArrayLike, reference_cores: ArrayLike
 ) -> Floats:
     """Experimentally determined serial fraction relative to any reference.
 
-    (R/p0 - 1/p) / ((1 - 1/p) - R (1 - 1/p0)) with R = T(p)/T0: the f for which Amdahl's law,
-    T(p) ~ f + (1 - f)/p, gives the measured ratio. With p0 = 1 it is Karp and Flatt's (1/S - 1/p) /
-    (1 - 1/p) (Measuring Parallel Processor Performance, CACM 33, 1990).
+    (R/c0 - 1/c) / ((1 - 1/c) - R (1 - 1/c0)) with R = T(p)/T0 on c and c0 cores: the f for which Amdahl's
+    law, T ~ f + (1 - f)/c, gives the measured ratio. With c0 = 1 it is Karp and Flatt's (1/S - 1/c) /
+    (1 - 1/c) (Measuring Parallel Processor Performance, CACM 33, 1990).
 
     Returns
     -------
     array
-        NaN where p <= p0, or where no f gives the ratio.
+        NaN where c <= c0, or where no f gives the ratio.
     """
-    p, p0 = np.asarray(processes, float), np.asarray(reference_processes, float)
+    c, c0 = np.asarray(cores, float), np.asarray(reference_cores, float)
     ratio = np.asarray(seconds, float) / np.asarray(reference_seconds, float)
-    below = (1 - 1 / p) - ratio * (1 - 1 / p0)
+    below = (1 - 1 / c) - ratio * (1 - 1 / c0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        fraction = (ratio / p0 - 1 / p) / below
-    return np.where((p > p0) & (below != 0), fraction, np.nan)
+        fraction = (ratio / c0 - 1 / c) / below
+    return np.where((c > c0) & (below != 0), fraction, np.nan)
 
 
 def improvement_percent(seconds: ArrayLike, baseline_seconds: ArrayLike) -> Floats:

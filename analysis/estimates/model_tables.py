@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,11 @@ DRAWS = 1_000
 """Bootstrap draws that are fitted at most."""
 SHARE = 4
 """Of so many draws the study makes, one is fitted."""
-GRID = 16
+AVERAGE = "average"
+"""Name of the average of a curve's models in ``model_curves``."""
+EXACT = 1e-6
+"""Held-out error below which a model is as good as exact."""
+GRID = 12
 """Process counts besides the measured ones at which a fitted curve is evaluated, at most."""
 
 TERMS = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
@@ -84,7 +89,7 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
     relative error at a count that the fit did not see; `best` has the least, of equals the one with
     the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is said
     beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite.
-    `limit_speedup` is the formula's own bound, not a prediction.
+    `limit_speedup` is the formula's own bound, not a prediction, and has no interval.
 
     Parameters
     ----------
@@ -94,7 +99,8 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
     Returns
     -------
     Pieces
-        ``models``, one row a curve and model; ``model_curves``, fitted times and speedups to draw.
+        ``models``, one row a curve and model; ``model_curves``, times and speedups of each and of the average
+        of a curve's models, to draw.
     """
     pieces: Pieces = {"models": [], "model_curves": []}
     for group in _alike(curves, fitted_draws(settings.draws)):
@@ -244,12 +250,11 @@ def _columns_of_model(group: FittedCurves, fit: Fit | Unfitted, confidence: floa
         turning, turning_draws = turning_point(costs), turning_point(cost_draws)
         values["peak"], draws["peak"] = _within(fit, turning), _within(fit, turning_draws)
         with np.errstate(divide="ignore"):
-            values["limit"] = group.reference_seconds / least_seconds(costs, turning)
-            draws["limit"] = group.reference_draws.ravel() / least_seconds(cost_draws, turning_draws)
-    titles = {"peak": "peak_processes", "limit": "limit_speedup"}
+            columns["limit_speedup"] = group.reference_seconds / least_seconds(costs, turning)
     for name, value in values.items():
         drawn = draws[name].reshape(group.reference_draws.shape)
-        columns |= {titles.get(name, name): value, **interval_columns(name, drawn, confidence)}
+        columns |= {"peak_processes" if name == "peak" else name: value}
+        columns |= interval_columns(name, drawn, confidence)
     return columns
 
 
@@ -259,14 +264,14 @@ def _within(fit: Fit, processes: Floats) -> Floats:
 
 
 def _curve_columns(group: FittedCurves, fits: Sequence[Fit], confidence: float) -> Piece:
-    """Columns of ``model_curves``: a curve's models in succession, the counts of each in order."""
+    """Columns of ``model_curves``: a curve's models and their average, the counts of each in order."""
     processes, last = group.processes, group.processes[-1]
     counts = np.geomspace(processes[0], fits[0].told_to, GRID).round().astype(int)
     counts = np.union1d(counts, processes)
-    tables = [_fitted_speedups(group, fit, counts, confidence) for fit in fits]
-    shape = len(group.curves), len(fits), len(counts)
+    tables = _predicted(group, fits, counts, confidence)
+    shape = len(group.curves), len(tables), len(counts)
     values = {name: np.stack([table[name] for table in tables], axis=2) for name in tables[0]}
-    models = np.array([fit.model.name for fit in fits], object)
+    models = np.array([*(fit.model.name for fit in fits), AVERAGE], object)
     return {
         **{name: np.repeat(column, shape[1] * shape[2]) for name, column in names_of(group.curves).items()},
         "model": np.broadcast_to(models[:, None], shape).ravel(),
@@ -276,19 +281,52 @@ def _curve_columns(group: FittedCurves, fits: Sequence[Fit], confidence: float) 
     }
 
 
-def _fitted_speedups(
-    group: FittedCurves, fit: Fit, counts: NDArray[np.int64], confidence: float
-) -> dict[str, Floats]:
-    """Fitted times and speedups of a model, arrays (counts, curves); weak scaling: scaled speedups."""
+def _predicted(
+    group: FittedCurves, fits: Sequence[Fit], counts: NDArray[np.int64], confidence: float
+) -> list[dict[str, Floats]]:
+    """Times and speedups (counts, curves) of each model, then of their average.
+
+    A model's interval is that of its refits, and ends with the data: its form may be wrong beyond. The
+    average weighs models by the inverse of their squared held-out errors (Bates and Granger, Operational
+    Research Quarterly 20, 1969). To the spread of its refits it adds, squared, how far the models lie apart
+    (Buckland, Burnham and Augustin, Biometrics 53, 1997), and how far the average misses: the data, and
+    beyond them what was held out, at least as far as the last count from all others.
+    """
     ratios = np.array([curve.table["cores"][-1] / curve.processes[-1] for curve in group.curves])
     grown = counts[:, None] * ratios / [curve.reference.cores for curve in group.curves]
-    gain = np.ones_like(grown) if fit.model.scaling == "strong" else grown
-    seconds = fit.model.seconds(counts, fit.coefficients)
-    drawn = fit.model.seconds(counts, fit.draws).reshape(-1, *group.reference_draws.shape)
-    low, high = percentile_interval(group.reference_draws / drawn, confidence)
-    return {
-        "seconds": seconds,
-        "speedup": gain * group.reference_seconds / seconds,
-        "speedup_low": gain * low,
-        "speedup_high": gain * high,
-    }
+    gain = np.ones_like(grown) if fits[0].model.scaling == "strong" else grown
+    beyond = counts > group.processes[-1]
+    weights = _weights(fits)
+    seconds = [fit.model.seconds(counts, fit.coefficients) for fit in fits]
+    average = sum(weight * time for weight, time in zip(weights, seconds, strict=True))
+    refits = np.zeros((len(counts), *group.reference_draws.shape))
+    tables = []
+
+    def table(time: Floats, low: Floats, high: Floats) -> dict[str, Floats]:
+        ends = {"speedup_low": gain * low, "speedup_high": gain * high}
+        return {"seconds": time, "speedup": gain * group.reference_seconds / time, **ends}
+
+    for fit, weight, time in zip(fits, weights, seconds, strict=True):
+        drawn = fit.model.seconds(counts, fit.draws).reshape(refits.shape)
+        refits += weight[:, None, None] * drawn
+        ends = np.full((2, *time.shape), np.nan)
+        ends[:, ~beyond] = percentile_interval(group.reference_draws / drawn[~beyond], confidence)
+        tables.append(table(time, *ends))
+    apart = sum(weight * (time / average - 1) ** 2 for weight, time in zip(weights, seconds, strict=True))
+    missed = sum(weight * fit.held_out for weight, fit in zip(weights, fits, strict=True))
+    residuals = average[np.isin(counts, group.processes)] / group.seconds - 1
+    error = (residuals**2).mean(axis=0) + np.zeros(average.shape)
+    error[beyond] = np.maximum((missed**2).mean(axis=0), missed[-1] ** 2)
+    more = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * (apart + error)
+    speedup = group.reference_seconds / average
+    ends = percentile_interval(group.reference_draws / refits, confidence)
+    below, above = (np.log(end / speedup) ** 2 for end in ends)
+    return [*tables, table(average, *(speedup * np.exp([-np.sqrt(below + more), np.sqrt(above + more)])))]
+
+
+def _weights(fits: Sequence[Fit]) -> Floats:
+    """Weight of each model in the average, array (models, curves)."""
+    squares = np.stack([(fit.held_out**2).mean(axis=0) for fit in fits])
+    inverse = 1 / np.maximum(np.where(np.isnan(squares), np.inf, squares), EXACT**2)
+    total = inverse.sum(axis=0)
+    return np.where(total > 0, inverse / np.where(total > 0, total, 1), 1 / len(fits))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, groupby, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
@@ -12,23 +12,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import Small, counted_medians, median_draws, median_interval, picked
-from analysis.runs.groups import Floats, Groups, Integers, combined, labelled, rectangles, runs_of
-from analysis.runs.runs import TableError, valid_rows
+from analysis.estimates.bootstrap import counted_medians, median_draws, median_interval, picked
+from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
+from analysis.runs.runs import TableError, timed_rows
 from analysis.runs.settings import Settings
 
-GROUP = ["case", "site", "machine", "processes", "oversubscription"]
-"""What shares blocks. `machine` is ``here`` for runs on a site's machine, else the kind of the runs."""
+PLACE = ["case", "site", "machine"]
+"""What may share sweeps. `machine` is ``here`` for runs on a site's machine, else the kind of the runs."""
+GROUP = [*PLACE, "processes", "oversubscription"]
+"""What shares blocks."""
 POINT = [*GROUP, "kind", "interconnect", "nodes"]
 BANDS = ["seconds_low", "seconds_high"]
 _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 
 
 class Sample(NamedTuple):
-    """Block times of a point: block numbers, increasing, and seconds."""
+    """Block times: block numbers, increasing, and seconds; of a point also the sweeps that they are of."""
 
     blocks: NDArray[np.int64]
     seconds: Floats
+    sweeps: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class CasePoints:
     samples : list of Sample
         Block times of each point.
     draws : list of array (scenarios, B)
-        Bootstrap draws of each point's median time. A simulated point has no blocks to draw from:
-        its scenarios are its time and both ends of its band, one value each. NaN where there is nothing.
+        Bootstrap draws of each point's median time. A simulated point has no blocks to draw from: its
+        scenarios are those of `corners`, one value each. NaN where there is nothing.
     """
 
     case: str
@@ -53,7 +56,7 @@ class CasePoints:
 
 
 def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
-    """Median of the valid repetitions of each point in each block.
+    """Median of the repetitions of each point in each block that are valid or were stopped at their limit.
 
     Parameters
     ----------
@@ -63,12 +66,14 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
     Returns
     -------
     times : dict of arrays (times,)
-        `POINT`, ``cores, block, seconds`` (and the band's ends, if any), sorted by these. An empty
-        `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown.
+        `POINT`, ``cores, block, seconds, at_most, sweep`` (and the band's ends, if any), sorted by these.
+        An empty `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown. Times of
+        one `PLACE` and ``sweep`` were recorded together. Where runs were stopped, the time is between
+        ``seconds``, which takes them to have ended at their limit, and ``at_most``.
     point : array (times,)
         Number of the point that each belongs to.
     """
-    valid = valid_rows(runs)
+    valid = timed_rows(runs)
     elsewhere = valid["kind"].isin(["simulated", "published"])
     valid = valid.assign(machine=valid["kind"].where(elsewhere, "here"))
     keys = [*POINT, "cores", "block"]
@@ -76,10 +81,34 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
     groups = Groups.of(*(codes[name][0] for name in keys))
     times = {name: labels[of_row[groups.rows]] for name, (of_row, labels) in codes.items()}
     times["seconds"] = groups.median(valid["seconds"].to_numpy())
+    times["at_most"] = times["seconds"]
+    if "censored" in valid and valid["censored"].any():
+        times["at_most"] = groups.median(valid["seconds"].mask(valid["censored"], np.inf).to_numpy())
+    times["sweep"] = _sweeps(valid, groups, [codes[name][0] for name in PLACE], times["block"])
     for name in (name for name in BANDS if name in valid):
         times[name] = valid[name].groupby(groups.number).median().to_numpy()
     of_point = combined([codes[name][0][groups.rows] for name in POINT])
     return times, np.cumsum(np.diff(of_point, prepend=of_point[:1]) != 0)
+
+
+def _sweeps(valid: pd.DataFrame, groups: Groups, place: list[Integers], block: NDArray) -> Integers:
+    """Number of the sweep of each block time: its block's, apart for what was recorded at another time.
+
+    Times of a place in order of their start: where the block number falls by two or more, something was
+    recorded for itself, as counts are that are added to a study later.
+    """
+    if not valid["started"].notna().any():
+        return block
+    started = pd.to_datetime(valid["started"].iloc[groups.rows], errors="coerce", utc=True, format="ISO8601")
+    known = started.notna().to_numpy()
+    of_place = combined([codes[groups.rows] for codes in place])
+    order = np.lexsort((block, started.to_numpy(), of_place))
+    order = order[known[order]]
+    same = np.diff(of_place[order]) == 0
+    later = np.concatenate([[0], np.cumsum((np.diff(block[order]) < -1) & same)]) if len(order) else order
+    sweep = block.copy()
+    sweep[order] += (later + 1) * (block.max(initial=0) + 1)
+    return sweep
 
 
 def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -> dict[str, NDArray]:
@@ -93,8 +122,9 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     Returns
     -------
     dict of arrays (points,)
-        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage`` and ``first``: where the
-        point's block times begin. A simulated point has its band and neither n nor coverage.
+        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage, censored`` and ``first``: where the
+        point's block times begin. A simulated point has its band and neither n nor coverage. ``censored`` is
+        the number of blocks that are not known; a median or end beyond a limit is NaN.
 
     Raises
     ------
@@ -116,6 +146,16 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
         low, high, coverage = median_interval(samples, confidence)
         columns["seconds_low"][points], columns["seconds_high"][points] = low, high
         columns["coverage"][points] = coverage
+    columns["censored"] = np.zeros(len(first), np.int64)
+    stopped = times["at_most"] != times["seconds"]
+    for number in np.unique(point[stopped]):
+        rows = slice(first[number], first[number] + n[number])
+        at_most = times["at_most"][rows]
+        high = median_interval(at_most[None], confidence)[1][0]
+        columns["seconds_high"][number] = high if np.isfinite(high) else np.nan
+        if np.median(at_most) != columns["seconds"][number]:
+            columns["seconds"][number] = np.nan
+        columns["censored"][number] = stopped[rows].sum()
     simulated = table["kind"] == "simulated"
     for name in ("n", *BANDS, "coverage"):
         columns[name][simulated] = np.nan
@@ -128,57 +168,92 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
 def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
     """The points of each case in turn, with their bootstrap draws.
 
-    The draws of a group depend on the seed, the case, the site, the machine, the process count and the
-    oversubscription alone: a study that grows by other groups keeps those it had.
+    The draws depend on the seed, the case, the site, the machine and the sweeps that there are: a study that
+    grows by another case keeps those it had. A point of which some run was stopped at its time limit has
+    none, and one whose median is beyond the limit is left out.
     """
     times, point = block_times(runs)
     points = point_table(times, point, settings.level)
+    if (unknown := np.isnan(points["seconds"])).any():
+        known = ~unknown[point]
+        times = {name: column[known] for name, column in times.items()}
+        point = np.unique(point[known], return_inverse=True)[1]
+        points = point_table(times, point, settings.level)
     bounds = [*points["first"].tolist(), len(point)]
     starts, _ = runs_of(points["case"])
+    ends = corners(points)
     for start, stop in pairwise([*starts, len(points["case"])]):
         table = {name: column[start:stop] for name, column in points.items()}
         rows = [slice(*row) for row in pairwise(bounds[start : stop + 1])]
-        samples = [Sample(times["block"][row], times["seconds"][row]) for row in rows]
-        yield CasePoints(table["case"][0], table, samples, _case_draws(table, samples, settings))
+        samples = [Sample(*(times[name][row] for name in ("block", "seconds", "sweep"))) for row in rows]
+        draws = _case_draws(table, samples, ends[start:stop], settings)
+        yield CasePoints(table["case"][0], table, samples, draws)
 
 
-def _case_draws(table: dict[str, NDArray], samples: list[Sample], settings: Settings) -> list[Floats]:
-    """Draws of every point; groups of one shape whose points share all blocks are worked out together."""
+def corners(table: dict[str, NDArray]) -> NDArray[np.int8]:
+    """Scenarios of simulated points: which end of its band each point takes.
+
+    The corners of the band of a quantity that rises or falls with each time: all points at their time, all at
+    one end; those of one interconnect, of one process count, of the counts up to one, of one number of nodes
+    at one end and the others at the other end. They are the same for all cases, which may be joined.
+
+    Parameters
+    ----------
+    table : dict of arrays (points,)
+        As `point_table` gives it.
+
+    Returns
+    -------
+    array (points, scenarios)
+        -1 the low end, 0 the time itself, 1 the high end; without a column where nothing is simulated.
+    """
+    simulated = table["kind"] == "simulated"
+    if not simulated.any():
+        return np.empty((len(simulated), 0), np.int8)
+    levels = combined([coded(pd.Series(table[name]))[0] for name in ("interconnect", "oversubscription")])
+    sides = [np.ones(len(simulated), bool)]
+    for feature in (levels, table["processes"], table["nodes"]):
+        sides += [feature == value for value in np.unique(feature[simulated])]
+    sides += [table["processes"] <= value for value in np.unique(table["processes"][simulated])]
+    signs = np.unique(np.where(sides, 1, -1), axis=0)
+    return np.concatenate([np.zeros_like(signs[:1]), signs, -signs]).T.astype(np.int8)
+
+
+def _case_draws(
+    table: dict[str, NDArray], samples: list[Sample], ends: NDArray[np.int8], settings: Settings
+) -> list[Floats]:
+    """Draws of every point: points of one site and machine share sweeps; simulated ones have their bands."""
     draws: list[Floats] = [np.empty(0)] * len(samples)
-    alike: dict[tuple[int, ...], list[tuple[list[int], Floats, Small]]] = {}
-    keys = list(zip(*(table[name].tolist() for name in GROUP), strict=True))
-    for key, members in groupby(range(len(keys)), keys.__getitem__):
-        numbers = list(members)
+    keys = list(zip(*(table[name].tolist() for name in PLACE), strict=True))
+    members: dict[tuple, list[int]] = {}
+    for number, key in enumerate(keys):
+        members.setdefault(key, []).append(number)
+    for key, numbers in members.items():
         if table["kind"][numbers[0]] == "simulated":
             low, high = (table[name][numbers] for name in BANDS)
             middle = np.where(np.isnan(low + high), np.nan, table["seconds"][numbers])
-            bands = np.stack([low, middle, high], axis=1)[..., None]
-            for number, band in zip(numbers, bands, strict=True):
-                draws[number] = band
-            continue
-        texts = [str(text) for text in key if text != ""]
-        rng = np.random.default_rng([settings.seed, *(crc32(text.encode()) for text in texts)])
-        times = _matrix([samples[number] for number in numbers])
-        counts = None if np.isnan(times).any() else picked(times.shape[1], settings.draws, rng)
-        if counts is None:
-            for number, medians in zip(numbers, median_draws(times, settings.draws, rng), strict=True):
-                draws[number] = medians[None]
+            bands = np.stack([low, middle, high], axis=1)
+            rows = np.take_along_axis(bands, ends[numbers] + np.intp(1), axis=1)[..., None]
         else:
-            alike.setdefault(times.shape, []).append((numbers, times, counts))
-    for groups in alike.values():
-        of_groups, times, counts = zip(*groups, strict=True)
-        medians = counted_medians(np.stack(times), np.stack(counts))
-        for number, row in zip(chain(*of_groups), medians.reshape(-1, 1, settings.draws), strict=True):
-            draws[number] = row
+            rng = np.random.default_rng([settings.seed, *(crc32(text.encode()) for text in key if text)])
+            times = _matrix([samples[number] for number in numbers])
+            picks = picked(times, settings.draws, rng)
+            if picks is None:
+                counts = combined([table[name][numbers] for name in ("processes", "oversubscription")])
+                rows = median_draws(times, settings.draws, rng, counts)[:, None]
+            else:
+                rows = counted_medians(times[None], picks[None])[0][:, None]
+        for number, row in zip(numbers, rows, strict=True):
+            draws[number] = np.full_like(row, np.nan) if table["censored"][number] else row
     return draws
 
 
 def _matrix(samples: list[Sample]) -> Floats:
-    """Times (points, blocks) of one group, NaN where a point has no such block."""
-    if len({sample.blocks.tobytes() for sample in samples}) == 1:
+    """Times (points, sweeps) of one place, the sweeps in order, NaN where a point has none."""
+    if len({sample.sweeps.tobytes() for sample in samples}) == 1:
         return np.stack([sample.seconds for sample in samples])
-    blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
-    times = np.full((len(samples), len(blocks)), np.nan)
+    sweeps = np.unique(np.concatenate([sample.sweeps for sample in samples]))
+    times = np.full((len(samples), len(sweeps)), np.nan)
     for row, sample in zip(times, samples, strict=True):
-        row[np.searchsorted(blocks, sample.blocks)] = sample.seconds
+        row[np.searchsorted(sweeps, sample.sweeps)] = sample.seconds
     return times

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.estimates.dependence import CREDIBLE, lag_one, worth
 from analysis.estimates.shift import paired_shift
 from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
@@ -59,6 +60,8 @@ QUALITY = table_schemas(
         baseline_spread_percent=NUMBER,
         blocks=COUNT,
         **P_VALUES,
+        lag_one_correlation=NUMBER,
+        effective_blocks=NUMBER,
     ),
     drift=dict(**OF_A_POINT, n=COUNT, **in_percent("drift"), kendall_tau=NUMBER, **P_VALUES),
 )
@@ -246,7 +249,22 @@ def _deviation_tests(
         "blocks": np.where(blocks > 0, blocks, np.nan),
         "p_value": p_values,
     }
+    columns |= _dependence(*_paired(times, np.log(times.seconds), *pairs))
     return pd.DataFrame(columns).set_index(found["point"]).reindex(table.index)
+
+
+def _dependence(blocks: Integers, ratios: Floats) -> dict[str, Floats]:
+    """Lag-one correlation of the log ratios of each pair, and the independent blocks that they are worth.
+
+    All of them, unless the correlation is credible. `blocks` and `ratios` are as `_paired` gives them.
+    """
+    correlation, effective = np.full(len(blocks), np.nan), blocks.astype(float)
+    for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
+        if positions.shape[1] > 1:
+            correlation[rows], p_values = lag_one(ratios[positions])
+            some = rows[p_values <= CREDIBLE]
+            effective[some] = worth(correlation[some], positions.shape[1])
+    return {"lag_one_correlation": correlation, "effective_blocks": np.where(blocks > 1, effective, np.nan)}
 
 
 def _paired(times: _Times, values: Floats, first: Integers, second: Integers) -> tuple[Integers, Floats]:

@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.csv
 
+from analysis.estimates.censored import mark_censored
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
@@ -54,7 +55,9 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     ranked = ranking(runs)
     return core_tables(
-        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)), runs
+        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)),
+        runs,
+        settings,
     )
 
 
@@ -74,11 +77,12 @@ def core_pieces(
     }
 
 
-def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def core_tables(pieces: Pieces, runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     """Make the tables of `analysis.tables.contract.TABLES` from all cases' pieces, and test their rows."""
     tables = {name: stacked(pieces.get(name, [])) for name in TABLES}
     if len(tables["scaling"]):
         tables["scaling"] = add_rates(tables["scaling"], runs)
+    mark_censored(tables, runs, settings)
     for name in ("improvement", "oversubscription", "placement"):
         tables[name] = corrected(tables[name])
     return {name: validated(schema, tables[name]) for name, schema in TABLES.items()}
@@ -102,9 +106,9 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
     """Columns of the scaling table for curves of the same counts."""
     table = {name: group.stacked(name) for name in group.curves[0].table}
     speedups = {name: group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high")}
-    cores, processes, seconds = table["cores"], table["processes"], table["seconds"]
+    cores, seconds = table["cores"], table["seconds"]
     reference = {name: group.of_reference(name) for name in ("seconds", "processes", "cores")}
-    fraction = serial_fraction(seconds, reference["seconds"], processes, reference["processes"])
+    fraction = serial_fraction(seconds, reference["seconds"], cores, reference["cores"])
     efficiencies = {
         name.replace("speedup", "efficiency"): efficiency(values, cores, reference["cores"])
         for name, values in speedups.items()
@@ -114,7 +118,7 @@ def scaling_columns(group: Alike, settings: Settings) -> Piece:
         **speedups,
         **efficiencies,
         "nodes": np.where(table["nodes"] == 0, np.nan, table["nodes"]),
-        "incremental_efficiency": incremental_efficiency(seconds, processes, settings.scaling),
+        "incremental_efficiency": incremental_efficiency(seconds, cores, settings.scaling),
         "serial_fraction": fraction if settings.scaling == "strong" else np.full(fraction.shape, np.nan),
         "serial": ~group.stacked("own"),
     }

@@ -1,4 +1,4 @@
-"""The best scaling model of every curve, beside what was measured and beyond it."""
+"""The average of the scaling models of every curve, beside what was measured and beyond it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from analysis.estimates.model_tables import AVERAGE
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.curves import ideal_of, speedup_of
@@ -33,7 +34,7 @@ BAND = 0.22
 
 
 def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw the best model of every curve with its band over the measured points, one panel per curve.
+    """Draw the average of each curve's models with its band over the measured points, one panel per curve.
 
     Parameters
     ----------
@@ -67,11 +68,13 @@ def _figure(
         points, predictions = [], []
         for axes, line in zip(grid.flat, shown, strict=False):
             points.append(_points(line, tables["scaling"]))
-            fitted = alike(tables["model_curves"], line, [*CURVE, "model"])
+            fitted = alike(tables["model_curves"], line | {"model": AVERAGE}, [*CURVE, "model"])
             predictions.append(fitted.sort_values("processes"))
             _draw_panel(axes, line, points[-1], predictions[-1], drawing, labels)
             title = labels.curve(line, several)
-            axes.set_title(f"{shortened(title, 24 if columns > 3 else 34)}\n{model_title(line['model'])}")
+            axes.set_title(
+                f"{shortened(title, 24 if columns > 3 else 34)}\nbest: {model_title(line['model'])}"
+            )
         for axes in grid.flat[len(shown) :]:
             axes.set_axis_off()
         _finish(grid[0][0], pd.concat(points), pd.concat(predictions), style.WIDTH / max(columns, 3) - 0.4)
@@ -134,7 +137,8 @@ def _draw_panel(
 def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
     value = formats.bracketed(*interval(point, "speedup"))
     error = formats.percent(line["held_out_percent"])
-    return f"{labels.speedup} {value} by {model_title(line['model'])}, held-out error {error}"
+    best = f"best {model_title(line['model'])}, held-out error {error}"
+    return f"{labels.speedup} {value} on average of the models; {best}"
 
 
 def _finish(axes: Axes, points: pd.DataFrame, predictions: pd.DataFrame, inches: float) -> None:
@@ -153,15 +157,21 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
         *([Patch(facecolor=style.INK, alpha=BAND, linewidth=0)] if banded else []),
         Line2D([], [], color=style.IDEAL, linewidth=0.8),
     ]
-    texts = ["Run", "Best model", "Beyond what was run", *(["Band of the model"] if banded else []), "Ideal"]
+    texts = [
+        "Run",
+        "Average of the models",
+        "Beyond what was run",
+        *(["Its band"] if banded else []),
+        "Ideal",
+    ]
     drawing.figure.legend(handles, texts, loc="outside lower center", ncols=len(texts) if columns > 2 else 2)
 
 
 def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes as run and as the best model of each curve "
-        f"has it, with {labels.intervals(pd.DataFrame(shown))}.",
+        f"{labels.case(case)}: {labels.speedup} against processes as run and as the average of each curve's "
+        f"models has it, with {labels.intervals(pd.DataFrame(shown))}.",
         f"Dashed: beyond what was run, up to {formats.listed(sorted(factors), 'or')} times the largest "
         "count.",
     ]

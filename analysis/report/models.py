@@ -22,7 +22,9 @@ from analysis.text.models import (
 READING = (
     "A model is fitted to the median times of a curve and judged by its held-out error: the mean relative "
     "error at each count of a fit to all the others; the best has the least. The communication model has "
-    "costs that are constant, grow with log2 of the processes, and with the processes."
+    "costs that are constant, grow with log2 of the processes, and with the processes. Predictions are the "
+    "average of the models, weighed by their held-out errors; their brackets also hold how far the models "
+    "lie apart, and beyond what was run the held-out error."
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit is the formula's own bound, not a prediction; ∞ "
@@ -53,7 +55,7 @@ def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
     several = best["oversubscription"].nunique() > 1
     bounds = [
         numbers("Peak (processes)", peak_text),
-        numbers("Limit of speedup", lambda line: bracketed(line, "limit", "limit_speedup")),
+        numbers("Limit of speedup", formats.number, "limit_speedup"),
     ]
     fields = [
         texts("Interconnect", lambda line: labels.curve(line, several)),

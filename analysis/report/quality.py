@@ -12,6 +12,7 @@ from analysis.tables.missing import Line
 from analysis.text import formats
 from analysis.text.labels import Labels
 from analysis.text.quality import (
+    dependence_sentences,
     disturbed_sentences,
     drift_sentences,
     outlier_sentences,
@@ -34,6 +35,7 @@ def quality(content: Content) -> Section | None:
         said += drift_sentences(tables["drift"], labels)
     if "variability" in tables:
         said += spread_sentences(tables["variability"], labels)
+        said += dependence_sentences(tables["variability"], labels)
     if "precision" in tables:
         said += precision_sentences(tables["precision"])
         blocks += _wide_table(tables["precision"], labels)

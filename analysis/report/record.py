@@ -7,12 +7,14 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.estimates.bootstrap import FEWEST
 from analysis.report.blocks import Block, bullets, left, paragraph, row, table
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.tables.missing import is_missing
 from analysis.text import formats
+from analysis.text.derived_coverage import coverage_sentence
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 
@@ -130,10 +132,17 @@ def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
         f"{formats.percent(100 * row.coverage, places=1)} at n{formats.THIN}={formats.THIN}{row.n}"
         for row in known.itertuples()
     )
-    return (
+    text = (
         "Times are medians over blocks, outliers included. The interval of a time is that of the order "
-        f"statistics of its blocks and covers {shares}. All other intervals are percentile intervals of a "
-        f"bootstrap over blocks, drawn together for what blocks pair, at a nominal {labels.confidence}."
+        f"statistics of its blocks and covers {shares}. "
+    )
+    blocks = known.loc[known["n"] >= FEWEST, "n"]
+    if blocks.empty:
+        return f"{text}Nothing else has an interval: that takes {counted(FEWEST, 'block')}."
+    return (
+        f"{text}Intervals of what follows from several times are percentile intervals of a bootstrap over "
+        f"sweeps (a block of all counts is drawn as one), at a nominal {labels.confidence}. "
+        f"{coverage_sentence(int(blocks.min()))}"
     )
 
 
@@ -166,12 +175,32 @@ def invalid_blocks(content: Content) -> list[Block]:
     if len(bad):
         of_all = f"{counted(len(bad), 'repetition')} of {formats.whole(len(runs))}"
         verbs = "is invalid and enters" if len(bad) == 1 else "are invalid and enter"
-        blocks.append(paragraph(f"{of_all} {verbs} no estimate."))
+        stopped = int(bad["censored"].sum()) if "censored" in bad else 0
+        but = (
+            f", except that {formats.whole(stopped)} stopped at a time limit counts as longer than that"
+            if stopped
+            else ""
+        )
+        blocks.append(paragraph(f"{of_all} {verbs} no estimate{but}."))
         blocks.append(_invalid_table(bad, labels))
-    blocks += _missing(content)
+    blocks += _beyond(content) + _missing(content)
     if left_out := content.facts.left_out:
         blocks.append(bullets([f"{item.what}: {item.reason}." for item in left_out], "Left out"))
     return blocks
+
+
+def _beyond(content: Content) -> list[Block]:
+    """List points whose median is not known, since it lies beyond the limit of runs that were stopped."""
+    points, labels = content.tables.get("censored"), content.labels
+    if points is None or not (unknown := points[points["seconds"].isna()].to_dict("records")):
+        return []
+    items = [
+        f"{labels.case(row['case'])}, {labels.interconnect(row['interconnect'], row['kind'])}, "
+        f"{counted(row['processes'], 'process')}, oversubscription {row['oversubscription']}: "
+        f"{formats.whole(row['censored'])} of {counted(row['n'], 'block')} stopped"
+        for row in unknown
+    ]
+    return [bullets(items, "Points whose median time lies beyond a time limit, so that it is not known")]
 
 
 def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:

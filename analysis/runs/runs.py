@@ -36,6 +36,8 @@ an operation of the Global Arrays. Those that a record has are `RECORDED`."""
 _NUMBERS = ("seconds_low", "seconds_high", "wall_seconds", "cpu_seconds", "startup_seconds", "output_seconds",
             "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer")  # fmt: skip
 """Columns of numbers that a table may have beside those of `RUNS`."""
+STOPPED = "stopped at its time limit"
+"""Why a censored repetition is not valid, where its table does not say."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 NAME = pa.Check.str_matches(
     r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z",
@@ -71,14 +73,16 @@ RUNS = pa.DataFrameSchema(
         "record": _TEXT,
         "site": _NAME_OR_NONE,
         "origin": pa.Column(str, nullable=True, required=False),
+        "censored": pa.Column(bool, required=False),
         "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
         "work_unit": pa.Column(str, nullable=True, required=False),
     },
     name="runs",
 )
 """Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
-in `seconds`, in `work_unit`; a table without it gives no rates. `origin` is how a row came into a study's
-table; it is empty for results of other tools."""
+in `seconds`, in `work_unit`; a table without it gives no rates. A `censored` repetition was stopped at its
+time limit, which is its `seconds`: it is not valid, but took longer than that. `origin` is how a row came
+into a study's table; it is empty for results of other tools."""
 COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
 _TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
@@ -202,7 +206,7 @@ def complete_runs(
         runs = _filled(_typed(frame.reset_index(drop=True)))
         _validate(RUNS, runs)
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
-        _validate(_VALID_RUNS, valid_rows(runs))
+        _validate(_VALID_RUNS, timed_rows(runs))
         _fitting(runs)
         _distinct(runs)
     except TableError as error:
@@ -214,6 +218,13 @@ def complete_runs(
 def valid_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """Rows that are valid; the table itself where all are, since picking rows copies every column."""
     return runs if runs["valid"].all() else runs[runs["valid"]]
+
+
+def timed_rows(runs: pd.DataFrame) -> pd.DataFrame:
+    """Rows that say how long a run took, or which time it exceeded: valid and censored ones."""
+    if "censored" not in runs or not runs["censored"].any():
+        return valid_rows(runs)
+    return runs[runs["valid"] | runs["censored"]]
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -290,6 +301,10 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs with every optional column given its value."""
     runs["kind"] = runs["kind"].fillna("published")
     runs["valid"] = runs["valid"].fillna(True).astype(bool)
+    if "censored" in runs:
+        runs["censored"] = runs["censored"].fillna(False).astype(bool)
+        runs["valid"] &= ~runs["censored"]
+        runs["reason"] = runs["reason"].mask(runs["censored"] & runs["reason"].isna(), STOPPED)
     runs["attempt"] = runs["attempt"].fillna(1)
     if runs["oversubscription"].isna().any():
         level = -(-_ranks(runs) // runs["cores"].clip(lower=1))
@@ -300,13 +315,20 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     lone = runs["block"].isna()
     if lone.any():
         first = 1 if lone.all() else int(runs["block"].max()) + 1
-        group = ["case", "processes", "oversubscription"]
-        ordered = runs.loc[lone].sort_values([*group, "kind", "interconnect", "nodes", "seconds"])
-        runs.loc[lone, "block"] = first + ordered.groupby(group, dropna=False).cumcount()
+        runs.loc[lone, "block"] = first + _lone_order(runs.loc[lone])
     if runs["repetition"].isna().any():
         order = _rows_with_the_same(runs, (*_POINT, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
+
+
+def _lone_order(runs: pd.DataFrame) -> pd.Series:
+    """Number of each row of a case, from 0, whatever the order of the rows; times of a point at random."""
+    ordered = runs[list(_POINT)].assign(seconds=runs["seconds"]).sort_values([*_POINT, "seconds"])
+    rank = ordered.groupby(list(_POINT), dropna=False).cumcount()
+    at_random = np.random.default_rng(0).random(int(rank.max()) + 1)[rank]
+    ordered = ordered.assign(at_random=at_random).sort_values([*_POINT, "at_random"])
+    return ordered.groupby("case").cumcount()
 
 
 def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:

@@ -34,7 +34,7 @@ class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_int
     draws: int = 10_000
     level: float = 0.95
     target_speedups: tuple[float, ...] = ()
-    extrapolation: float = 4.0
+    extrapolation: float = 2.0
     target_percent: float = 5.0
     reference_interconnect: str | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.estimates.model_tables import AVERAGE
 from analysis.estimates.models import MODELS
 from analysis.tables.missing import Line, as_float, is_missing
 from analysis.tables.selection import CURVE, alike
@@ -108,11 +109,11 @@ def _numbers(row: Line, curves: pd.DataFrame, labels: Labels) -> str:
     if where in ("inside", "beyond"):
         figures = [f"at {peak_text(row)} processes"]
     else:
-        point = {**row, "processes": int(as_float(row["told_to"]))}
+        point = {**row, "model": AVERAGE, "processes": int(as_float(row["told_to"]))}
         last = alike(curves, point, [*CURVE, "model", "processes"]).iloc[0].to_dict()
-        figures = [f"{labels.speedup} {bracketed(last, 'speedup')}"]
+        figures = [f"{labels.speedup} {bracketed(last, 'speedup')} on average of the models"]
     if where != "scaled":
-        figures.append(f"limit {bracketed(row, 'limit', 'limit_speedup')}")
+        figures.append(f"limit {formats.number(as_float(row['limit_speedup']))}")
     error = formats.percent(as_float(row["held_out_percent"]))
     return f"{', '.join(figures)}; {model_title(row['model'])}, held-out error {error}"
 

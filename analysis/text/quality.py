@@ -135,6 +135,29 @@ def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
     )
 
 
+def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say of which ratios to the baseline blocks depend on the ones before, and what they are worth."""
+    known = variability[variability["lag_one_correlation"].notna()]
+    if known.empty:
+        return []
+    dependent = known[known["effective_blocks"] < known["blocks"].astype(float)]
+    ratios = counted(len(known), "ratio")
+    if dependent.empty:
+        return [f"In none of {ratios} to the baseline does a block credibly depend on the one before."]
+    first = dependent.sort_values("effective_blocks", kind="stable").head(MOST).to_dict("records")
+    named = [
+        f"{_point(row, labels)} (lag-one correlation {formats.fixed(row['lag_one_correlation'], 2)}, "
+        f"{formats.whole(row['blocks'])} blocks worth {formats.number(row['effective_blocks'], 2)})"
+        for row in first
+    ]
+    verb = "depends" if len(dependent) == 1 else "depend"
+    return [
+        f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb} credibly on the block before: "
+        f"{listed(named)}{_more(dependent, 'variability')}. Where whole sweeps do, fewer are drawn, so that "
+        "derived intervals are wider."
+    ]
+
+
 def _spreads(row: Line, labels: Labels) -> str:
     own, other = (formats.percent(row[f"{whose}spread_percent"], places=1) for whose in ("", "baseline_"))
     baseline = labels.interconnect(row["baseline_interconnect"], row["kind"])
@@ -150,7 +173,7 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     """Say how many improvements have an interval as narrow as wanted, and what the others take."""
     known = with_interval(precision)
     if known.empty:
-        return ["No improvement has an interval: that takes two blocks at least."] if len(precision) else []
+        return ["No improvement has an interval: that takes more blocks."] if len(precision) else []
     target = f"±{formats.number(known['target_percent'].iloc[0], 2)} percentage points"
     wide = known[~known["reached"]]
     all_of = f"{formats.whole(len(known) - len(wide))} of {counted(len(known), 'improvement')}"

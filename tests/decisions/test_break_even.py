@@ -53,9 +53,9 @@ def test_the_worked_example_of_the_paper_with_the_prices_of_2004(fluent_runs, se
 
 def test_the_range_of_prices_is_part_of_the_interval(ames):
     runs = runs_table(
-        rows("duct", None, {1: 12.0}, (1, 1)),
-        rows("duct", "gigabit", {4: 6.0, 8: 3.0}, (1, 1)),
-        rows("duct", "infiniband", {2: 6.0, 4: 3.0}, (1, 1)),
+        rows("duct", None, {1: 12.0}, (1,) * 5),
+        rows("duct", "gigabit", {4: 6.0, 8: 3.0}, (1,) * 5),
+        rows("duct", "infiniband", {2: 6.0, 4: 3.0}, (1,) * 5),
     )
     offers = {"gigabit": (ames, "gigabit_ethernet"), "infiniband": (ames, "infiniband_4x")}
     row = rows_of(runs, offers).set_index("baseline_nodes").loc[8]

@@ -92,7 +92,7 @@ def test_the_pareto_set_of_price_against_speed(fluent_curves, valued):
 
 
 def test_the_interval_joins_that_of_the_speedup_and_the_range_of_the_price(valued):
-    runs = runs_table(rows("duct", None, {1: 12.0}, (1, 1)), rows("duct", "infiniband", {2: 6.0}, (1, 1)))
+    runs = runs_table(rows("duct", None, {1: 12.0}, (1,) * 5), rows("duct", "infiniband", {2: 6.0}, (1,) * 5))
     found = valued(curves(runs, Settings(draws=100)))
     row = found[found["processes"] == 2].iloc[0]
     assert row["speedup_low"] == row["speedup_high"] == 2

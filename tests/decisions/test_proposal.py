@@ -27,9 +27,9 @@ def table(runs, rule=DOUBLING, chosen=SETTINGS, **more):
 
 @pytest.fixture
 def exact_runs():
-    """Two equal blocks, so that intervals are points."""
+    """Five equal blocks, so that intervals are points."""
     return runs_table(
-        rows("duct", None, {1: 12.0}, (1, 1)), rows("duct", "gigabit", {2: 8.0, 8: 2.0, 16: 1.6}, (1, 1))
+        rows("duct", None, {1: 12.0}, (1,) * 5), rows("duct", "gigabit", {2: 8.0, 8: 2.0, 16: 1.6}, (1,) * 5)
     )
 
 
@@ -40,7 +40,7 @@ def test_the_columns_by_hand(exact_runs):
     assert found["incremental_efficiency"].iloc[1:].tolist() == pytest.approx([0.75, 1, 0.625])
     assert found["node_hours"].tolist() == pytest.approx([12 / 3600, 16 / 3600, 16 / 3600, 25.6 / 3600])
     assert found["ranks_per_node"].tolist() == [1, 1, 1, 1]
-    assert found["n"].tolist() == [2, 2, 2, 2]
+    assert found["n"].tolist() == [5, 5, 5, 5]
     # from 2 to 8 processes 4 times faster in two doublings, from 8 to 16 1.25 times in one
     assert found["value"].iloc[1:].tolist() == pytest.approx([1.5, 2, 1.25])
     assert found["verdict"].iloc[1:].tolist() == ["pass", "pass", "fail"]
@@ -163,7 +163,7 @@ def test_latex(exact_runs):
     text = to_latex(sheets(table(exact_runs), DOUBLING, LABELS))
     assert r"\caption{Duct\_1 \& 50 \% over gigabit." in text
     assert "the serial run of 12.0" in text
-    assert r"2 & 2 & 1 & 8.00 & 2 & 1.50 & 0.750 & 0.750 & 0.00444 & 1.50 & pass \\" in text
+    assert r"2 & 2 & 1 & 8.00 & 5 & 1.50 & 0.750 & 0.750 & 0.00444 & 1.50 & pass \\" in text
     for name in ("table", "tabular"):
         assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 1
     assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
@@ -175,7 +175,7 @@ def test_latex(exact_runs):
 def test_the_caption_says_what_the_times_and_the_brackets_are(exact_runs):
     (few,) = sheets(table(exact_runs), DOUBLING, LABELS)
     assert "Times are medians over n blocks; " in few.caption
-    assert "95\u202f% intervals (50\u202f% for times)" in few.caption  # two blocks cover no more
+    assert "95\u202f% intervals (93.8\u202f% for times)" in few.caption  # five blocks cover no more
     band = {"kind": "simulated", "seconds_low": 3.9, "seconds_high": 4.1}
     simulated = runs_table(rows("duct", "gigabit", {2: 4.0, 4: 4.0}, (1,), **band))
     (sheet,) = sheets(table(simulated), DOUBLING, LABELS)

@@ -55,6 +55,7 @@ def test_every_fault_has_its_reason(ran):
         assert not parallel.loc[case, "valid"]
         assert parallel.loc[case, "reason"].startswith(reason)
         assert reason.split(" (")[0] in said
+    assert runs.loc[runs["censored"], ["case", "seconds"]].to_numpy().tolist() == [["faulty-hangs", 3]]
     record = json.loads((folder.results("faulty") / parallel.loc["faulty-hangs", "record"]).read_text())
     assert record["exit"]["timed_out"]
     assert not left

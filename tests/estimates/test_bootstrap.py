@@ -34,11 +34,11 @@ def test_many_blocks_give_the_same_medians():
     assert np.array_equal(resampled_medians(times, picks), np.median(times[:, picks], axis=-1))
 
 
-def test_a_median_of_three_blocks_has_the_right_distribution():
-    # the middle one of three draws from {1, 2, 3}: 1 in 7 of 27 resamples, 2 in 13, 3 in 7
-    medians = draw([[2, 1, 3]], 27_000)
-    shares = [(medians == value).mean() for value in (1, 2, 3)]
-    assert shares == pytest.approx([7 / 27, 13 / 27, 7 / 27], abs=0.01)
+def test_a_median_of_five_blocks_has_the_right_distribution():
+    # the middle one of five draws from {1, ..., 5} is 1 if three or more are: 181 of 3125; 3 in 1281
+    medians = draw([[2, 5, 1, 4, 3]], 30_000)
+    shares = [(medians == value).mean() for value in (1, 3, 5)]
+    assert shares == pytest.approx([181 / 3125, 1141 / 3125, 181 / 3125], abs=0.01)
 
 
 def test_points_with_the_same_blocks_share_every_draw():
@@ -49,7 +49,8 @@ def test_points_with_the_same_blocks_share_every_draw():
 
 
 def test_points_with_the_same_missing_block_share_every_draw():
-    first, second, _ = draw([[5, 7, 6, NAN], [10, 14, 12, NAN], [1, 2, 3, 4]])
+    one = np.array([5, 7, 6, 8, 9, NAN])
+    first, second, _ = draw([one, 2 * one, [1, 2, 3, 4, 5, 6]])
     assert np.array_equal(second, 2 * first)
 
 
@@ -60,8 +61,8 @@ def test_points_without_a_common_block_are_independent():
 
 
 def test_a_point_that_lacks_blocks_is_resampled_as_if_alone():
-    alone = draw([[1.0, 2, 3, 4]], 40_000)[0]
-    among = draw([[NAN, 1.0, 2, 3, 4, NAN], [1.0, 2, 3, 4, 5, 6]], 40_000)[0]
+    alone = draw([[3.0, 1, 5, 2, 4]], 40_000)[0]
+    among = draw([[NAN, 3.0, 1, 5, 2, 4, NAN], [1.0, 5, 2, 7, 4, 6, 3]], 40_000)[0]
     values = np.unique(alone)
     assert [(among == v).mean() for v in values] == pytest.approx(
         [(alone == v).mean() for v in values], abs=0.015
@@ -74,9 +75,34 @@ def test_most_common_blocks_are_still_shared():
     assert np.corrcoef(first, second)[0, 1] > 0.75
 
 
-def test_one_block_gives_no_draws():
-    alone, beside = draw([[1, NAN, NAN], [1, 2, 3]])
-    assert np.isnan(alone).all() and not np.isnan(beside).any()
+def test_below_five_blocks_nothing_is_drawn():
+    four, beside = draw([[1, 2, 3, 4, NAN], [1, 2, 3, 4, 5]])
+    assert np.isnan(four).all() and not np.isnan(beside).any()
+
+
+def strata_of_counts(times, draws=2_000):
+    """Draws of two counts with a sweep's shared noise; the second is missing in the last sweeps."""
+    return median_draws(np.array(times), draws, np.random.default_rng(0), np.array([0, 1]))
+
+
+def test_counts_of_one_sweep_are_drawn_as_one():
+    one = np.array([5.0, 7, 6, 9, 8, 5.5])
+    first, second = strata_of_counts([one, 3 * one])
+    assert np.array_equal(second, 3 * first)
+
+
+def test_sweeps_are_drawn_within_strata_that_carry_the_same_counts():
+    # of 15 sweeps of one count 10 are of the stratum that carries both: 10 of its median's 15 draws are low
+    first, second = strata_of_counts([[1.0] * 10 + [2.0] * 5, [1.0] * 10 + [NAN] * 5])
+    assert (first == 1).all() and (second == 1).all()
+    apart = draw([[1.0] * 10 + [2.0] * 5])  # drawn from all 15, the median is 2 now and then
+    assert 0 < (apart == 2).mean() < 0.2
+
+
+def test_a_few_sweeps_of_their_own_are_drawn_with_the_others():
+    # the sixth sweep lacks a count: it alone would be drawn in every study
+    first, second = strata_of_counts([[1.0, 2, 3, 4, 5, 6], [1.0, 2, 3, 4, 5, NAN]])
+    assert first.min() < 2 and first.max() > 5 and np.corrcoef(first, second)[0, 1] > 0.5
 
 
 def test_the_seed_decides():
@@ -87,7 +113,7 @@ def test_the_seed_decides():
 
 def test_large_draws_are_made_in_parts(monkeypatch):
     monkeypatch.setattr("analysis.estimates.bootstrap.LARGEST", 30)
-    medians = draw([[1.0, 2, 3], [2.0, 4, 6]], 95)
+    medians = draw([[1.0, 2, 3, 4, 5], [2.0, 4, 6, 8, 10]], 95)
     assert not np.isnan(medians).any()
     assert np.array_equal(medians[1], 2 * medians[0])
 

@@ -40,7 +40,7 @@ def test_serial_fraction_finds_that_of_amdahl_from_any_reference(fraction, p0, f
     assert metrics.serial_fraction(amdahl(p), amdahl(p0), p, p0) == pytest.approx(fraction, abs=1e-6)
 
 
-def test_serial_fraction_needs_more_processes_than_the_reference():
+def test_serial_fraction_needs_more_cores_than_the_reference():
     assert np.isnan(metrics.serial_fraction([120, 150], 120, [4, 2], 4)).all()
 
 

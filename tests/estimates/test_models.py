@@ -78,6 +78,27 @@ def test_costs_that_only_fall_have_no_peak():
     assert least_seconds(costs, turning_point(costs))[:3].tolist() == pytest.approx([2, 22, 3])
 
 
+def test_the_average_weighs_models_by_what_they_miss():
+    """Amdahl's law is exact here, and so are the others: the average is the same curve, with no bracket to add."""
+    _, curves = models(100 * (0.9 / COUNTS + 0.1))
+    told = curves.set_index(["model", "processes"])["speedup"]
+    assert told["average"].to_dict() == pytest.approx(told["amdahl"].to_dict())
+
+
+def test_beyond_the_data_only_the_average_has_a_bracket_that_holds_what_models_miss():
+    seconds = 100 / COUNTS + 3 * np.sqrt(COUNTS)  # a form that no model has
+    table, curves = models(seconds)
+    beyond = curves[curves["extrapolated"]].set_index("model")
+    assert beyond.drop("average")["speedup_low"].isna().all()
+    assert curves["processes"].max() == 32
+    last = beyond.loc["average"].iloc[-1]
+    truth = 103 / (100 / 32 + 3 * np.sqrt(32))
+    assert last["processes"] == 32 and last["speedup_low"] < truth < last["speedup_high"]
+    best = table.loc[table["best"], "held_out_percent"].item()
+    assert last["speedup_high"] / last["speedup"] > 1 + best / 100
+    assert table["limit_low"].isna().all()
+
+
 def test_nothing_is_told_beyond_the_stated_factor():
     seconds = 100 / COUNTS + 0.01 * COUNTS  # least at 100 processes
     near, curves = models(seconds, extrapolation=2)
@@ -91,7 +112,7 @@ def test_a_model_needs_one_count_more_than_coefficients():
     table, curves = models([100, 60, 40], [1, 2, 4])
     assert table["note"].tolist()[1:] == ["needs 4 process counts, has 3", "needs 5 process counts, has 3"]
     assert table["best"].tolist() == [True, False, False]
-    assert set(curves["model"]) == {"amdahl"}
+    assert set(curves["model"]) == {"amdahl", "average"}
 
 
 def test_one_sample_has_a_fit_and_no_interval():

@@ -1,5 +1,7 @@
 """Outliers, variability and drift."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +13,11 @@ from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import OUTLIER_RULE, make_quality_tables
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.trend import trend
+from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
+from analysis.text.labels import Labels
+from analysis.text.quality import dependence_sentences
 
 
 def quality(name, runs, **changes):
@@ -92,6 +97,23 @@ def test_drift_by_hand_and_its_absence():
     assert table.loc["b", "drift_low"] < 0 < table.loc["b", "drift_high"]
 
 
+def test_blocks_that_depend_on_the_ones_before_are_worth_fewer():
+    """A ratio that wanders up and down again, and the same values in another order."""
+    wave = np.exp(0.1 * np.sin(np.arange(30) / 4))
+    flat = rows("duct", "a", {2: 8.0}, np.ones(30))
+    wandering = rows("duct", "b", {2: 8.0}, wave)
+    mixed = rows("duct", "c", {2: 8.0}, np.random.default_rng(2).permutation(wave))
+    table = quality("variability", flat + wandering + mixed).set_index("interconnect")
+    assert table.loc["b", "lag_one_correlation"] > 0.8 and table.loc["b", "effective_blocks"] < 4
+    assert abs(table.loc["c", "lag_one_correlation"]) < 0.4 and table.loc["c", "effective_blocks"] == 30
+    assert np.isnan(table.loc["a", "effective_blocks"])
+    labels = Labels(Facts())
+    (text,) = dependence_sentences(table.reset_index(), labels)
+    assert text.startswith("1 of 2\u00a0ratios to the baseline depends credibly on the block before: ")
+    (text,) = dependence_sentences(table.loc[["c"]].reset_index(), labels)
+    assert text == "In none of 1\u00a0ratio to the baseline does a block credibly depend on the one before."
+
+
 def test_three_blocks_are_too_few_for_a_drift():
     assert quality("drift", rows("duct", "a", {2: 1.0}, (1, 2, 3)))["drift_percent"].isna().all()
 
@@ -111,6 +133,26 @@ def test_trend_agrees_with_scipy(n):
         assert found.p_value[i] == pytest.approx(expected.pvalue, abs=0.02 if n > 60 else 1e-9)
         assert found.change[i] == pytest.approx(theilslopes(series)[0] * (n - 1))
         assert found.low[i] <= found.change[i] <= found.high[i]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7])
+def test_ties_leave_the_trend_exact(n):
+    """Against every order of the values; and tau-b is SciPy's."""
+    values = np.random.default_rng(n).integers(0, 3, (6, n)).astype(float)
+    values[0, :2] = values[0, 2], values[0, 2] + 1
+    found = trend(values)
+    first, second = np.triu_indices(n, 1)
+    for i, series in enumerate(values):
+        orders = np.array(list(permutations(series)))
+        scores = np.sign(orders[:, second] - orders[:, first]).sum(axis=1)
+        assert found.p_value[i] == pytest.approx((abs(scores) >= abs(scores[0])).mean())
+        assert found.tau[i] == pytest.approx(kendalltau(np.arange(n), series).statistic, nan_ok=True)
+
+
+def test_many_ties_of_many_values_go_by_their_own_variance():
+    values = np.random.default_rng(0).integers(0, 3, (5, 80)) + np.linspace(0, 0.9, 80).round()
+    expected = [kendalltau(np.arange(80), series, method="asymptotic").pvalue for series in values]
+    assert trend(values).p_value == pytest.approx(expected, rel=0.1)
 
 
 def test_the_slope_has_an_interval_that_covers():

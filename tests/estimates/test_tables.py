@@ -42,7 +42,7 @@ def test_scaling_by_hand(runs, settings):
     assert (row["n"], row["seconds"], row["coverage"]) == (6, pytest.approx(6), 1 - 2 / 64)
     assert (row["seconds_low"], row["seconds_high"]) == (pytest.approx(5.4), pytest.approx(6.6))
     assert (row["reference_seconds"], row["reference_processes"]) == (pytest.approx(12), 1)
-    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+    assert (row["speedup_low"], row["speedup_high"]) == (2, 2)  # what a sweep shares cancels
     assert pd.isna(row["reference_interconnect"]) and pd.isna(row["nodes"])
 
 
@@ -142,6 +142,43 @@ def test_a_band_holds_all_corners():
     assert table("improvement", runs, baselines=("a",))["verdict"].item() == "faster over the whole band"
     peaks = table("peaks", runs).set_index("interconnect").loc["b"]
     assert (peaks["peak_processes"], peaks["peak_set"]) == (4, "2 4")
+
+
+def simulated(interconnect, processes, low, seconds, high):
+    band = {"seconds_low": low, "seconds_high": high}
+    return rows("duct", interconnect, {processes: seconds}, (1,), "simulated", **band)
+
+
+def test_a_band_of_a_ratio_holds_all_corners():
+    """10 [5, 15] against 5 [3, 9]: 5/9 and 15/3 of the other; and neither moves with the other's end."""
+    runs = simulated("a", 2, 5, 10, 15) + simulated("b", 2, 3, 5, 9) + simulated("b", 4, 2, 3, 4)
+    runs += simulated("c", 2, 8, 9, 10)
+    found = table("improvement", runs, baselines=("a",)).set_index("interconnect")
+    ends = found[["improvement_percent", "improvement_low", "improvement_high"]]
+    assert ends.loc["b"].tolist() == pytest.approx([100, 100 * (5 / 9 - 1), 400])
+    assert ends.loc["c"].tolist() == pytest.approx([100 / 9, -50, 87.5])
+    scaling = table("scaling", runs, baselines=("a",)).set_index(["interconnect", "processes"])
+    # the reference is a on 2 processes, with itself exactly 1
+    ends = scaling[["speedup_low", "speedup_high"]]
+    assert ends.loc[("a", 2)].tolist() == [1, 1] and ends.loc[("b", 4)].tolist() == [5 / 4, 15 / 2]
+
+
+def test_two_counts_of_one_curve_take_their_ends_apart():
+    runs = simulated("a", 2, 9, 10, 11) + simulated("a", 4, 8, 10.5, 12) + simulated("a", 8, 20, 21, 22)
+    scaling = table("scaling", runs).set_index("processes")
+    assert scaling.loc[4, ["speedup_low", "speedup_high"]].tolist() == [9 / 12, 11 / 8]
+    (peak,) = table("peaks", runs).to_dict("records")
+    assert peak["peak_set"] == "2 4"
+
+
+def test_crowded_points_go_by_their_cores():
+    """Serial 12 s; two processes on one core 10 s, four on two 6 s: R = 1/2 on 2 cores is perfect."""
+    runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 10, 4: 6, 8: 4}, oversubscription=2)
+    found = table("scaling", runs).set_index("processes")
+    assert found["cores"].tolist() == [1, 1, 2, 4]
+    assert found["incremental_efficiency"].tolist()[1:] == pytest.approx([1.2, 5 / 6, 0.75])
+    assert np.isnan(found.loc[2, "serial_fraction"])
+    assert found["serial_fraction"].tolist()[2:] == pytest.approx([0, (1 / 3 - 1 / 4) / (3 / 4)])
 
 
 def test_weak_scaling():
@@ -278,7 +315,7 @@ def test_oversubscription_gain_is_at_equal_cores():
     gains = table("oversubscription", runs)
     assert gains[["cores", "processes", "processes_of_one"]].values.tolist() == [[1, 2, 1], [2, 4, 2]]
     assert gains["gain_percent"].tolist() == pytest.approx([20, 60])
-    assert gains["gain_low"].lt(gains["gain_percent"]).all() and (gains["blocks"] == 6).all()
+    assert gains["gain_low"].le(gains["gain_percent"]).all() and (gains["blocks"] == 6).all()
 
 
 # --- what must change nothing ---

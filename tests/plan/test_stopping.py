@@ -60,10 +60,12 @@ cases_folder: {ROOT / "tests/cases"}
 cases: [harmonic-smoke]
 interconnects: [shared_memory, tcp_loopback]
 processes: [2]
-blocks: 2
-until: {{interval_percent: WIDTH, max_blocks: 3}}
+blocks: 6
+until: {{interval_percent: WIDTH, max_blocks: 7}}
 limits: {{idle_seconds: 0, core_hours: HOURS}}
 """
+
+EVERY = sorted([*range(1, 8)] * 2)
 
 
 def plan_of(folder, width, hours=2):
@@ -99,9 +101,9 @@ def blocks_recorded(plan):
 
 def test_it_goes_on_to_its_last_block_and_says_why_it_ended(study_folder):
     plan = plan_of(study_folder, width=1e-9)
-    assert plan.design.blocks == 3 and blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
+    assert plan.design.blocks == 7 and blocks_recorded(plan) == EVERY
     now = stopping(plan, *runs_table(plan))
-    assert (now.reached, now.reason) == (False, "3 blocks are the most that the study allows")
+    assert (now.reached, now.reason) == (False, "7 blocks are the most that the study allows")
     assert now.half_width_percent > 0
     assert now.core_hours > 0
 
@@ -123,36 +125,36 @@ def test_an_expected_answer_is_read_once_a_case(study_folder, monkeypatch):
 
     monkeypatch.setattr(Path, "read_text", counted)
     runs, _ = runs_table(plan_of(study_folder, width=1e-9))
-    assert len(runs) == 6 and read.count("reference.json") == 1
+    assert len(runs) == 14 and read.count("reference.json") == 1
 
 
 def test_a_block_that_was_broken_off_is_completed(study_folder):
     """As after a kill in the middle of the block that had been added."""
     plan = plan_of(study_folder, width=1e-9)
-    lost, *kept = [path for path in record_files(plan.paths) if recorded_block(path) == 3]
+    lost, *kept = [path for path in record_files(plan.paths) if recorded_block(path) == 7]
     content = kept[0].read_bytes()
     lost.unlink()
     log = StringIO()
     measure_study(plan_of(study_folder, width=1e-9), log, stopping_by_records)
-    assert blocks_recorded(plan) == [1, 1, 2, 2, 3, 3]
+    assert blocks_recorded(plan) == EVERY
     assert kept[0].read_bytes() == content
-    assert log.getvalue().count("block 3") == 1
+    assert log.getvalue().count("block 7") == 1
 
 
 def test_what_a_reached_target_and_a_spent_budget_end(study_folder):
     spent = "another block would have exceeded its 1e-09 core hours"
     for width, hours, reason in ((1e9, 2, "the target was reached"), (1e-9, 1e-9, spent)):
         plan = plan_of(study_folder, width, hours)
-        plan = replace(plan, design=replace(plan.design, blocks=2))
+        plan = replace(plan, design=replace(plan.design, blocks=6))
         assert stopping(plan, *runs_table(plan)).reason == reason
 
 
 def test_the_estimate_has_two_ends(study_folder):
     plan = plan_of(study_folder, width=5)
-    assert (plan.design.cost.runs, plan.design.highest_cost.runs) == (4, 6)
-    assert "at least 2 blocks, 4 runs, about" in announcement(plan)
-    assert ", at most 3 blocks, 6 runs, about" in announcement(plan)
-    with pytest.raises(InputError, match=r"limits\.core_hours: 1e-09 is too little: 4 runs"):
+    assert (plan.design.cost.runs, plan.design.highest_cost.runs) == (12, 14)
+    assert "at least 6 blocks, 12 runs, about" in announcement(plan)
+    assert ", at most 7 blocks, 14 runs, about" in announcement(plan)
+    with pytest.raises(InputError, match=r"limits\.core_hours: 1e-09 is too little: 12 runs"):
         check_cost(plan_of(study_folder, width=5, hours=1e-9))
 
 

@@ -29,7 +29,7 @@ PRICES = (
     "huge,USD,2004,16,16,node,2000,,,,a list,\n"
 )
 FIGURES = {"value": pareto_figures, "packing": turnaround_figures}
-EXACT = (1,) * 2  # two equal blocks: intervals are points
+EXACT = (1,) * 5  # five equal blocks: intervals are points
 
 
 def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), compare=(), prices=PRICES):

@@ -23,6 +23,24 @@ def test_defaults_are_those_of_the_schema(tmp_path):
     assert study.title == "mine"
 
 
+@pytest.mark.parametrize(
+    ("changes", "blocks"),
+    [
+        (("cavity]", "cavity, duct]"), 7),  # 2 tests: 2 x 2 / 2^7 is at most 5 %
+        (("tcp_loopback]", "tcp_loopback, a, b]"), 7),  # 3 over the first
+        (("tcp_loopback]", "tcp_loopback, a, b]\nbaselines: [a, b]\noversubscription: [1, 2]"), 9),  # 12
+    ],
+)
+def test_blocks_follow_from_the_comparisons_that_are_planned(tmp_path, changes, blocks):
+    assert read_study(write(tmp_path, GOOD.replace(*changes))).blocks == blocks
+
+
+def test_a_study_with_a_target_begins_with_six_blocks(tmp_path):
+    file = write(tmp_path, GOOD + "blocks: 5\nuntil: {interval_percent: 5, max_blocks: 9}\n")
+    with pytest.raises(InputError, match="blocks: 5 is too small; 6 or more, since until is given"):
+        read_study(file)
+
+
 def test_a_given_value_replaces_the_default_and_leaves_its_neighbours(tmp_path):
     study = read_study(write(tmp_path, GOOD + "limits: {run_seconds: 5}\n"))
     assert (study.limits.run_seconds, study.limits.core_hours) == (5, 2)
@@ -130,7 +148,7 @@ def test_sizes_that_do_not_grow(tmp_path):
 
 
 def test_a_target_that_leaves_no_block_to_add(tmp_path):
-    file = write(tmp_path, GOOD + "until: {interval_percent: 5, max_blocks: 6}\n")
+    file = write(tmp_path, GOOD + "blocks: 6\nuntil: {interval_percent: 5, max_blocks: 6}\n")
     with pytest.raises(InputError, match=r"until\.max_blocks: 6 is too small; above blocks \(6\)"):
         read_study(file)
 

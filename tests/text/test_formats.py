@@ -12,6 +12,7 @@ import analysis.figures.drawing
 import analysis.runs.kinds
 import analysis.text.labels
 from analysis.text import formats
+from analysis.text.derived_coverage import coverage_sentence
 
 THIN = "\u202f"
 
@@ -83,3 +84,9 @@ def test_lists_in_sentences():
 
 def test_a_label_is_one_line_and_keeps_its_thin_spaces():
     assert analysis.text.labels.one_line("a\n b\t\x00c\u202ed 95\u202f%") == "a b c d 95\u202f%"
+
+
+def test_the_coverage_that_was_simulated_for_the_next_smaller_number_of_blocks():
+    five, nine, hundred = map(coverage_sentence, (5, 9, 100))
+    assert five.startswith("In simulated studies of 5 blocks they covered 9")
+    assert "of 6 blocks" in nine and "of 30 blocks" in hundred

@@ -39,6 +39,7 @@ _COLUMNS = {
     **{name: attrgetter(f"times.{name}") for name in _TIMES},
     **{name: attrgetter(f"noise.{name}") for name in _NOISE},
     "answer": attrgetter("answer_value"),
+    "censored": None,
     **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
 }
 """Of a row, in order: what reads it off a record; None for what is not in a record."""
@@ -133,6 +134,9 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         earlier = record.inputs != plan.design.inputs(point)
         reason = EARLIER_INPUTS if earlier else _judge(asked, record, expected_of(point.case))
         row["valid"], row["reason"], row["site"] = reason is None, reason, asked.study.site
+        row["censored"] = bool(record.exit and record.exit.timed_out) and not earlier
+        if row["censored"]:
+            row["seconds"] = record.exit.time_limit_seconds
         row |= _parts(record)
         if reason is None:
             row |= _work(paths, record) | _untimed(paths, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -96,6 +97,8 @@ class Study:
         return any(all(fields[key] == value for key, value in entry.items()) for entry in self.exclude)
 
 
+LEAST_BLOCKS = 6
+"""Blocks with which a study begins that goes on until its intervals are narrow."""
 _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
@@ -127,7 +130,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
-    data = inputs.defaults("study") | data
+    data = inputs.defaults("study") | {"blocks": _blocks_needed(data)} | data
     route_load = data.get("congestion")
     return Study(
         **{key: data[key] for key in _AS_GIVEN},
@@ -150,6 +153,15 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         cluster=Path(data["cluster"]) if "cluster" in data else None,
         file=file,
     )
+
+
+def _blocks_needed(data: Mapping[str, Any]) -> int:
+    """Blocks with which the least p-value of the tests that a study plans can fall to 5 %: 2 tests / 2^n."""
+    names = data.get("interconnects", ())
+    compared = [len(names) - 1] * max(sum(name in names for name in data.get("baselines", ())), 1)
+    varied = ("cases", "oversubscription", "processes_per_node")
+    tests = max(sum(compared), 1) * math.prod(max(len(data.get(key, ())), 1) for key in varied)
+    return (40 * tests - 1).bit_length()
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
@@ -260,6 +272,10 @@ def _until(data: Mapping[str, Any], file: Path) -> Until | None:
     if "until" not in data:
         return None
     until = Until(**data["until"])
+    if data["blocks"] < LEAST_BLOCKS:
+        raise InputError(
+            f"{file}: blocks: {data['blocks']} is too small; {LEAST_BLOCKS} or more, since until is given"
+        )
     if until.max_blocks <= data["blocks"]:
         raise InputError(
             f"{file}: until.max_blocks: {until.max_blocks} is too small; above blocks ({data['blocks']})"

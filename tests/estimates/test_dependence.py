@@ -1,0 +1,62 @@
+"""How many independent blocks a series is worth."""
+
+import numpy as np
+import pytest
+
+from analysis.estimates.dependence import effective_sweeps, lag_one, spread, worth
+
+
+def test_lag_one_by_hand():
+    # deviations -1.5, -0.5, 0.5, 1.5: (0.75 - 0.25 + 0.75) / 5
+    correlation, p_value = lag_one(np.array([[1.0, 2, 3, 4], [1, 4, 1, 4]]))
+    assert correlation == pytest.approx([0.25, -0.75])
+    assert p_value[0] < 0.5 < p_value[1]
+    assert np.isnan(lag_one(np.ones((1, 9)))[0]).all() and np.isnan(lag_one(np.ones((1, 3)))[1]).all()
+
+
+def test_the_test_of_dependence_has_its_level():
+    series = np.random.default_rng(0).standard_normal((20_000, 10))
+    assert (lag_one(series)[1] <= 0.05).mean() == pytest.approx(0.045, abs=0.015)
+
+
+def test_worth_is_that_of_a_geometric_correlation():
+    # r = 0.5 of very many: (1 - r)/(1 + r) = 1/3; a negative one is worth no more than n
+    assert worth(np.array(0.5), 10**6) == pytest.approx(10**6 / 3, rel=1e-4)
+    assert worth(np.array(-0.3), 12) == 12
+
+
+def test_spread_keeps_the_estimate_and_scales_the_rest():
+    series = np.array([[1.0, 2, 3, 6]])
+    wide = spread(series, np.array([2.5]), np.array([1.0]))
+    assert wide[0].tolist() == [-0.5, 1.5, 3.5, 9.5]
+
+
+def noise(correlation, points, blocks, rng):
+    values = rng.standard_normal((points, blocks))
+    for block in range(1, blocks):
+        kept = correlation * values[:, block - 1]
+        values[:, block] = kept + np.sqrt(1 - correlation**2) * values[:, block]
+    return np.exp(0.05 * values)
+
+
+@pytest.mark.parametrize(("correlation", "least", "most"), [(0, 28, 30), (0.5, 8, 16), (0.7, 4, 9)])
+def test_dependent_sweeps_are_drawn_as_fewer(correlation, least, most):
+    rng = np.random.default_rng(3)
+    found = [effective_sweeps(noise(correlation, 6, 30, rng)) for _ in range(40)]
+    assert least <= np.median(found) <= most
+
+
+def test_dependence_that_a_sweep_shares_is_noticed_as_well_as_that_of_ratios():
+    rng = np.random.default_rng(4)
+    shared = noise(0.8, 1, 40, rng) * noise(0, 5, 40, rng) ** 0.1
+    assert effective_sweeps(shared) < 20
+    ratios = noise(0, 1, 40, rng) ** 10 * noise(0.8, 5, 40, rng)
+    assert effective_sweeps(ratios) < 20
+
+
+def test_missing_times_tell_nothing():
+    rng = np.random.default_rng(5)
+    times = noise(0, 4, 30, rng)
+    times[0, 5:9] = np.nan
+    assert effective_sweeps(times) == 30
+    assert effective_sweeps(np.ones((3, 30))) == 30
