@@ -33,7 +33,7 @@ OF_MODELS = {
     "hop_us": ("delay of a switch", "µs"),
     "topology": ("topology", ""),
 }
-"""Title and unit of what else a model says; any other factor appears by its key in the interconnect's file."""
+"""Title and unit of what else a model says; any other factor appears by its key in the file."""
 
 WORDS = {
     "transport": {

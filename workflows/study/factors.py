@@ -51,7 +51,7 @@ def model_factors(interconnect: Interconnect) -> dict[str, Any]:
     -------
     dict
         ``latency_us`` and ``peak_MBps`` of its curve, where that is there; ``eager_limit_bytes`` and further
-        ``switches_bytes``; ``host_overhead``, ``directions`` (sharing a bandwidth), ``hop_us`` and ``topology``,
+        ``switches_bytes``; ``host_overhead``, ``directions`` (what they share), ``hop_us`` and ``topology``,
         as the section ``simulate`` has them; nothing of another kind.
     """
     if interconnect.simulate is None:
