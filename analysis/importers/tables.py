@@ -92,6 +92,15 @@ DERIVED = {
 SOURCE = "source"
 """Column of the file that a figure comes from; only tables that were put together have it."""
 
+YEAR = "year"
+"""Column of the year of a price, which lists of prices may have."""
+
+_OPTIONAL = {
+    SOURCE: dict.fromkeys(DERIVED, _TEXT),
+    YEAR: dict.fromkeys(("list_prices", "node_prices"), _COUNT),
+}
+"""Columns that a file may have beside those of its table, with the tables that have them."""
+
 _KEYS = {
     "cases": ["case"],
     "peaks": ["case", "interconnect"],
@@ -131,8 +140,11 @@ def table_of(text: str) -> str:
 
 
 def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
-    found = next((schema for schema in DERIVED.values() if heading - {SOURCE} == set(schema.columns)), None)
-    return found.add_columns({SOURCE: pa.Column(str)}) if found and SOURCE in heading else found
+    found = next((one for one in DERIVED.values() if heading - set(_OPTIONAL) == set(one.columns)), None)
+    more = {name: tables for name, tables in _OPTIONAL.items() if name in heading}
+    if found is None or any(found.name not in tables for tables in more.values()):
+        return None
+    return found.add_columns({name: tables[found.name] for name, tables in more.items()})
 
 
 def read_curve_table(path: Path, text: str) -> Import:

@@ -132,7 +132,9 @@ def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
         return listed(map(size_text, value)) or "none"
     if key in ("link_mbps", "mtu", "eager_limit_bytes"):
         return formats.number(value) if value % 1 else formats.whole(int(value))
-    return WORDS.get(key, {}).get(value) or (formats.exact(value) if key in _NUMBERS else str(value))
+    return WORDS.get(key, {}).get(value) or (
+        formats.exact(float(f"{value:.4g}")) if key in _NUMBERS else str(value)
+    )
 
 
 _NUMBERS = ("latency_us", "peak_MBps", "hop_us")

@@ -22,6 +22,7 @@ from analysis.report.network import network
 from analysis.report.network_published import published_networks
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
+from analysis.report.prices import prices
 from analysis.report.published import published_figures
 from analysis.report.quality import quality
 from analysis.report.simulated import simulated
@@ -228,6 +229,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     oversubscription,
     placement,
     pays,
+    prices,
     turnaround,
     network,
     traffic,
@@ -249,6 +251,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
 WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     asked,
     no_answer,
+    prices,
     network,
     traffic,
     congestion,

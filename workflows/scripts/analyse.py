@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.decisions.listed import make_prices
 from analysis.decisions.request import request_of
 from analysis.estimates.extrap import write_extrap
 from analysis.estimates.scaling import write_tables
@@ -29,13 +30,15 @@ with one_line_errors(TableError):
     facts = read_facts(Path(snakemake.input.facts))
     runs = read_complete(snakemake.input.runs)
     details = read_details(snakemake.input.details)
-    tables = make_all_tables(runs, request_of(facts))
+    request, published = request_of(facts), read_published(snakemake.input.published)
+    offers = request.market.offers if request.market else {}
+    tables = make_all_tables(runs, request)
     write_tables(tables | make_validation(runs, tables["scaling"], facts), folder)
     write_extrap(runs, folder / "extrap")
     measured = network_table(runs, details["benchmarks"])
     network = pd.concat([measured, read_imported(snakemake.input.published)], ignore_index=True)
-    published = read_published(snakemake.input.published)
     write_tables(make_network_tables(network, link_rates(facts, published)), folder)
+    write_tables({"prices": prices} if len(prices := make_prices(published, offers)) else {}, folder)
     write_tables({"network_links": links} if len(links := make_links(published)) else {}, folder)
     write_texts(measured, folder / "curves")
     write_tables(
