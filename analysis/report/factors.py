@@ -16,6 +16,7 @@ from analysis.text.network_words import size_text
 TITLES = {
     "mpi": ("MPI library", ""),
     "link_mbps": ("Link rate", "Mbit/s"),
+    "host_bus": ("Host bus", ""),
     "transport": ("Transport", ""),
     "mtu": ("MTU", "bytes"),
     "cable": ("Cable", ""),

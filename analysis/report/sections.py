@@ -30,6 +30,7 @@ from analysis.report.traces import traces
 from analysis.report.traffic import traffic
 from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
+from analysis.report.weigh import what_else
 from analysis.report.winners import fastest, network_answer
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, Facts
@@ -230,6 +231,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     placement,
     pays,
     prices,
+    what_else,
     turnaround,
     network,
     traffic,
@@ -251,12 +253,13 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
 WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     asked,
     no_answer,
-    prices,
     network,
     traffic,
     congestion,
     published_networks,
     published_figures,
+    prices,
+    what_else,
     order,
     left_out,
     machine,

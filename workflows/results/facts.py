@@ -125,6 +125,8 @@ def _interconnect_facts(study: Study, paths: StudyPaths, interconnect: Interconn
         link_mbps=interconnect.link_mbps,
         factors=factors(interconnect) | model_factors(interconnect),
         model=_model_facts(study, paths, interconnect) if interconnect.simulate else None,
+        host_bus=interconnect.host_bus,
+        notes=list(interconnect.notes),
     )
 
 

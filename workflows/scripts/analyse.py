@@ -16,7 +16,7 @@ from analysis.networks.imports import read_imported
 from analysis.networks.links import make_links
 from analysis.networks.printed import write_texts
 from analysis.networks.replays import make_simulated_tables
-from analysis.networks.tables import link_rates, make_network_tables
+from analysis.networks.tables import host_buses, link_rates, make_network_tables
 from analysis.networks.traffic import make_traffic_tables
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_complete
@@ -37,7 +37,9 @@ with one_line_errors(TableError):
     write_extrap(runs, folder / "extrap")
     measured = network_table(runs, details["benchmarks"])
     network = pd.concat([measured, read_imported(snakemake.input.published)], ignore_index=True)
-    write_tables(make_network_tables(network, link_rates(facts, published)), folder)
+    write_tables(
+        make_network_tables(network, link_rates(facts, published), host_buses(facts, published)), folder
+    )
     write_tables({"prices": prices} if len(prices := make_prices(published, offers)) else {}, folder)
     write_tables({"network_links": links} if len(links := make_links(published)) else {}, folder)
     write_texts(measured, folder / "curves")

@@ -12,7 +12,7 @@ from workflows.paths import ROOT
 EMULATED = {"transport": "tcp", "path": "switched"}
 """Of every emulated interconnect: see `workflows.launch.emulation`."""
 
-_KEYS = ("mpi", "link_mbps", "transport", "mtu", "cable", "path")
+_KEYS = ("mpi", "link_mbps", "host_bus", "transport", "mtu", "cable", "path")
 
 
 def factors(interconnect: Interconnect) -> dict[str, str | float]:
@@ -29,6 +29,7 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
     known = {
         "mpi": TITLES.get(launch.get("mpi")),
         "link_mbps": interconnect.link_mbps,
+        "host_bus": interconnect.host_bus,
         "mtu": emulate.get("mtu"),
         **(EMULATED if emulate else {}),
         **interconnect.factors,
