@@ -24,6 +24,9 @@ def main(arguments: list[str]) -> None:
     if rest[:1] == ["--archive"]:
         _archive(rest[1:], here)
         return
+    if rest[:1] == ["--check"]:
+        _check_archive(rest[1:], here)
+        return
     if rest[:1] == ["--model"]:
         from workflows.replay.new_model import new_model
 
@@ -67,6 +70,19 @@ def _archive(rest: list[str], here: Path) -> None:
         raise InputError(f"--archive: what is {rest[0]!r}? It takes --anonymise and a study file")
     for line in archive_study(make_plan(file), anonymise):
         print(line)
+
+
+def _check_archive(rest: list[str], here: Path) -> None:
+    from workflows.results.archive_check import check_archive
+
+    if len(rest) != 1:
+        raise InputError("--check: name one archive, a .zip that --archive made")
+    checked = check_archive(_found(rest[0], here))
+    print("\n".join(checked.holds))
+    if checked.fails:
+        print("\n".join(f"fails: {line}" for line in checked.fails))
+        sys.exit(1)
+    print("the archive passes")
 
 
 def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:

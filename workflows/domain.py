@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -151,6 +151,10 @@ class Interconnect:
         optional; None where nothing is probed.
     factors : dict
         ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are known.
+    host_bus : str or None
+        Bus of its adapter (``PCIe 3.0 x8``).
+    notes : sequence of dict
+        What is no number: ``topic``, ``note``, ``year`` and ``source`` of each.
     """
 
     name: str
@@ -167,6 +171,8 @@ class Interconnect:
     simulate: dict[str, Any] | None = None
     attest: dict[str, list[float]] | None = None
     factors: dict[str, Any] = field(default_factory=dict)
+    host_bus: str | None = None
+    notes: Sequence[dict[str, Any]] = ()
 
     @property
     def joins_nodes(self) -> bool:

@@ -19,6 +19,7 @@ from analysis.figures.network_links import link_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
 from analysis.figures.parts_of_time import parts_figures
+from analysis.figures.prices import price_figures
 from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.simulated import simulated_figures
@@ -61,6 +62,7 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         *improvement_figures(tables["improvement"], labels),
         *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels),
         *of("value", pareto_figures),
+        *of("prices", price_figures),
         *of("packing", turnaround_figures),
         *(model_figures(tables, labels) if "models" in tables else []),
         *of("parts", parts_figures),

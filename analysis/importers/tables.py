@@ -12,6 +12,7 @@ import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
+from analysis.tables.buses import PATTERN
 from analysis.tables.listing import read_listing
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
@@ -23,6 +24,7 @@ _COUNT_OR_NONE = pa.Column("Int64", COUNT, nullable=True)
 _NUMBER = pa.Column(float)
 _AMOUNT = pa.Column(float, _POSITIVE)
 _AMOUNT_OR_NONE = pa.Column(float, _POSITIVE, nullable=True)
+_BUS = pa.Check.str_matches(PATTERN, error="must be a bus, as PCIe 1.0 x8, PCI-X 133 or PCI 33")
 _STATEMENT = {"quantity": _TEXT, "value": _NUMBER, "unit": _NOTE}
 
 
@@ -67,6 +69,8 @@ DERIVED = {
             max_bidirectional_MBps=_AMOUNT,
             bidirectional_percent_of_peak=_AMOUNT,
         ),
+        _schema("host_buses", interconnect=_NAMED, host_bus=pa.Column(str, _BUS)),
+        _schema("notes", interconnect=_NOTE, topic=_TEXT, note=_TEXT, year=_COUNT),
         _schema("network_statements", experiment=_TEXT, condition=_NOTE, **_STATEMENT),
         _schema("link_statements", rate=_TEXT, medium=_NOTE, path=_NOTE, **_STATEMENT),
         _schema(
@@ -91,6 +95,15 @@ DERIVED = {
 
 SOURCE = "source"
 """Column of the file that a figure comes from; only tables that were put together have it."""
+
+YEAR = "year"
+"""Column of the year of a price, which lists of prices may have."""
+
+_OPTIONAL = {
+    SOURCE: dict.fromkeys(DERIVED, _TEXT),
+    YEAR: dict.fromkeys(("list_prices", "node_prices"), _COUNT),
+}
+"""Columns that a file may have beside those of its table, with the tables that have them."""
 
 _KEYS = {
     "cases": ["case"],
@@ -131,8 +144,14 @@ def table_of(text: str) -> str:
 
 
 def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
-    found = next((schema for schema in DERIVED.values() if heading - {SOURCE} == set(schema.columns)), None)
-    return found.add_columns({SOURCE: pa.Column(str)}) if found and SOURCE in heading else found
+    for schema in DERIVED.values():
+        more = {
+            name: tables.get(schema.name) for name, tables in _OPTIONAL.items() if name not in schema.columns
+        }
+        added = {name: column for name, column in more.items() if name in heading and column}
+        if heading == set(schema.columns) | set(added):
+            return schema.add_columns(added) if added else schema
+    return None
 
 
 def read_curve_table(path: Path, text: str) -> Import:

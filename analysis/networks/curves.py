@@ -190,8 +190,8 @@ def powers_only(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Interconnects of a study's runs and of its network curves, which may be imported."""
-    sources = [runs, tables["network"]] if "network" in tables else [runs]
+    """Interconnects of a study's runs, and of its network curves and prices, which may be imported."""
+    sources = [runs, *(tables[name] for name in ("network", "prices") if name in tables)]
     return list(dict.fromkeys(name for source in sources for name in source["interconnect"].dropna()))
 
 

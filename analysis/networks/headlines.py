@@ -11,6 +11,9 @@ from analysis.runs.groups import Floats
 STEP = 0.25
 """At a protocol switch, the time exceeds what the sizes before it predict by more than this share."""
 
+DROP = 0.1
+"""Another protocol is quicker where a message takes less time than the size before, by more than this."""
+
 LOSS = 0.05
 """Large messages lose where the bandwidth stays by more than this share below its peak."""
 
@@ -32,8 +35,8 @@ class Headlines:
         Peak in percent of the link's peak; NaN where that is not known.
     half_peak_bytes : float
         N/2, the size that has half the peak; NaN where the smallest size has more.
-    switches : tuple of int
-        See `protocol_switches`.
+    switches, drops : tuple of int
+        See `protocol_switches` and `time_drops`.
     loses_from_bytes : float
         See `loses_from`.
     """
@@ -44,6 +47,7 @@ class Headlines:
     percent_of_link: float
     half_peak_bytes: float
     switches: tuple[int, ...]
+    drops: tuple[int, ...]
     loses_from_bytes: float
 
 
@@ -69,6 +73,7 @@ def headlines(sizes: Floats, latency_us: Floats, bandwidth: Floats, link: float 
         percent_of_link=100 * float(rate[best]) / link,
         half_peak_bytes=half_peak(large, rate),
         switches=protocol_switches(large, np.asarray(latency_us, float)[moved]),
+        drops=time_drops(large, np.asarray(latency_us, float)[moved]),
         loses_from_bytes=loses_from(large, rate),
     )
 
@@ -121,6 +126,23 @@ def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
         if not jumped_before and latency[index] > (1 + STEP) * expected:
             found.append(int(sizes[index]))
     return tuple(found)
+
+
+def time_drops(sizes: Floats, latency: Floats) -> tuple[int, ...]:
+    """Find the sizes from which on messages are quicker than smaller ones, as where a protocol begins.
+
+    Parameters
+    ----------
+    sizes, latency : array of shape (n,)
+        Sizes above 0, rising.
+
+    Returns
+    -------
+    tuple of int
+        Sizes whose time is below that of the size before by more than `DROP` of it.
+    """
+    quicker = latency[1:] < (1 - DROP) * latency[:-1]
+    return tuple(int(size) for size in np.asarray(sizes)[1:][quicker])
 
 
 def loses_from(sizes: Floats, bandwidth: Floats) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import permutations
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -20,6 +21,7 @@ from analysis.networks.curves import (
 from analysis.networks.headlines import faster_from, headlines
 from analysis.networks.links import LINKS
 from analysis.runs.facts import Facts
+from analysis.tables.buses import bus_peak
 from analysis.tables.contract import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schemas, validated
 from analysis.tables.details import WHOLE
 
@@ -35,6 +37,9 @@ _MADE = table_schemas(
         switches=NOTE,
         loses_from_bytes=COUNT,
         imported_from=NOTE,
+        drops=NOTE,
+        host_bus=NOTE,
+        **dict.fromkeys(("host_bus_MBps", "percent_of_host_bus"), POSITIVE),
     ),
     network_crossings=dict(
         **dict.fromkeys(("benchmark", "case", "kind"), TEXT),
@@ -82,7 +87,19 @@ def link_rates(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str,
 _LINK_PEAK = "link_peak_unidirectional_MBps"
 
 
-def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> dict[str, pd.DataFrame]:
+def host_buses(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Find the bus of each interconnect's adapter where it is known, as `analysis.tables.buses` writes it.
+
+    Parameters are those of `link_rates`; published figures have ``host_buses``.
+    """
+    told = published.get("host_buses", pd.DataFrame(columns=["interconnect", "host_bus"]))
+    buses = dict(zip(told["interconnect"], told["host_bus"], strict=True))
+    return buses | {name: info.host_bus for name, info in facts.interconnects.items() if info.host_bus}
+
+
+def make_network_tables(
+    network: pd.DataFrame, links: Mapping[str, float], buses: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, pd.DataFrame]:
     """Make the tables of headline numbers from the curves.
 
     Parameters
@@ -92,6 +109,8 @@ def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> di
         among powers of two; sizes just beside them are left to the curve.
     links : mapping of str to float
         Peak of one direction of the link by interconnect, 10^6 bytes per second, where it is known.
+    buses : mapping of str to str
+        As `host_buses` gives it.
 
     Returns
     -------
@@ -100,7 +119,7 @@ def make_network_tables(network: pd.DataFrame, links: Mapping[str, float]) -> di
     """
     kept = powers_only(network)
     made = {
-        "network_headlines": pd.DataFrame(_headline_rows(kept, links)),
+        "network_headlines": pd.DataFrame(_headline_rows(kept, links, buses)),
         "network_crossings": pd.DataFrame(_crossing_rows(kept)),
         "network_availability": availability(network),
         "network_pairs": _pairs_at_once(network),
@@ -119,12 +138,16 @@ def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(share_of_alone=rows["pair_MBps"] / rows["alone"])
 
 
-def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterator[dict[str, object]]:
+def _headline_rows(
+    network: pd.DataFrame, links: Mapping[str, float], buses: Mapping[str, str]
+) -> Iterator[dict[str, object]]:
     timed = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
     for curve in network_parts(timed):
         if curve["bandwidth_MBps"].isna().all():
             continue
-        link = DIRECTIONS[curve["benchmark"].iat[0]] * links.get(curve["interconnect"].iat[0], float("nan"))
+        name, directions = curve["interconnect"].iat[0], DIRECTIONS[curve["benchmark"].iat[0]]
+        link, bus = directions * links.get(name, float("nan")), buses.get(name)
+        carried = float("nan") if bus is None else bus_peak(bus)[directions - 1]
         columns = (curve[name].to_numpy(float) for name in ("bytes", "latency_us", "bandwidth_MBps"))
         found = headlines(*columns, link)
         yield {
@@ -135,6 +158,10 @@ def _headline_rows(network: pd.DataFrame, links: Mapping[str, float]) -> Iterato
             "link_MBps": link,
             "switches": " ".join(map(str, found.switches)) or None,
             "imported_from": curve["imported_from"].iat[0],
+            "drops": " ".join(map(str, found.drops)) or None,
+            "host_bus": bus,
+            "host_bus_MBps": carried,
+            "percent_of_host_bus": 100 * found.peak_bandwidth / carried,
         }
 
 

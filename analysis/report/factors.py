@@ -11,16 +11,30 @@ from analysis.report.content import Content
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
+from analysis.text.network_words import size_text
 
 TITLES = {
     "mpi": ("MPI library", ""),
     "link_mbps": ("Link rate", "Mbit/s"),
+    "host_bus": ("Host bus", ""),
     "transport": ("Transport", ""),
     "mtu": ("MTU", "bytes"),
     "cable": ("Cable", ""),
     "path": ("Path", ""),
+    "latency_us": ("Latency", "µs"),
+    "peak_MBps": ("Peak", "MB/s"),
+    "eager_limit_bytes": ("Eager limit", "bytes"),
 }
-"""Title and unit of the factors that have a name; others appear by their key in the interconnect's file."""
+"""Title and unit of the factors that have a column; the last three are those of a model."""
+
+OF_MODELS = {
+    "switches_bytes": ("other changes of protocol", ""),
+    "host_overhead": ("host overhead", ""),
+    "directions": ("what both directions share", ""),
+    "hop_us": ("delay of a switch", "µs"),
+    "topology": ("topology", ""),
+}
+"""Title and unit of what else a model says; any other factor appears by its key in the file."""
 
 WORDS = {
     "transport": {
@@ -33,6 +47,15 @@ WORDS = {
     },
     "path": {"back_to_back": "back to back"},
 }
+
+KEYS = {
+    "send_us": "µs to send",
+    "receive_us": "µs to receive",
+    "send_ns_per_byte": "ns a byte sent",
+    "receive_ns_per_byte": "ns a byte received",
+    "both_ways_MBps": "MB/s both ways",
+}
+"""Unit and meaning of keys within a model's sections; others are words themselves."""
 
 Factors = Mapping[str, Any]
 
@@ -76,7 +99,8 @@ def differences(
         if baseline not in baselines or kinds[baseline] != kinds[other]:
             continue
         first, second = factors[other], factors[baseline]
-        keys = [key for key in dict.fromkeys([*TITLES, *first, *second]) if first.get(key) != second.get(key)]
+        known = dict.fromkeys([*TITLES, *first, *second])
+        keys = [key for key in known if _value(key, first, "") != _value(key, second, "")]
         if "mpi" in keys:
             keys = [key for key in keys if not key.startswith("launch.")]
         found = listed(_difference(key, first, second) for key in keys)
@@ -87,7 +111,7 @@ def differences(
 
 
 def _difference(key: str, *pair: Factors) -> str:
-    title, unit = TITLES.get(key, (key, ""))
+    title, unit = (TITLES | OF_MODELS).get(key, (key, ""))
     title = title if title[:2].isupper() else title[0].lower() + title[1:]
     values = listed(_value(key, factors, "not told") for factors in pair)
     return f"{title} ({values}{f' {unit}' if unit else ''})"
@@ -102,6 +126,29 @@ def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
     value = factors.get(key)
     if value is None:
         return missing
-    if key in ("link_mbps", "mtu"):
+    if isinstance(value, dict):
+        said = [_section(name, told) for name, told in value.items() if told != 0]
+        return listed(said) or "nothing told"
+    if isinstance(value, list):
+        return listed(map(size_text, value)) or "none"
+    if key in ("link_mbps", "mtu", "eager_limit_bytes"):
         return formats.number(value) if value % 1 else formats.whole(int(value))
-    return WORDS.get(key, {}).get(value, str(value))
+    return WORDS.get(key, {}).get(value) or (
+        formats.exact(float(f"{value:.4g}")) if key in _NUMBERS else str(value)
+    )
+
+
+_NUMBERS = ("latency_us", "peak_MBps", "hop_us")
+
+
+def _section(name: str, told: object) -> str:
+    """Write a key of a model's section with what it says: ``fat tree of ports 24, blocking ratio 2``."""
+    if name in KEYS:
+        return f"{formats.exact(told)} {KEYS[name]}"
+    words = name.replace("_", " ")
+    if isinstance(told, dict):
+        of = ", ".join(_section(key, value) for key, value in told.items())
+        return f"{words} of {of}" if of else words
+    if isinstance(told, list):
+        return f"{words} {' × '.join(map(str, told))}"
+    return words if told is True else f"{words} {told}"

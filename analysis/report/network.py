@@ -49,6 +49,8 @@ def _point_to_point(content: Content) -> Section | None:
     if len(heads):
         said += network_sentences.headline_sentences(heads, labels)
         said += network_sentences.loss_sentences(heads, labels)
+        said += network_sentences.protocol_sentences(heads, labels)
+        said += network_sentences.bus_sentences(heads, labels)
     if len(crossings):
         said += network_sentences.crossing_sentences(crossings, labels)
     names = [name for name in ordered(set(curves["benchmark"])) if name not in COLLECTIVES]
@@ -96,13 +98,15 @@ def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
         numbers("Peak (MB/s)", number, "peak_MBps"),
         numbers("at", size_text, "peak_bytes"),
         numbers("% of link", formats.whole, "percent_of_link"),
+        numbers("% of host bus", formats.whole, "percent_of_host_bus"),
         numbers("N/2", rounded, "half_peak_bytes"),
         numbers("Loses from", size_text, "loses_from_bytes"),
         texts("Another protocol from", sizes, "switches"),
+        texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
         "Headline numbers, among 0 bytes and the powers of two. Protocols: sizes at which the time is 25 % "
-        "or more above what the sizes before let expect."
+        "or more above what the sizes before let expect; quicker again: 10 % or more below the size before."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (

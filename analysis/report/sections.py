@@ -22,6 +22,7 @@ from analysis.report.network import network
 from analysis.report.network_published import published_networks
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
+from analysis.report.prices import prices
 from analysis.report.published import published_figures
 from analysis.report.quality import quality
 from analysis.report.simulated import simulated
@@ -29,6 +30,7 @@ from analysis.report.traces import traces
 from analysis.report.traffic import traffic
 from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
+from analysis.report.weigh import what_else
 from analysis.report.winners import fastest, network_answer
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, Facts
@@ -233,6 +235,8 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     oversubscription,
     placement,
     pays,
+    prices,
+    what_else,
     turnaround,
     network,
     traffic,
@@ -259,6 +263,8 @@ WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]]
     congestion,
     published_networks,
     published_figures,
+    prices,
+    what_else,
     order,
     left_out,
     machine,

@@ -119,7 +119,7 @@ class AboutModel(JsonPart, made={"fit": AboutFit.of, "host": Host.of}):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"model"}):
+class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"model", "host_bus"}):
     """One of ``interconnects``."""
 
     title: str | None = None
@@ -127,6 +127,8 @@ class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"mode
     description: str | None = None
     link_mbps: float | None = None
     factors: Mapping[str, Any] = field(default_factory=dict)
+    host_bus: str | None = None
+    notes: Sequence[Mapping[str, Any]] = ()
     model: AboutModel | None = None
 
 

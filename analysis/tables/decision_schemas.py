@@ -26,6 +26,18 @@ _SIZE = {"processes_per_node": POSITIVE, "nodes": COUNT, "processes": COUNT, "co
 _PAID = {"currency": TEXT, **with_interval("cluster_price", _MONEY)}
 
 DECISION_TABLES = table_schemas(
+    prices=dict(
+        interconnect=TEXT,
+        offer=NOTE,
+        nodes=COUNT,
+        currency=TEXT,
+        year=COUNT,
+        **with_interval("price_per_node", _MONEY),
+        list_price=_MONEY,
+        basis=TEXT,
+        source=NOTE,
+        note=NOTE,
+    ),
     cost=dict(
         interconnect=TEXT,
         nodes=COUNT,

@@ -13,7 +13,7 @@ from analysis.runs.kinds import side
 from analysis.tables.missing import Line, interval, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
-from analysis.text.labels import Labels
+from analysis.text.labels import DIRECT, Labels
 from analysis.text.scaling import and_level, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
@@ -109,6 +109,35 @@ def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     sources = list(dict.fromkeys(bought["source"].dropna().str.split(", section").str[0]))
     if sources:
         said.append(f"Prices of interconnects: {'; '.join(sources)}.")
+    return said
+
+
+OFFER = ["interconnect", "offer", "basis", "year", "source"]
+"""Columns that tell one offer of the table ``prices`` from another."""
+
+
+def offer_name(row: Line, labels: Labels) -> str:
+    """Name an offer of the table ``prices``: interconnect, what of it, whether computed, and the year."""
+    owner = labels.interconnect(row["interconnect"], DIRECT)
+    year = "" if is_missing(row["year"]) else f"{int(row['year'])}"
+    offer = "" if is_missing(row["offer"]) or row["offer"] == row["interconnect"] else row["offer"]
+    if row["basis"] == "computed":
+        offer = f"computed ({row['offer']})"
+    return ", ".join(filter(None, [owner, offer, year]))
+
+
+def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say of each offer of the table ``prices`` what a node costs at its smallest and largest size."""
+    said = []
+    for _, rows in labels.in_order(prices, "interconnect").groupby(OFFER, dropna=False, sort=False):
+        sized = rows.dropna(subset="nodes")
+        ends = dict.fromkeys(sized.index[[0, -1]] if len(sized) else rows.index[:1])
+        at = [
+            _priced(row, "price_per_node")
+            + (" at any size" if is_missing(row["nodes"]) else f" at {nodes(row['nodes'])}")
+            for row in rows.loc[list(ends)].to_dict("records")
+        ]
+        said.append(f"{offer_name(rows.iloc[0], labels)}: a node's share costs {listed(at)}.")
     return said
 
 

@@ -68,6 +68,34 @@ def loss_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
     return [f"Large messages of a ping-pong are 5{THIN}% or more slower than the best: {listed(losing)} on."]
 
 
+def protocol_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
+    """List where the ping-pong of which interconnect goes over to another protocol, slower or quicker."""
+    rows = headlines[headlines["benchmark"] == "pingpong"]
+    said = []
+    for column, what in (("switches", "takes longer"), ("drops", "is quicker")):
+        known = rows[rows[column].notna()]
+        changes = [
+            f"{labels.interconnect(row['interconnect'], row['kind'])} at "
+            f"{listed(size_text(int(size)) for size in str(row[column]).split())}"
+            for row in known.to_dict("records")
+        ]
+        if changes:
+            said.append(
+                f"Changes of protocol after which a message of a ping-pong {what}: {listed(changes)}."
+            )
+    return said
+
+
+def bus_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say whose adapter sits on a bus that carries less than its link, and how near to that it came."""
+    return [
+        f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: its "
+        f"bus, {row['host_bus']}, carries {number(row['host_bus_MBps'], 4)}{THIN}MB/s, less than the link's "
+        f"{number(row['link_MBps'], 4)}; {formats.percent(row['percent_of_host_bus'])} of it is reached."
+        for row in headlines[headlines["host_bus_MBps"] < headlines["link_MBps"]].to_dict("records")
+    ]
+
+
 def crossing_sentences(crossings: pd.DataFrame, labels: Labels) -> list[str]:
     """Say from which sizes on an interconnect overtakes another in a ping-pong."""
     rows = crossings[crossings["benchmark"] == "pingpong"]

@@ -53,6 +53,12 @@ def empty_study():
     return runs, make_tables(runs, Settings(study="theirs")), facts
 
 
+def test_notes_stand_with_the_interconnect_that_they_are_about(fluent):
+    """The paper says of the burner that InfiniBand, and no other, may gain above 48 processes."""
+    burner = fluent["peaks"].set_index(["case", "interconnect"])["note"]["fl5m3"].dropna()
+    assert burner.to_dict() == {"infiniband": "possible speedup above 48"}
+
+
 class TestSentences:
     def test_improvements_are_summed_up_and_their_means_checked(self, fluent):
         """(77 + 84 + 30 + 40 + 51 + 46 + 24 + 47) / 8 = 49.875, which the paper rounds to 50."""

@@ -9,6 +9,9 @@ from analysis.report import make_report
 from analysis.report.factors import differences
 from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
+from workflows.paths import INTERCONNECTS
+from workflows.study.factors import factors, model_factors
+from workflows.study.interconnects import load_interconnect
 
 LINKS = {"mpi": "Open MPI", "link_mbps": 10000, "transport": "tcp", "mtu": 9000, "path": "switched"}
 LINKS |= {"launch.mca.btl": "self,tcp"}
@@ -66,3 +69,37 @@ def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
     heads = [" ".join(head["title"]) for head in made_of["columns"]]
     assert heads == ["Interconnect", "MPI library", "MTU (bytes)"]
     assert {cell for line in cells(made_of) for cell in line[2:]} == {"9000", "1500"}
+
+
+def modelled(*names):
+    loaded = [load_interconnect(name, INTERCONNECTS) for name in names]
+    made = {one.name: factors(one) | model_factors(one) for one in loaded}
+    titles = {one.name: {"title": one.title, "kind": one.kind} for one in loaded}
+    kinds = dict.fromkeys(names, "simulated")
+    labels = Labels(Facts.of({"interconnects": titles}))
+    return [plain(line) for line in differences(made, kinds, names[:1], labels)]
+
+
+def test_models_differ_in_what_they_say_of_a_message():
+    """Both figures of the second model are half of the first's, or the fastest that was published."""
+    (said,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
+    assert said == (
+        "RDMA Gigabit Ethernet (simulated) differs from Gigabit Ethernet (simulated) in host bus (PCI-X 133 and not told), latency (15.5 and 31 µs), "
+        "peak (117.5 and 112.5 MB/s), eager limit (8192 and 65 536 bytes) and host overhead (nothing told and "
+        "5.5 µs to send and 5.5 µs to receive)."
+    )
+
+
+def test_models_differ_in_directions_protocols_and_topology():
+    (said,) = modelled("quadrics_elan3", "infiniband_4x_pcix")
+    assert "other changes of protocol (2 MiB and none)" in said
+    assert "topology (crossbar and fat tree of down 4 × 4 × 4, up 4 × 4)" in said
+    assert "what both directions share" not in said  # a bus each
+
+
+def test_a_curve_that_no_study_has_measured_yet_leaves_the_rest_of_a_model(tmp_path):
+    model = load_interconnect("infiniband", INTERCONNECTS)
+    lost = replace(model, simulate=model.simulate | {"curve": {"file": "no.csv", "interconnect": "x"}})
+    assert model_factors(model)["latency_us"] == 4.29
+    assert "latency_us" not in model_factors(lost) and model_factors(lost)["eager_limit_bytes"] == 1024
+    assert model_factors(load_interconnect("shared_memory", INTERCONNECTS)) == {}

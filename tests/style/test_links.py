@@ -37,5 +37,5 @@ def test_links_are_found():
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
 def test_a_page_has_two_screens(page):
-    if page.stem not in ("figures", "decisions", "cases"):  # are not read through
+    if page.stem not in ("figures", "decisions", "cases", "studies_by_hand"):  # are not read through
         assert len(page.read_text().splitlines()) <= 135

@@ -38,7 +38,7 @@ from workflows.plan.stopping import Stopping, core_hours, judge
 from workflows.simulation.fit import fit_summary
 from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked
-from workflows.study.factors import factors
+from workflows.study.factors import factors, model_factors
 from workflows.study.sites import known_facts
 from workflows.study.study import Study
 
@@ -123,8 +123,10 @@ def _interconnect_facts(study: Study, paths: StudyPaths, interconnect: Interconn
         kind=interconnect.kind,
         description=interconnect.description,
         link_mbps=interconnect.link_mbps,
-        factors=factors(interconnect),
+        factors=factors(interconnect) | model_factors(interconnect),
         model=_model_facts(study, paths, interconnect) if interconnect.simulate else None,
+        host_bus=interconnect.host_bus,
+        notes=list(interconnect.notes),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workflows.domain import Interconnect
+from workflows.domain import InputError, Interconnect
 from workflows.launch.mpi import TITLES
+from workflows.paths import ROOT
 
 EMULATED = {"transport": "tcp", "path": "switched"}
 """Of every emulated interconnect: see `workflows.launch.emulation`."""
 
-_KEYS = ("mpi", "link_mbps", "transport", "mtu", "cable", "path")
+_KEYS = ("mpi", "link_mbps", "host_bus", "transport", "mtu", "cable", "path")
 
 
 def factors(interconnect: Interconnect) -> dict[str, str | float]:
@@ -28,6 +29,7 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
     known = {
         "mpi": TITLES.get(launch.get("mpi")),
         "link_mbps": interconnect.link_mbps,
+        "host_bus": interconnect.host_bus,
         "mtu": emulate.get("mtu"),
         **(EMULATED if emulate else {}),
         **interconnect.factors,
@@ -41,6 +43,37 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
     for key in ("emulate.mtu", "emulate.rate_mbps"):  # among those that are known
         rest.pop(key, None)
     return {key: known[key] for key in _KEYS if known.get(key) is not None} | rest
+
+
+def model_factors(interconnect: Interconnect) -> dict[str, Any]:
+    """Tell what the model of a simulated interconnect says of it.
+
+    Returns
+    -------
+    dict
+        ``latency_us`` and ``peak_MBps`` of its curve, where that is there; ``eager_limit_bytes`` and further
+        ``switches_bytes``; ``host_overhead``, ``directions`` (what they share), ``hop_us`` and ``topology``,
+        as the section ``simulate`` has them; nothing of another kind.
+    """
+    if interconnect.simulate is None:
+        return {}
+    from workflows.simulation.curve import read_curve  # here: it takes seconds that others can spare
+
+    simulate, known = interconnect.simulate, {}
+    try:
+        curve = read_curve(simulate, ROOT, f"{interconnect.name}.yaml")
+        known = {"latency_us": curve.microseconds[0], "peak_MBps": curve.bytes_per_us}
+    except InputError:  # a curve that no study has measured yet
+        pass
+    shared = {key: simulate[key] for key in ("half_duplex", "both_ways_MBps") if simulate.get(key)}
+    return known | {
+        "eager_limit_bytes": simulate["eager_limit_bytes"],
+        "switches_bytes": simulate.get("switches_bytes", []),
+        "host_overhead": simulate.get("host_overhead", {}),
+        "directions": shared,
+        "hop_us": simulate["hop_us"],
+        "topology": simulate.get("topology", {"crossbar": {}}),
+    }
 
 
 def contradiction(data: Mapping[str, Any]) -> str | None:

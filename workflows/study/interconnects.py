@@ -65,6 +65,8 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         attest=data.get("attest"),
         factors=data.get("factors", {}),
         simulate=simulate,
+        host_bus=data.get("host_bus"),
+        notes=data.get("notes", ()),
     )
 
 

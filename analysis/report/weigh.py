@@ -1,0 +1,66 @@
+"""What else to weigh: what is known of the interconnects, of their makers and buyers, and is no number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.report.blocks import Section, paragraph, section
+from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
+from analysis.tables.missing import is_missing
+from analysis.text.formats import exact
+
+HOW = (
+    "Prices and times do not tell all. Each note held in its year, and its source said so; no figure has it."
+)
+GENERAL = "All of them"
+
+
+def what_else(content: Content) -> Section | None:
+    """Notes on the interconnects of a study: of their files, of price books, and published ones."""
+    notes = list({tuple(note.items()): note for note in _notes(content)}.values())
+    if not notes:
+        return None
+    fields = [
+        texts("About", str, "topic"),
+        texts("What is to be known", str, "note"),
+        numbers("Year", lambda year: "" if is_missing(year) else exact(year), "year"),
+        texts("Source", str, "source"),
+    ]
+    order = {name: place for place, name in enumerate(dict.fromkeys(note["owner"] for note in notes))}
+    lines = sorted(notes, key=lambda note: (note["owner"] != GENERAL, order[note["owner"]], note["topic"]))
+    made = line_table("What else to weigh.", fields, lines, lambda note: note["owner"], of_cases=False)
+    return section("weigh", "What else to weigh", [paragraph(HOW), made])
+
+
+def _notes(content: Content) -> Iterator[dict[str, Any]]:
+    labels = content.labels
+    compared = labels.sorted_interconnects(_names(content))
+    for name in compared:
+        for note in content.facts.interconnect(name).notes:
+            yield _note(labels.interconnect(name, "measured"), note)
+    published = content.published.get("notes")
+    for note in () if published is None else published.to_dict("records"):
+        if is_missing(note["interconnect"]):
+            yield _note(GENERAL, note)
+        elif any(
+            name == note["interconnect"] or name.startswith(f"{note['interconnect']}_") for name in compared
+        ):
+            yield _note(labels.interconnect(note["interconnect"], "measured"), note)
+    if (prices := content.tables.get("prices")) is not None:
+        booked = prices[(prices["basis"] == "published") & prices["note"].notna()]
+        for note in booked.to_dict("records"):
+            yield _note(labels.interconnect(note["interconnect"], "measured"), {**note, "topic": "price"})
+
+
+def _note(owner: str, note: Mapping[str, Any]) -> dict[str, Any]:
+    return {"owner": owner, **{key: note[key] for key in ("topic", "note", "year", "source")}}
+
+
+def _names(content: Content) -> list[str]:
+    """Interconnects of the study, of its curves and of its published figures."""
+    figures = (table for name, table in content.published.items() if name != "notes")
+    tables = [content.runs, *content.tables.values(), *figures]
+    names = (name for one in tables if "interconnect" in one for name in one["interconnect"].dropna())
+    return [*dict.fromkeys([*content.facts.interconnects, *names])]

@@ -1,0 +1,86 @@
+"""Page What else to weigh: notes of interconnect files, of price books and of publications."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from refused import refusal
+from report_parts import blocks, cells
+from small_runs import ROOT
+from synthetic_study import make_runs, make_study
+
+from analysis.importers import read_published
+from analysis.report import make_report
+from analysis.report.content import Content
+from analysis.report.weigh import what_else
+from analysis.runs.facts import Facts
+from workflows.domain import InputError
+from workflows.paths import INTERCONNECTS
+from workflows.study.interconnects import load_interconnect
+
+NOTE = {"topic": "cabling", "note": "Heavy", "year": 2005, "source": "us"}
+
+
+def content(interconnects, notes=None, prices=None):
+    told = {name: {"notes": own} for name, own in interconnects.items()}
+    published = {} if notes is None else {"notes": pd.DataFrame(notes)}
+    return Content(
+        pd.DataFrame(),
+        {} if prices is None else {"prices": prices},
+        Facts.of({"interconnects": told}),
+        [],
+        published,
+    )
+
+
+def rows(made):
+    (table,) = blocks(made, "table")
+    return {group["title"]: [line["cells"] for line in group["rows"]] for group in table["groups"]}
+
+
+def test_a_note_of_a_file_is_listed_with_its_year_and_source():
+    assert rows(what_else(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "us"]]}
+
+
+def test_published_notes_are_those_of_the_compared_ones_and_of_all():
+    told = [{**NOTE, "interconnect": name} for name in ("myrinet", "sci", None)]
+    found = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, told)))
+    assert list(found) == ["All of them", "myrinet"]
+
+
+def test_notes_of_a_price_book_are_there_once():
+    priced = pd.DataFrame(
+        [{**NOTE, "interconnect": "fast", "basis": "published", "nodes": n} for n in (2, 24)]
+    )
+    assert rows(what_else(content({"fast": []}, prices=priced))) == {
+        "fast": [["price", "Heavy", "2005", "us"]]
+    }
+
+
+def test_where_nothing_is_known_there_is_no_page():
+    assert what_else(content({"fast": []})) is None
+
+
+def test_the_report_has_the_page_after_the_prices():
+    runs, tables, facts = make_study(make_runs())[:3]
+    name = runs["interconnect"].dropna().iloc[0]
+    known = dict(facts.interconnects) | {name: replace(facts.interconnect(name), notes=[NOTE])}
+    report = make_report(runs, tables, replace(facts, interconnects=known), [])
+    (page,) = (one for one in report["sections"] if one["id"] == "weigh")
+    assert cells(page["blocks"][1]) == [["cabling", "Heavy", "2005", "us"]]
+
+
+def test_published_notes_are_dated_and_sourced_and_of_every_document():
+    notes = read_published(ROOT / "analysis/published")["notes"]
+    assert notes["source"].nunique() == 5 and notes["year"].between(2003, 2009).all()
+    assert {"cabling", "size", "maturity", "reliability", "bus slots", "software"} <= set(notes["topic"])
+
+
+@pytest.mark.parametrize("lost", ["year", "source"])
+def test_a_note_of_a_file_needs_its_date_and_source(tmp_path, lost):
+    text = (INTERCONNECTS / "rdma_gigabit_ethernet.yaml").read_text()
+    kept = "\n".join(line for line in text.splitlines() if not line.startswith(f"    {lost}:"))
+    (tmp_path / "rdma_gigabit_ethernet.yaml").write_text(kept)
+    assert f"notes[0].{lost}: missing" in refusal(
+        InputError, load_interconnect, "rdma_gigabit_ethernet", tmp_path
+    )
