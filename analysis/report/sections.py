@@ -27,6 +27,7 @@ from analysis.report.quality import quality
 from analysis.report.simulated import simulated
 from analysis.report.traces import traces
 from analysis.report.traffic import traffic
+from analysis.report.transports import transports
 from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
 from analysis.report.winners import fastest, network_answer
@@ -232,6 +233,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     network,
     traffic,
     congestion,
+    transports,
     published_networks,
     published_figures,
     validation,
@@ -252,6 +254,7 @@ WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]]
     network,
     traffic,
     congestion,
+    transports,
     published_networks,
     published_figures,
     order,

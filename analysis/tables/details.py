@@ -66,6 +66,16 @@ DETAILS = {
         seconds_lowest_rank=NUMBER,
         seconds_highest_rank=NUMBER,
     ),
+    "transports": _of_runs(
+        "transports",
+        transport=TEXT,
+        test=TEXT,
+        bytes=WHOLE,
+        **dict.fromkeys(("offered_MBps", "sent_MBps", "received_MBps", "lost_percent"), RATE),
+        **{f"latency_us_p{share}": RATE for share in DELAYS},
+        **dict.fromkeys(("sender_busy", "receiver_busy"), RATE),
+        n=COUNT,
+    ),
     "traffic": _of_runs(
         "traffic",
         row=WHOLE,

@@ -17,6 +17,7 @@ from analysis.networks.printed import write_texts
 from analysis.networks.replays import make_simulated_tables
 from analysis.networks.tables import link_rates, make_network_tables
 from analysis.networks.traffic import make_traffic_tables
+from analysis.networks.transports import make_transport_table
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_complete
 from analysis.tables.details import read_details
@@ -37,6 +38,8 @@ with one_line_errors(TableError):
     published = read_published(snakemake.input.published)
     write_tables(make_network_tables(network, link_rates(facts, published)), folder)
     write_tables({"network_links": links} if len(links := make_links(published)) else {}, folder)
+    transports = make_transport_table(runs, details["transports"], published, network)
+    write_tables({"network_transports": transports} if len(transports) else {}, folder)
     write_texts(measured, folder / "curves")
     write_tables(
         {name: table for name, table in make_traffic_tables(runs, details).items() if len(table)}, folder
