@@ -191,7 +191,7 @@ def test_the_digest_follows_factors_and_not_what_is_attested(tmp_path):
     "names",
     [
         ("emulated_ten_gigabit", "emulated_ten_gigabit_mtu1500"),
-        ("emulated_gigabit_mtu9000", "emulated_gigabit"),
+        ("emulated_gigabit_mtu9000", "emulated_gigabit_mtu1500"),
     ],
 )
 def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else(names):
