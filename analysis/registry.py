@@ -20,6 +20,7 @@ from analysis.networks.congestion.tables import CONGESTION_TABLES
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
+from analysis.networks.transports import TRANSPORT_TABLE
 from analysis.runs.checked import checked
 from analysis.runs.errors import TableError
 from analysis.tables.contract import TABLES, TEXT, validated
@@ -39,6 +40,7 @@ ALL_TABLES = {
     **DECISION_TABLES,
     **CHANGES,
     **NETWORK_TABLES,
+    "network_transports": TRANSPORT_TABLE,
     **CONGESTION_TABLES,
     **TRAFFIC_TABLES,
     **SIMULATED_TABLES,

@@ -1,9 +1,9 @@
-"""The congestion matrix: what the links and switches of a tree carry, level by level."""
+"""The congestion matrices of trees: what links and switches carry, and how long packets wait."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -16,6 +16,7 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, canvas, file_stem
 from analysis.networks.congestion.tables import topology_of
 from analysis.networks.congestion.topology import Tree
+from analysis.tables.missing import is_missing
 
 SHADES = LinearSegmentedColormap.from_list("load", [style.PAPER, style.COLOURS[0]])
 DARK = 0.55
@@ -35,7 +36,54 @@ PAGE_INCHES = 7.8
 """Height of a figure at most, unless one matrix is higher."""
 
 
-def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: str) -> Drawing:
+class Quantity(NamedTuple):
+    """What the numbers of a matrix are.
+
+    Attributes
+    ----------
+    value, share : str
+        Columns: the quantity, and its part of that of the most loaded link or switch.
+    scale : str
+        What the shades stand for.
+    value_text : str
+        Format of the value of a switch.
+    title : str
+        Format of the highest value of a link.
+    caption : str
+        Format, of what is drawn of what.
+    """
+
+    value: str
+    share: str
+    scale: str
+    value_text: str
+    title: str
+    caption: str
+
+
+LOAD = Quantity(
+    "load",
+    "share",
+    "Route load (% of the most loaded link, or switch)",
+    "route load {:.3g}",
+    "most loaded link into a switch {:.3g} × its bandwidth",
+    "Route load of {}, {} nodes: the bytes that routes bring to each link and switch; no waiting time was "
+    "measured.",
+)
+WAIT = Quantity(
+    "wait_packet_times",
+    "wait_share",
+    "Waiting (% of the link, or switch, where packets wait most in all)",
+    "a packet waits {:.3g} packet times",
+    "a packet that came by the slowest link waits {:.3g} packet times",
+    "Waiting times of {}, {} nodes, calculated by queues without an end at 90 % of each pattern's bound: "
+    "what the packets that came in by a link waited at the switch for their next link, all together.",
+)
+
+
+def congestion_figure(
+    tree: Tree, matrices: Mapping[str, pd.DataFrame], about: str, quantity: Quantity = LOAD
+) -> Drawing:
     """Draw congestion matrices of one tree beneath each other.
 
     Parameters
@@ -51,22 +99,22 @@ def congestion_figure(tree: Tree, matrices: Mapping[str, pd.DataFrame], about: s
     with mpl.rc_context(style.RC):
         inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
         figure = canvas(inches)
-        caption = _caption(tree, about)
+        caption = _caption(tree, about, quantity)
         drawing = Drawing(file_stem("congestion", about), "congestion", figure, caption, caption)
         grid = figure.subplots(len(matrices), 1, squeeze=False)[:, 0]
         for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
             for row in rows:
-                _draw_strip(axes, drawing, tree, matrix, row, tops[row])
-            _set_axes(axes, title, matrix, tops, height)
+                _draw_strip(axes, drawing, tree, matrix, row, tops[row], quantity)
+            _set_axes(axes, title, matrix, tops, height, quantity)
         shades = mpl.cm.ScalarMappable(Normalize(0, 100), SHADES)
         bar = figure.colorbar(shades, ax=list(grid), location="bottom", aspect=60, shrink=0.6, pad=0.01)
-        bar.set_label("Route load (% of the most loaded link, or switch)")
+        bar.set_label(quantity.scale)
         bar.outline.set_linewidth(style.RC["axes.linewidth"])
     return drawing
 
 
 def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, Any]) -> list[Drawing]:
-    """Draw the congestion matrices of a study, a figure a tree and so many patterns as fit on a page.
+    """Draw the congestion matrices of a study: of each tree its loads, then its waits, page by page.
 
     Parameters
     ----------
@@ -82,11 +130,13 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
         tree = topology_of(requested["topologies"][title])
         of_patterns = list(rows.groupby("pattern", sort=False))
         most = max(1, int(PAGE_INCHES / (tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES)))
-        for first in range(0, len(of_patterns), most):
-            shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
-            drawing = congestion_figure(tree, shown, f"the {title}, {rows['routing'].iloc[0]} routing")
-            drawing.name = file_stem("congestion", title)
-            drawings.append(drawing)
+        about = f"the {title}, {rows['routing'].iloc[0]} routing"
+        for quantity, stem in ((LOAD, "congestion"), (WAIT, "congestion-waits")):
+            for first in range(0, len(of_patterns), most):
+                shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
+                drawing = congestion_figure(tree, shown, about, quantity)
+                drawing.name = file_stem(*stem.split("-"), title)
+                drawings.append(drawing)
     return drawings
 
 
@@ -101,12 +151,18 @@ def _tops(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], fl
 
 
 def _draw_strip(
-    axes: Axes, drawing: Drawing, tree: Tree, matrix: pd.DataFrame, row: tuple[int, str], top: float
+    axes: Axes,
+    drawing: Drawing,
+    tree: Tree,
+    matrix: pd.DataFrame,
+    row: tuple[int, str],
+    top: float,
+    quantity: Quantity,
 ) -> None:
     level, side = row
     loads = matrix[(matrix["level"] == level) & (matrix["side"] == side)].sort_values(["switch", "port"])
     bottom = top + STRIPS[side]
-    shares = loads["share"].to_numpy(float)
+    shares = loads[quantity.share].to_numpy(float)
     axes.imshow(
         _thinned(shares)[None, :],
         cmap=SHADES,
@@ -129,10 +185,12 @@ def _draw_strip(
                 va="center",
             )
     if side == "switch":
-        _outline(axes, drawing, tree, loads, top)
+        _outline(axes, drawing, tree, loads, top, quantity)
 
 
-def _outline(axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float) -> None:
+def _outline(
+    axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float, quantity: Quantity
+) -> None:
     """Frame every switch of a level of the tree with its links, or all together where there are too many."""
     level = int(switches["level"].iloc[0])
     above = 0 if level == tree.levels else STRIPS["above"]
@@ -150,12 +208,19 @@ def _outline(axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, t
         )
         axes.add_patch(frame)
         if switch is not None:
-            load = f"route load {switch['load']:.3g}, {100 * switch['share']:.0f} % of the most loaded switch"
-            drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {load}")
+            missing = is_missing(switch[quantity.value])
+            value = "no packet passes" if missing else quantity.value_text.format(switch[quantity.value])
+            share = f"{100 * switch[quantity.share]:.0f} % of the most loaded switch"
+            drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {value}, {share}")
 
 
 def _set_axes(
-    axes: Axes, title: str, matrix: pd.DataFrame, tops: Mapping[tuple[int, str], float], height: float
+    axes: Axes,
+    title: str,
+    matrix: pd.DataFrame,
+    tops: Mapping[tuple[int, str], float],
+    height: float,
+    quantity: Quantity,
 ) -> None:
     names = {"above": "from above", "below": "from below"}
     ticks = [top + STRIPS[side] / 2 for (_, side), top in tops.items()]
@@ -167,7 +232,7 @@ def _set_axes(
     axes.set_xlim(0, 1)
     axes.set_ylim(height, 0)
     links = matrix[matrix["side"] != "switch"]
-    axes.set_title(f"{title}: most loaded link into a switch {links['load'].max():.3g} × its bandwidth")
+    axes.set_title(f"{title}: {quantity.title.format(links[quantity.value].max())}")
 
 
 def _numbered(tree: Tree) -> bool:
@@ -181,13 +246,12 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
     return filled.reshape(-1, width).max(axis=1)
 
 
-def _caption(tree: Tree, about: str) -> str:
+def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
     sentences = [
-        f"Route load of {about}, {tree.nodes} nodes: the bytes that routes bring to each link and switch; "
-        "no waiting time was measured. A row is a level of switches, a block a switch: above, the links that "
-        "come from the level over it, beneath, those from the level or the nodes under it, each in percent "
-        "of the most loaded of them; in the middle their sum, in percent of the most loaded switch. The "
-        "links on from the first level to the nodes are not shown."
+        f"{quantity.caption.format(about, tree.nodes)} A row is a level of switches, a block a switch: "
+        "above, the links that come from the level over it, beneath, those from the level or the nodes "
+        "under it, each in percent of the most loaded of them; in the middle their sum, in percent of the "
+        "most loaded switch. The links on from the first level to the nodes are not shown."
     ]
     if tree.nodes > MOST_COLUMNS:
         sentences.append("Of neighbouring links that share a column the most loaded is drawn.")

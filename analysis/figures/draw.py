@@ -16,6 +16,7 @@ from analysis.figures.improvement import improvement_figures
 from analysis.figures.models import model_figures
 from analysis.figures.network_curves import collective_figures, curve_figures, variability_figures
 from analysis.figures.network_links import link_figures
+from analysis.figures.network_transports import transport_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
 from analysis.figures.parts_of_time import parts_figures
@@ -74,6 +75,7 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         *of("network", collective_figures),
         *of("network", variability_figures),
         *(link_figures(tables["network_links"]) if "network_links" in tables else []),
+        *of("network_transports", transport_figures),
         *traffic_figures(tables, labels),
         *simulated_figures(tables, labels),
         *matrix_figures(tables, facts.congestion),

@@ -35,7 +35,7 @@ def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
     """Make the horizontal axis one of message sizes: log2, ticks at 0 and at round sizes, few if `narrow`."""
     shown = positions(sizes.dropna())
     low, high = math.log2(shown.min()), math.log2(shown.max())
-    step = 10 if narrow and high - low > 12 else 5 if high - low > 8 else 2
+    step = 10 if narrow and high - low > 12 else 5 if narrow or high - low > 8 else 2
     powers = [power for power in range(math.ceil(max(low, 0)), math.floor(high) + 1) if power % step == 0]
     ticks = [*([ZERO] if shown.min() == ZERO else []), *(2.0**power for power in powers)]
     axes.set_xscale("log", base=2)

@@ -1,4 +1,4 @@
-"""Traffic patterns: accepted against offered load, bandwidth of each process, slowdown of the other job."""
+"""Traffic patterns: accepted load, bandwidth by message size, nodes and process, jobs side by side."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from collections.abc import Callable, Mapping
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, dot, shortened
+from analysis.figures.axes import count_axis
+from analysis.figures.congestion import DARK, SHADES
+from analysis.figures.drawing import Drawing, canvas, dot, file_stem, shortened
 from analysis.figures.legend import add_legend
+from analysis.figures.sizes import positions, size_axis
 from analysis.figures.style import FigureLabels
+from analysis.networks.traffic import cases_that_vary
 from analysis.text.formats import counted, number
-from analysis.text.traffic import with_titles
+from analysis.text.network_words import size_text
+from analysis.text.traffic import distribution_words, nodes_words, with_titles
 
 COLUMNS = 4
 ROW_HEIGHT = 1.35
@@ -34,22 +40,33 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
     Returns
     -------
     list of Drawing
-        Their topic is ``traffic``: loads at every process count; the processes and the slowdown at the
-        largest.
+        Their topic is ``traffic``: loads at every process count; all else at the largest, but what is drawn
+        against the processes.
     """
     if "traffic" not in tables:
         return []
-    traffic, clients = (
-        with_titles(labels.in_order(tables[name], "case")) for name in ("traffic", "traffic_processes")
+    traffic, clients = (labels.in_order(tables[name], "case") for name in ("traffic", "traffic_processes"))
+    spread, sized = (
+        cases_that_vary(traffic, choices) for choices in (["sizes", "intervals"], ["mean_bytes"])
     )
-    alone = traffic[traffic["pattern"] != "combined"]
-    drawings = [_load_figure(int(count), rows, labels) for count, rows in alone.groupby("processes")]
+    one_job = traffic[traffic["pattern"] != "combined"]
+    alone = with_titles(one_job[~one_job["case"].isin(spread | sized)])
+    most = traffic[traffic["processes"] == traffic["processes"].max()]
     clients = clients[
-        (clients["pattern"] != "combined") & (clients["processes"] == clients["processes"].max())
+        clients["case"].isin(alone["case"]) & (clients["processes"] == clients["processes"].max())
     ]
-    beside = traffic[traffic["slowdown"].notna() & (traffic["processes"] == traffic["processes"].max())]
-    drawings += [_process_figure(clients, labels)] if len(clients) else []
-    return drawings + ([_slowdown_figure(beside, labels)] if len(beside) else [])
+    compute = most[(most["pattern"] == "combined") & (most["job"] == "compute")]
+    parts: list[tuple[pd.DataFrame, Callable[[pd.DataFrame, FigureLabels], list[Drawing]]]] = [
+        (alone, _node_figures),
+        (most[most["case"].isin(sized) & (most["pattern"] != "combined")], _size_figures),
+        (most[most["case"].isin(spread)], _distribution_figures),
+        (with_titles(clients), _process_figures),
+        (compute, _combined_figures),
+        (with_titles(compute[compute["slowdown"].notna()]), _slowdown_figures),
+        (compute[compute["slowdown"].notna()], _map_figures),
+    ]
+    drawings = [_load_figure(int(count), rows, labels) for count, rows in alone.groupby("processes")]
+    return drawings + [drawing for rows, draw in parts if len(rows) for drawing in draw(rows, labels)]
 
 
 def _panels(
@@ -60,8 +77,9 @@ def _panels(
     axis_titles: tuple[str, str],
     labels: FigureLabels,
     share: bool = True,
+    legend: Callable[[Drawing], None] | None = None,
 ) -> Drawing:
-    """A panel a pattern, its interconnects in each."""
+    """A panel a title; its interconnects are in each, unless the `legend` is another."""
     titles = list(dict.fromkeys(rows["title"]))
     columns = min(COLUMNS, len(titles))
     lines = -(-len(titles) // columns)
@@ -80,7 +98,10 @@ def _panels(
                 axes.tick_params(labelbottom=True)
             if index % columns == 0:
                 axes.set_ylabel(axis_titles[1])
-        add_legend(drawing, rows, labels, ideal=False)
+        if legend is None:
+            add_legend(drawing, rows, labels, ideal=False)
+        else:
+            legend(drawing)
     return drawing
 
 
@@ -109,25 +130,181 @@ def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
     return _panels(f"traffic-load-{count}", caption, rows, draw, titles, labels)
 
 
+def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Highest bandwidth against the processes, where there are several counts."""
+    counts = sorted(rows["processes"].unique())
+    if len(counts) < 2:
+        return []
+    key = ["title", "interconnect", "kind", "processes"]
+    best = _bandwidth(rows).groupby(key, sort=False, as_index=False)["MBps"].max()
+    caption = (
+        "Highest accepted bandwidth over all offered loads against the number of processes: of a process, "
+        "or of an I/O node where the pattern has such. A level line is a network that grows with its nodes."
+    )
+
+    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
+        for _, curve in own.groupby(["interconnect", "kind"], sort=False):
+            _draw(axes, curve, ("processes", "MBps"), drawing, labels)
+        count_axis(axes, counts, style.WIDTH / COLUMNS)
+        axes.set_ylim(0, 1.1 * max(float(own["MBps"].max()), 1e-9))
+
+    titles = ("Processes", "Highest (MB/s)")
+    return [_panels("traffic-nodes", caption, best, draw, titles, labels, share=False)]
+
+
+def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Bandwidth against the mean size of messages, at the highest offered load."""
+    rows = _bandwidth(with_titles(rows, unnamed=["mean_bytes"]))
+    highest = rows.groupby(["title", "mean_bytes"])["offered_load"].transform("max")
+    rows = rows[rows["offered_load"] == highest].sort_values("mean_bytes", kind="stable")
+    rows = rows.assign(place=positions(rows["mean_bytes"]))
+    count = int(rows["processes"].iloc[0])
+    caption = (
+        f"Accepted bandwidth on {counted(count, 'process')} at the highest offered load against the mean "
+        "size of messages: of a process, or of an I/O node where the pattern has such. A load of 1 is what "
+        "a link carries of messages of that size."
+    )
+
+    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
+        for _, curve in own.groupby(["interconnect", "kind"], sort=False):
+            _draw(axes, curve, ("place", "MBps"), drawing, labels, curve["mean_bytes"].map(size_text))
+        size_axis(axes, rows["mean_bytes"], narrow=True)
+        axes.set_ylim(0, 1.1 * max(float(own["MBps"].max()), 1e-9))
+
+    titles = ("Mean message", "Accepted (MB/s)")
+    return [_panels("traffic-sizes", caption, rows, draw, titles, labels, share=False)]
+
+
+def _bandwidth(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the bandwidth that a pattern is judged by: of an I/O node where it has such, else of a process."""
+    return rows.assign(MBps=rows["accepted_MBps"].where(rows["job"] == "compute", rows["target_MBps"]))
+
+
+def _distribution_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Accepted against offered load by the distributions of sizes and intervals."""
+    rows = with_titles(rows, unnamed=["sizes", "intervals"]).assign(curve=distribution_words)
+    count = int(rows["processes"].iloc[0])
+    drawings = []
+    for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
+        caption = (
+            f"Accepted against offered load on {counted(count, 'process')} over "
+            f"{labels.interconnect(name, kind)}, by the distributions of message sizes (S) and of the times "
+            "between messages (T)."
+        )
+        stem, columns = file_stem("traffic", "distributions", name), ("offered_load", "accepted_load")
+        drawings.append(_curves(stem, caption, own, columns, ("Offered load", "Accepted load"), labels))
+    return drawings
+
+
+def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Load of the compute job, alone and beside the I/O job: accepted against offered, by interconnect."""
+    if rows["offered_load"].nunique() < 2:
+        return []
+    alone, beside = rows[rows["beside_load"].isna()], rows[rows["beside_load"].notna()]
+    shown = []
+    for (load, mapping), own in beside.groupby(["beside_load", "application_mapping"]):
+        title = f"{mapping} I/O nodes, I/O load {number(load)}"
+        best = alone[alone["application_mapping"] == mapping]
+        best = best.groupby(["interconnect", "kind", "offered_load"], as_index=False)[
+            "accepted_MBps"
+        ].median()
+        shown += [best.assign(title=title, curve="no I/O job"), own.assign(title=title, curve=nodes_words)]
+    count = int(rows["processes"].iloc[0])
+    drawings = []
+    for (name, kind), own in pd.concat(shown, ignore_index=True).groupby(
+        ["interconnect", "kind"], sort=False
+    ):
+        caption = (
+            f"Bandwidth that was accepted of a process of the compute job on {counted(count, 'process')} of "
+            f"both jobs, over {labels.interconnect(name, kind)}, against what it offered: alone, and beside "
+            "an I/O job, by where the I/O nodes are. Shared: they compute too; dedicated: they do not."
+        )
+        stem, columns = file_stem("traffic", "combined", name), ("offered_load", "accepted_MBps")
+        drawings.append(_curves(stem, caption, own, columns, ("Offered load", "Accepted (MB/s)"), labels))
+    return drawings
+
+
+def _curves(
+    name: str,
+    caption: str,
+    rows: pd.DataFrame,
+    columns: tuple[str, str],
+    axis_titles: tuple[str, str],
+    labels: FigureLabels,
+) -> Drawing:
+    """A panel a title; curves of one interconnect, of what ``curve`` names."""
+    names = list(dict.fromkeys(rows["curve"]))
+    chosen = {curve: style.Look(style.COLOURS[i], style.MARKERS[i]) for i, curve in enumerate(names)}
+    kind = rows["kind"].iloc[0]
+    along, up = columns
+
+    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
+        for curve, of_curve in own.groupby("curve", sort=False):
+            _draw(
+                axes, of_curve.sort_values(along), columns, drawing, labels, look=chosen[curve], words=curve
+            )
+        axes.set_xlim(0, 1.05 * float(rows[along].max()))
+        axes.set_ylim(0, 1.1 * max(float(rows[up].max()), 1e-9))
+
+    def legend(drawing: Drawing) -> None:
+        handles = [
+            Line2D([], [], color=look.colour, marker=look.marker, linestyle=style.line_of(kind))
+            for look in chosen.values()
+        ]
+        drawing.figure.legend(handles, names, loc="outside lower center", ncols=2)
+        width, height = drawing.figure.get_size_inches()
+        drawing.figure.set_size_inches(width, height + 0.14 * -(-len(names) // 2) + 0.12)
+
+    return _panels(name, caption, rows, draw, axis_titles, labels, legend=legend)
+
+
 def _draw(
-    axes: Axes, rows: pd.DataFrame, columns: tuple[str, str], drawing: Drawing, labels: FigureLabels
+    axes: Axes,
+    rows: pd.DataFrame,
+    columns: tuple[str, str],
+    drawing: Drawing,
+    labels: FigureLabels,
+    texts: pd.Series | None = None,
+    look: style.Look | None = None,
+    words: str = "",
 ) -> None:
-    """Draw a curve with its points, whose values are shown on hover."""
+    """Draw a curve with its points, whose values are shown on hover.
+
+    Parameters
+    ----------
+    texts : Series of str, optional
+        What the place of a point along the axis is called, by the index of `rows`; by default its value.
+    look, words : optional
+        Of a curve that is one of several of an interconnect.
+    """
     name, kind = rows[["interconnect", "kind"]].iloc[0]
-    look, (along, up) = labels.look(name), columns
+    look, (along, up) = look or labels.look(name), columns
+    called = rows[along].map(number) if texts is None else texts
     (line,) = axes.plot(
         rows[along], rows[up].astype(float), color=look.colour, linestyle=style.line_of(kind), linewidth=1.0
     )
     drawing.mark(line, name)
-    for row in rows.to_dict("records"):
+    for text, row in zip(called, rows.to_dict("records"), strict=True):
         if pd.isna(row[up]):
             continue
         point = dot(axes, row[along], row[up], look, markersize=3.2)
-        value = f"{along.replace('_', ' ')} {number(row[along])}: {up.replace('_', ' ')} {number(row[up])}"
-        drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{row['title']}\n{value}")
+        value = f"{_AXES.get(along, along)} {text}: {_AXES.get(up, up)} {number(row[up])}"
+        title = f"{row['title']}, {words}" if words else row["title"]
+        drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{title}\n{value}")
 
 
-def _process_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+_AXES = {
+    "offered_load": "offered load",
+    "accepted_load": "accepted load",
+    "accepted_MBps": "accepted MB/s",
+    "MBps": "MB/s",
+    "place": "mean message",
+    "beside_load": "I/O load",
+}
+"""Columns as hovering text names them."""
+
+
+def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Bandwidth of every process at the highest offered load of its pattern."""
     highest = rows.groupby("title")["offered_load"].transform("max")
     rows = rows[rows["offered_load"] == highest]
@@ -146,10 +323,10 @@ def _process_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
     titles = ("Process", "Accepted (MB/s)")
-    return _panels("traffic-processes", caption, rows, draw, titles, labels, share=False)
+    return [_panels("traffic-processes", caption, rows, draw, titles, labels, share=False)]
 
 
-def _slowdown_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Slowdown of the compute job beside the I/O job, at the compute job's highest load."""
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     count = int(rows["processes"].iloc[0])
@@ -167,4 +344,52 @@ def _slowdown_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
         axes.set_xlim(0, 1.1 * float(rows["beside_load"].max()))
 
     titles = ("Load of the I/O job", "Slowdown")
-    return _panels("traffic-slowdown", caption, rows, draw, titles, labels)
+    return [_panels("traffic-slowdown", caption, rows, draw, titles, labels)]
+
+
+def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """What the compute job loses, by the places of the I/O nodes and the I/O job's load."""
+    rows = rows[rows["offered_load"] == rows["offered_load"].max()]
+    rows = rows.assign(
+        title=[labels.interconnect(*pair) for pair in zip(rows["interconnect"], rows["kind"], strict=True)],
+        lost=100 * (1 - 1 / rows["slowdown"]),
+        placement=rows["application_mapping"].fillna("") + ", " + nodes_words(rows).fillna(""),
+    )
+    count = int(rows["processes"].iloc[0])
+    loads, placements = sorted(rows["beside_load"].unique()), list(dict.fromkeys(rows["placement"]))
+    titles = list(dict.fromkeys(rows["title"]))
+    caption = (
+        f"Bandwidth that the compute job loses beside the I/O job on {counted(count, 'process')} of both, "
+        "in percent of what it has alone at its highest load: down, the places of the I/O nodes, which "
+        "compute too (shared) or do not (dedicated); along, the load of the I/O job. Below 0 it gained."
+    )
+    columns = min(2, len(titles))
+    lines = -(-len(titles) // columns)
+    with mpl.rc_context(style.RC):
+        figure = canvas((0.2 * len(placements) + 0.55) * lines + 0.1)
+        drawing = Drawing("traffic-map", "traffic", figure, caption, caption)
+        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        for axes, title in zip(grid.flat, titles, strict=False):
+            cells = rows[rows["title"] == title].pivot_table(
+                index="placement", columns="beside_load", values="lost", aggfunc="median", sort=False
+            )
+            cells = cells.reindex(index=placements, columns=loads)
+            axes.imshow(cells, cmap=SHADES, vmin=0, vmax=100, aspect="auto", interpolation="nearest")
+            for (down, along), lost in ((place, cells.iloc[place]) for place in _places(cells)):
+                ink = style.PAPER if lost > 100 * DARK else style.INK
+                axes.text(along, down, f"{lost:.0f}", ha="center", va="center", color=ink)
+            axes.set_title(shortened(title))
+            axes.set_yticks(range(len(placements)), placements)
+            axes.set_xticks(range(len(loads)), [number(load) for load in loads])
+            axes.tick_params(length=0)
+            axes.grid(False)
+        for axes in grid.flat[len(titles) :]:
+            axes.set_axis_off()
+        for axes in grid[-1]:
+            axes.set_xlabel("Load of the I/O job")
+    return [drawing]
+
+
+def _places(cells: pd.DataFrame) -> list[tuple[int, int]]:
+    """Rows and columns of the cells that have a value."""
+    return list(zip(*cells.notna().to_numpy().nonzero(), strict=True))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.importers import iperf3, netperf, perftest, qperf, sockperf
 from analysis.importers.imb import BENCHMARK, read_imb
 from analysis.importers.jube import read_table
 from analysis.importers.mapping import COLUMNS, Mapping, make_mapping, read_mapping
@@ -16,6 +17,7 @@ from analysis.importers.osu import TITLE, read_osu
 from analysis.importers.reframe import PERFLOG_START, read_perflog, read_report
 from analysis.importers.results import CURVES, Import, make_curves, write_table
 from analysis.importers.tables import merge_derived, read_curve_table, read_derived, table_of, write_derived
+from analysis.importers.transports import make_transports
 from analysis.importers.variables import Recorded, make_runs
 from analysis.runs.runs import TableError, read_runs
 
@@ -45,13 +47,21 @@ _RECORDED: dict[str, Reader] = {
 }
 _PRINTED: dict[str, Reader] = {"osu": read_osu, "imb": read_imb, "netpipe": read_netpipe}
 
+_TRANSPORTS: dict[str, Reader] = {
+    "perftest": perftest.read_perftest,
+    "qperf": qperf.read_qperf,
+    "iperf3": iperf3.read_iperf3,
+    "netperf": netperf.read_netperf,
+    "sockperf": sockperf.read_sockperf,
+}
+
 _OWN: dict[str, Callable[[Path, str], Import]] = {
     "runs": lambda path, text: Import(runs=read_runs(path)),
     "curves": read_curve_table,
     "derived": read_derived,
 }
 
-FORMATS = (*_OWN, *_RECORDED, *_PRINTED)
+FORMATS = (*_OWN, *_RECORDED, *_PRINTED, *_TRANSPORTS)
 """What `read_foreign` reads; docs/import.md describes each."""
 
 _OF_CURVES = ("interconnect", "kind", "processes")
@@ -99,6 +109,10 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
         _check_constants(mapping, path)
         rows, unread = _PRINTED[format](text, str(path))
         return make_curves(rows, mapping.constants, unread, str(path))
+    if format in _TRANSPORTS:
+        _check_constants(mapping, path)
+        rows, unread = _TRANSPORTS[format](text, str(path))
+        return make_transports(rows, mapping.constants, unread, str(path))
     if mapping.fields:
         raise TableError(f"is a table of ours ({format}), which takes no mapping", str(path))
     return _OWN[format](path, text)
@@ -162,13 +176,16 @@ def _detected(text: str, path: Path) -> str:
     """Recognise a format by the content of a file."""
     lines = [line for line in text.splitlines() if line.strip()]
     if text.lstrip().startswith("{"):
-        return "reframe-report"
+        return "iperf3" if iperf3.VERSION.search(text) else "reframe-report"
     if lines[0].startswith(PERFLOG_START):
         return "reframe-perflog"
     if any(TITLE.match(line) for line in lines):
         return "osu"
     if any(BENCHMARK.match(line) for line in lines):
         return "imb"
+    for format, first in _FIRST_LINES.items():
+        if any(first.match(line) for line in lines):
+            return format
     if re.match(r"\s*\d+\s+\d+(\.\d+)?\b(\s+[\d.]+)*|\s*\d+ bytes ", lines[0]):
         return "netpipe"
     if own := table_of(text):
@@ -176,6 +193,15 @@ def _detected(text: str, path: Path) -> str:
     if any(separator in line for separator in ",;|" for line in lines[:2]):
         return "jube"
     raise TableError(f"is in no known format: name it ({', '.join(FORMATS)})", str(path))
+
+
+_FIRST_LINES = {
+    "perftest": perftest.TITLE,
+    "qperf": qperf.TITLE,
+    "netperf": netperf.TITLE,
+    "sockperf": sockperf.START,
+}
+"""Lines by which the output of a test of transports is known."""
 
 
 def _read_perflogs(folder: Path, mapping: Mapping) -> Import:

@@ -11,6 +11,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
+from analysis.importers.transports import TRANSPORTS
 from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
 from analysis.tables.buses import PATTERN
 from analysis.tables.listing import read_listing
@@ -89,6 +90,7 @@ DERIVED = {
             usd_per_node_high=_AMOUNT_OR_NONE,
             note=_NOTE,
         ),
+        TRANSPORTS,
     )
 }
 """Tables of published figures that are no runs, by name; a file is recognised by its columns."""

@@ -190,8 +190,9 @@ def powers_only(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Interconnects of a study's runs, and of its network curves and prices, which may be imported."""
-    sources = [runs, *(tables[name] for name in ("network", "prices") if name in tables)]
+    """Interconnects of a study's runs, and of its network curves, transports and prices, which may be imported."""
+    known = ("network", "network_transports", "prices")
+    sources = [runs, *(tables[name] for name in known if name in tables)]
     return list(dict.fromkeys(name for source in sources for name in source["interconnect"].dropna()))
 
 
@@ -221,6 +222,7 @@ _OF_BENCHMARKS = ("network", "traffic")
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> set[str]:
     """Cases of a study that are benchmarks of a network: cases of its curves and of its traffic patterns."""
     found = set(tables["traffic"]["case"]) if "traffic" in tables else set()
-    if "network" in tables:
-        found |= set(tables["network"].loc[tables["network"]["imported_from"].isna(), "case"])
+    for name in ("network", "network_transports"):
+        if name in tables:
+            found |= set(tables[name].loc[tables[name]["imported_from"].isna(), "case"])
     return found

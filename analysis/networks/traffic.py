@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from analysis.tables.contract import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schemas, validated
@@ -16,7 +18,7 @@ _PATTERN = {
     "offered_load": POSITIVE,
     "beside_load": POSITIVE,
 }
-_CASE = {**CHOICE, "case": TEXT, "oversubscription": COUNT, "nodes": COUNT}
+_CASE = {**CHOICE, "case": TEXT, "oversubscription": COUNT, "nodes": COUNT, "mean_bytes": WHOLE}
 _RATES = ("offered_MBps", "accepted_MBps", "target_MBps")
 _DELAYS = tuple(f"delay_seconds_p{share}" for share in DELAYS)
 _MEDIANS = ("accepted_load", *_RATES, "link_MBps", "fairness", "slowdown", *_DELAYS)
@@ -77,6 +79,13 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
     shares = shares.rename("accepted_MBps").reset_index()
     tables = {"traffic": table, "traffic_processes": shares}
     return {name: validated(TRAFFIC_TABLES[name], _in_order(rows)) for name, rows in tables.items()}
+
+
+def cases_that_vary(traffic: pd.DataFrame, choices: Sequence[str]) -> set[str]:
+    """Cases whose runs had several values, or pairs of values, of the columns `choices` in one job."""
+    different = traffic.drop_duplicates(["case", "job", *choices])
+    several = different.duplicated(["case", "job"])
+    return set(different.loc[several, "case"])
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,9 @@ PUBLISHED_OF = "quadrics_elan3"
 """Interconnects whose names begin so stand for what was measured."""
 
 NODES = 64
+OF_IO = ("hot_spot", "multiple_hot_spots")
+BYTES = {"compute": 262144, "io": 1048576}
+"""Mean sizes of the messages of the source, of patterns without and with I/O nodes."""
 UNEVEN = ("shuffle", "transpose", "bit_reversal")
 """Permutations of which the source states the lowest and the highest bandwidth."""
 
@@ -67,7 +70,8 @@ def _of(table: pd.DataFrame, interconnect: str, kind: str) -> pd.DataFrame:
 
 def _pattern(tables: Tables, name: str, processes: int = NODES) -> pd.DataFrame:
     rows = tables["traffic"]
-    return rows[(rows["pattern"] == name) & (rows["processes"] == processes)]
+    size = BYTES["io" if name in OF_IO else "compute"]
+    return rows[(rows["pattern"] == name) & (rows["processes"] == processes) & (rows["mean_bytes"] == size)]
 
 
 def _highest(rows: pd.DataFrame, column: str) -> float | None:
@@ -95,6 +99,7 @@ def _hot_decrease(tables: Tables) -> float | None:
 def _hot_share(tables: Tables, first: int, last: int) -> float | None:
     rows = tables["traffic_processes"]
     rows = rows[(rows["pattern"] == "hot_spot") & (rows["processes"] == NODES)]
+    rows = rows[rows["mean_bytes"] == BYTES["io"]]
     rows = rows[(rows["offered_load"] == rows["offered_load"].max()) & rows["process"].between(first, last)]
     return float(rows["accepted_MBps"].mean()) if len(rows) else None
 

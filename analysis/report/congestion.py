@@ -20,6 +20,11 @@ HOW = (
     "routing has one route to a destination; the bound in brackets is that of traffic divided evenly over "
     "all shortest routes, which adaptive routing reaches at best."
 )
+WAITS = (
+    "Waiting times are calculated for trees: packets of one size leave at random moments, at 90 % of the "
+    "pattern's bound, and each link sends one after the other. Buffers have no end, so they are what routes "
+    "cost by themselves; flow control adds to it. A switch counts waits by the link by which packets came in."
+)
 PER_NODE = "MB/s per node"
 """Unit of published statements that stand beside a bound."""
 
@@ -34,7 +39,10 @@ def congestion(content: Content) -> Section | None:
         for title, rows in bounds.groupby("topology", sort=False)
         for sentence in _conflict_sentences(title, rows)
     ]
-    blocks = [paragraph(HOW), bullets(said), _bounds_table(bounds, content), *content.figures("congestion")]
+    matrix = content.tables.get("congestion_matrix")
+    waits = [] if matrix is None else [paragraph(WAITS), bullets(_wait_sentences(matrix))]
+    figures = content.figures("congestion")
+    blocks = [paragraph(HOW), bullets(said), _bounds_table(bounds, content), *waits, *figures]
     return section("congestion", "Route load and congestion", blocks, not content.runs.empty)
 
 
@@ -59,6 +67,25 @@ def _conflict_sentences(title: str, rows: pd.DataFrame) -> list[str]:
             f"{listed(map(_plain, most['pattern'])).capitalize()} "
             f"{'loads' if len(most) == 1 else 'load'} a link {number(worst)} times, so that at most "
             f"{formats.percent(100 / worst)} can be accepted."
+        )
+    return said
+
+
+def _wait_sentences(matrix: pd.DataFrame) -> list[str]:
+    """Say where packets of each pattern wait most."""
+    said = []
+    for (title, pattern), rows in matrix.groupby(["topology", "pattern"], sort=False):
+        links = rows[rows["side"] != "switch"]
+        if not links["wait_share"].any():
+            said.append(f"{title}, {_plain(pattern)}: no packet waits for another at a switch.")
+            continue
+        by_level = rows[rows["side"] == "switch"].groupby("level")["wait_packet_times"].mean()
+        longest = links.loc[links["wait_packet_times"].idxmax()]
+        level = int(longest["level"])
+        said.append(
+            f"{title}, {_plain(pattern)}: packets wait longest at level {level}, where they come from "
+            f"{longest['side']}: {number(longest['wait_packet_times'])} packet times by the slowest link; "
+            f"{number(by_level[level])} at the mean of that level's switches."
         )
     return said
 
@@ -114,6 +141,7 @@ def _measured(pattern: str, nodes: int, content: Content) -> str:
         rows = rows[
             (rows[["io_mapping", "application_mapping", "destinations"]] == option).any(axis="columns")
         ]
+    rows = rows[rows["mean_bytes"].fillna(0) == rows["mean_bytes"].fillna(0).max()]
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     best = rows.groupby(["interconnect", "kind"], sort=False)["accepted_load"].median()
     return listed(f"{number(load, 2)} {content.labels.interconnect(*pair)}" for pair, load in best.items())

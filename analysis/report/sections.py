@@ -28,6 +28,7 @@ from analysis.report.quality import quality
 from analysis.report.simulated import simulated
 from analysis.report.traces import traces
 from analysis.report.traffic import traffic
+from analysis.report.transports import transports
 from analysis.report.turnaround import turnaround
 from analysis.report.validation import validation
 from analysis.report.weigh import what_else
@@ -241,6 +242,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     network,
     traffic,
     congestion,
+    transports,
     published_networks,
     published_figures,
     validation,
@@ -261,6 +263,7 @@ WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]]
     network,
     traffic,
     congestion,
+    transports,
     published_networks,
     published_figures,
     prices,

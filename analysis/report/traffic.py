@@ -15,8 +15,8 @@ from analysis.text.traffic import with_titles
 HOW = (
     "Every process sends messages at random times; their sizes, times and targets are those of a seeded "
     "schedule, the same for every interconnect. A load of 1 is what a process sends while each of the first "
-    "half exchanges messages with one of the second half, measured in every run. Fairness is Jain's index: 1 "
-    "where all clients had the same share of what was due, 1/n where one of n had everything."
+    "half exchanges messages of that size with one of the second half, measured in every run. Fairness is "
+    "Jain's index: 1 where all clients had the same share of what was due, 1/n where one of n had everything."
 )
 
 
@@ -132,6 +132,7 @@ def _load_cell(rows: pd.DataFrame) -> str:
 
 
 def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     owners = _owners(rows, labels)
     columns = [*left("I/O nodes"), *right("I/O load", *owners.values())]
     groups = {}
@@ -143,7 +144,8 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
             lines.append(row([title.removeprefix("combined, "), number(beside), *cells]))
         groups[f"{_point(int(count), int(level))}, compute job's load {number(load)}"] = lines
     caption = (
-        "Slowdown of the compute job beside the I/O job: its accepted bandwidth alone over that beside it."
+        "Slowdown of the compute job beside the I/O job, at the highest load of the compute job: its "
+        "accepted bandwidth alone over that beside it. Other loads are in tables/traffic.csv."
     )
     return table(caption, columns, groups)
 

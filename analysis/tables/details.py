@@ -35,7 +35,7 @@ LABELS = ("bytes", "pairs", "source", "target", "part")
 """Columns that distinguish the rows of a run of a benchmark; a benchmark has some of them."""
 CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinations", "write_ratio")
 """Columns of what a pattern of traffic leaves open; a case has some of them."""
-PHASE = ("pattern", "job", *CHOICES, "offered_load", "beside_load")
+PHASE = ("pattern", "job", *CHOICES, "mean_bytes", "offered_load", "beside_load")
 """Columns that distinguish the rows of a run of a pattern."""
 USES = ("compute", "waiting", "transfer")
 """What the time of a replayed rank is spent with."""
@@ -66,6 +66,16 @@ DETAILS = {
         seconds_lowest_rank=NUMBER,
         seconds_highest_rank=NUMBER,
     ),
+    "transports": _of_runs(
+        "transports",
+        transport=TEXT,
+        test=TEXT,
+        bytes=WHOLE,
+        **dict.fromkeys(("offered_MBps", "sent_MBps", "received_MBps", "lost_percent"), RATE),
+        **{f"latency_us_p{share}": RATE for share in DELAYS},
+        **dict.fromkeys(("sender_busy", "receiver_busy"), RATE),
+        n=COUNT,
+    ),
     "traffic": _of_runs(
         "traffic",
         row=WHOLE,
@@ -81,6 +91,7 @@ DETAILS = {
         **{f"delay_seconds_p{share}": RATE for share in DELAYS},
         **dict.fromkeys(("clients", "targets"), COUNT),
         **dict.fromkeys(("messages", "completed", "withheld"), WHOLE),
+        mean_bytes=WHOLE,
     ),
     "traffic_processes": _of_runs("traffic_processes", row=WHOLE, process=WHOLE, process_MBps=RATE),
     "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),

@@ -123,3 +123,22 @@ def test_a_rank_that_hangs_is_ended_at_the_time_limit(tmp_path):
 def test_a_parameter_that_the_benchmark_does_not_know_is_named(tmp_path):
     done = measured(tmp_path, smoke("pingpong"), 2, largest_byte=8)
     assert "ValueError: parameter 'largest_byte': this benchmark takes largest_bytes, " in done.problem
+
+
+@pytest.mark.parametrize("interconnect", ["tcp_loopback"])
+def test_sockets_tell_what_is_sent_received_and_lost(tmp_path, interconnect):
+    done = measured(tmp_path, smoke("sockets"), 2, interconnect)
+    assert done.problem is None and done.reading.answer == 0 and done.reading.seconds > 0
+    rows = done.reading.details["rows"]
+    told = {(row["transport"], row["test"], row["bytes"], row.get("offered_MBps") is None) for row in rows}
+    assert told == {
+        *((transport, "pingpong", size, True) for transport in ("tcp", "udp") for size in (1, 8192)),
+        *((transport, "stream", size, True) for transport in ("tcp", "udp") for size in (1024, 8192)),
+        *(("udp", "stream", size, False) for size in (1024, 8192)),
+    }
+    for row in rows:
+        if row["test"] == "stream":
+            assert 0 < row["received_MBps"] <= row["sent_MBps"] * (1 + 1e-9)
+            assert 0 < row["sender_busy"] < 1.5
+        if row["transport"] == "udp":
+            assert 0 <= row["lost_percent"] < 100

@@ -141,7 +141,12 @@ def place():
 @pytest.mark.parametrize(
     "name",
     [
-        *("emulated_gigabit", "emulated_ten_gigabit", "emulated_ten_gigabit_mtu1500"),
+        *(
+            "emulated_gigabit",
+            "emulated_gigabit_mtu9000",
+            "emulated_ten_gigabit",
+            "emulated_ten_gigabit_mtu1500",
+        ),
         *("emulated_ten_gigabit_mpich", "tcp_loopback", "tcp_loopback_mpich"),
         *("shared_memory", "shared_memory_mpich"),
     ],

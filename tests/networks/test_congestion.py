@@ -19,6 +19,7 @@ from analysis.networks.congestion.loads import (
     switch_loads,
 )
 from analysis.networks.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
+from analysis.networks.congestion.waits import link_waits, started
 from analysis.runs.errors import TableError
 from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, jobs_of
@@ -123,6 +124,36 @@ def test_two_messages_that_d_mod_k_puts_on_one_link_by_hand():
     assert between(even, 2, 3)[:4] == [0.25] * 4
     assert between(even, 2, 1)[2:4] == [0.5] * 2 and between(even, 2, 1)[6:] == [0.5] * 2
     assert free_of_conflict(even)
+
+
+def test_packets_wait_for_the_ones_before_them_on_their_link_by_hand():
+    # on link 3: sent at 0, 10, 20, and again when the next comes at 45; on link 9 nothing is before
+    link, time = np.array([3, 9, 3, 3, 3]), np.array([0, 7, 2, 4, 45])
+    assert started(link, time, 10).tolist() == [0, 7, 10, 20, 45]
+    assert started(link[:0], time[:0], 10).tolist() == []
+
+
+def test_waits_of_one_link_are_those_of_queueing_theory():
+    # Pollaczek and Khinchine: packets of equal length at random moments wait rho / (2 (1 - rho)) of their time
+    rng, share, count = np.random.default_rng(1), 0.8, 400_000
+    time = np.sort(rng.integers(0, int(count * 1000 / share), count))
+    waits = started(np.zeros(count, int), time, 1000) - time
+    assert waits.mean() / 1000 == pytest.approx(share / (2 * (1 - share)), rel=0.03)
+
+
+def test_packets_of_a_permutation_without_conflict_wait_nowhere_and_others_at_the_link_that_they_share():
+    tree = k_ary_n_tree(4, 3)
+    free, shared = (flows_of(name, 64) for name in ("complement", "bit_reversal"))
+    waits, links = {}, {}
+    for name, flows in (("free", free), ("shared", shared)):
+        links[name] = link_loads(tree, flows, "deterministic")
+        waits[name] = link_waits(tree, flows, links[name])
+    assert not waits["free"]["wait"].any() and waits["free"]["packets"].min() > 0
+    # four messages meet on the way up from the first level: they wait where they come in from their nodes
+    waited = links["shared"][waits["shared"]["wait"] > 0]
+    assert {tuple(row) for row in waited[["start_level", "end_level"]].to_numpy()} == {(0, 1)}
+    passed = waits["shared"]["packets"] > 0
+    assert (passed == (links["shared"]["load"] > 0)).all()
 
 
 def test_all_to_the_next_on_a_ring_loads_one_way_alone():

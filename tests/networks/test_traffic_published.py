@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.networks.traffic_published import FOUND, beside_published
+from analysis.networks.traffic_published import BYTES, FOUND, beside_published
 from workflows.paths import ROOT
 
 STATEMENTS = pd.read_csv(ROOT / "analysis/published/qsnet.csv")
@@ -15,15 +15,16 @@ def traffic(*rows):
     base = {**OWNER, "processes": 64, "job": "compute", "offered_load": 1.0}
     names = ("pattern", "io_mapping", "application_mapping", "destinations", "beside_load", "slowdown",
              "accepted_MBps", "accepted_load", "target_MBps")  # fmt: skip
-    table = pd.DataFrame([dict.fromkeys(names) | base | row for row in rows])
+    rows = [dict.fromkeys(names) | base | row for row in rows]
+    table = pd.DataFrame([{"mean_bytes": BYTES[row["job"]]} | row for row in rows])
     floats = ["beside_load", "slowdown", "accepted_MBps", "accepted_load", "target_MBps"]
     return table.astype(dict.fromkeys(floats, float))
 
 
 def shares(*rows):
     columns = ["interconnect", "kind", "pattern", "processes", "offered_load", "process", "accepted_MBps"]
-    base = {**OWNER, "processes": 64, "offered_load": 1.0}
-    return pd.DataFrame([base | row for row in rows], columns=columns)
+    base = {**OWNER, "processes": 64, "offered_load": 1.0, "mean_bytes": BYTES["io"]}
+    return pd.DataFrame([base | row for row in rows], columns=[*columns, "mean_bytes"])
 
 
 def found(rows, processes=()):
@@ -43,6 +44,7 @@ def test_the_highest_load_is_held_against_what_was_published():
         {"pattern": "uniform", "accepted_MBps": 90.0, "accepted_load": 0.3},
         {"pattern": "uniform", "accepted_MBps": 150.0, "accepted_load": 0.5},
         {"pattern": "uniform", "accepted_MBps": 200.0, "processes": 16},
+        {"pattern": "uniform", "accepted_MBps": 210.0, "accepted_load": 0.7, "mean_bytes": 4096},
     ]
     one = found(rows).loc[("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)")]
     assert (one["published"], one["found"]) == (120, 150) and one["error_percent"] == pytest.approx(25)

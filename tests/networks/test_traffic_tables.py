@@ -86,3 +86,42 @@ def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
     drawing, *_ = traffic_figures(tables, style.FigureLabels.of(Facts(), ["shared_memory"]))
     titles = {axes.get_title(loc="left") for axes in drawing.figure.axes}
     assert len(titles) == len(choices) and not any("…" in title for title in titles)
+
+
+def test_message_sizes_distributions_and_compute_loads_have_figures_of_their_own():
+    both = [
+        (size, interval) for size in ("uniform", "exponential") for interval in ("uniform", "exponential")
+    ]
+    told = {
+        "uniform": [row(load, load, [1, 1], mean_bytes=1024) for load in (0.1, 0.5)],
+        "uniform-sizes": [row(1.2, 0.5, [1, 1], mean_bytes=size) for size in (1024, 4096)],
+        "uniform-both": [
+            row(load, load, [1, 1], mean_bytes=1024, sizes=size, intervals=interval)
+            for size, interval in both
+            for load in (0.1, 0.5)
+        ],
+        "combined": [
+            row(load, 0.5, [1, 1], pattern="combined", io_mapping=place, application_mapping="shared",
+                mean_bytes=1024, **beside)
+            for load in (0.3, 0.9)
+            for place in ("clustered_io", "distributed")
+            for beside in ({}, {"beside_load": 0.5, "slowdown": 2.0})
+        ],
+    }  # fmt: skip
+    runs = pd.concat([RUNS.head(1).assign(case=case) for case in told], ignore_index=True)
+    tables = make_traffic_tables(*traffic_of(runs, [{"rows": rows} for rows in told.values()]))
+    drawn = {
+        one.name: one for one in traffic_figures(tables, style.FigureLabels.of(Facts(), ["shared_memory"]))
+    }
+    assert set(drawn) == {
+        "traffic-load-2", "traffic-sizes", "traffic-distributions-shared_memory", "traffic-processes",
+        "traffic-combined-shared_memory", "traffic-slowdown", "traffic-map",
+    }  # fmt: skip
+    (one,) = drawn["traffic-load-2"].figure.axes
+    assert one.get_title(loc="left") == "uniform"
+    legend = drawn["traffic-distributions-shared_memory"].figure.legends[0]
+    assert {text.get_text() for text in legend.get_texts()} == {f"{size} S, {time} T" for size, time in both}
+    cells = [text.get_text() for text in drawn["traffic-map"].figure.axes[0].texts]
+    assert cells == ["50", "50"]  # beside the I/O job half of the bandwidth is lost
+    points = [mark.text for mark in drawn["traffic-sizes"].marks.values() if mark.text]
+    assert len(points) == 2 and "mean message 4\u202fKiB: MB/s 50" in points[-1]

@@ -222,7 +222,7 @@ def test_traffic_tells_best_and_least_and_the_slowdown(pages):
     assert "Shared memory, 64 processes: most is accepted of transpose, 1.0 of an offered load of 1.2" in text
     assert "slowed down at most 1.40 times (distributed I/O nodes, I/O load 0.300)" in text
     names = [one["name"] for one in blocks(section, "figure")]
-    assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown"]
+    assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 
 
 def test_bounds_stand_beside_what_was_measured_and_published(pages):

@@ -150,6 +150,23 @@ def test_a_schedule_that_cannot_be_carried_out_is_told_in_one_line(network):
     assert told == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
 
 
+def test_what_passes_a_ring_shares_it_and_each_node_on_the_way_adds_its_time(network):
+    def ended(*rows, **ring):
+        rings = {"dimensions": [4], "link_MBps": 1000.0} | ring
+        return network(4, topology={"rings": rings}, hop_us=7.0).carry(messages(*rows), 1.0).arrived
+
+    size = 1_000_000
+    (near,), (far,) = (ended((0.0, 0, to, size, True)) for to in (1, 3))
+    assert near == pytest.approx(2 * HEAD + 1e-5 + size / 100e6, rel=0.02)
+    # to 3 the announcement and the data pass two nodes each, to 1 the answer alone does
+    assert far - near == pytest.approx(2 * 7e-6, rel=1e-3)
+    alone = ended((0.0, 0, 2, size, True))
+    both = ended((0.0, 0, 2, size, True), (0.0, 1, 3, size, True), link_MBps=100.0)
+    assert both / alone == pytest.approx([2, 2], rel=0.05)  # they meet between nodes 1 and 2
+    wide = ended((0.0, 0, 2, size, True), (0.0, 1, 3, size, True))
+    assert wide / alone == pytest.approx([1, 1], rel=0.05)
+
+
 def test_which_cases_are_patterns():
     names = {path.parent.name for path in (CASES / "mpi4py").glob("*/case.yaml")}
     patterns = {name for name in names if is_pattern(load_case(name, CASES))}

@@ -187,8 +187,14 @@ def test_the_digest_follows_factors_and_not_what_is_attested(tmp_path):
     assert len({one, *(digest(load(tmp_path, text)) for text in cables)}) == 3
 
 
-def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else():
-    names = ("emulated_ten_gigabit", "emulated_ten_gigabit_mtu1500")
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("emulated_ten_gigabit", "emulated_ten_gigabit_mtu1500"),
+        ("emulated_gigabit_mtu9000", "emulated_gigabit_mtu1500"),
+    ],
+)
+def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else(names):
     jumbo, usual = (factors(load_interconnect(name, INTERCONNECTS)) for name in names)
     assert {key for key in jumbo if jumbo[key] != usual[key]} == {"mtu"}
     assert (jumbo["mtu"], usual["mtu"]) == (9000, 1500)

@@ -98,11 +98,11 @@ def test_what_never_arrives_is_told_with_the_process_that_is_waited_for(monkeypa
 def test_slowdown_is_the_bandwidth_alone_over_that_beside_the_other_job():
     def row(job, beside, accepted, mapping="distributed"):
         return {"pattern": "combined", "job": job, "io_mapping": mapping, "application_mapping": "shared",
-                "offered_load": 0.5, "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip
+                "mean_bytes": 64, "offered_load": 0.5, "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip
 
     rows = [
         row("compute", None, 120.0), row("compute", 0.1, 60.0), row("io", 0.5, 7.0), row("compute", 0.5, 0.0),
         row("compute", None, 100.0, "clustered_io"), row("compute", 0.1, 80.0, "clustered_io"),
     ]  # fmt: skip
-    add_slowdown(rows)
+    add_slowdown([*rows, row("compute", None, 500.0) | {"mean_bytes": 4096}])
     assert [row.get("slowdown", "none") for row in rows] == ["none", 2.0, "none", None, "none", 1.25]

@@ -11,6 +11,7 @@ from workflows.domain import InputError
 from workflows.traffic.options import numbers
 from workflows.traffic.outcomes import jain, outcome
 from workflows.traffic.patterns import TrafficJob
+from workflows.traffic.phases import PHASES, seconds_by_size
 from workflows.traffic.schedule import MESSAGE
 
 MB = 1_000_000
@@ -68,3 +69,13 @@ def test_numbers_of_a_parameter():
     for wrong in ("", "0.1, 0.5"):
         with pytest.raises(InputError, match=f"loads: '{wrong}': must be numbers with blanks between them"):
             numbers("loads", wrong)
+
+
+def test_phases_of_every_size_and_distribution_and_how_long_they_take():
+    given = {"mean_bytes": "1024 16384", "loads": "0.5 1.2", "sizes": "uniform exponential"}
+    made = PHASES["uniform"](4, intervals="uniform exponential", **given)
+    kinds = {(phase.link_bytes, *(phase.labels[key] for key in ("sizes", "intervals"))) for phase in made}
+    assert len(made) == 2 * len(kinds) == 16
+    assert seconds_by_size(made, 2.0) == {1024: 0.5, 16384: 2.0}
+    with pytest.raises(InputError, match=r"mean_bytes: '1.5 8': must be whole numbers above 0"):
+        PHASES["uniform"](4, intervals="uniform", **given | {"mean_bytes": "1.5 8"})

@@ -29,7 +29,7 @@ def start_pattern(name: str) -> None:
 
     def program(comm: MPI.Comm, seconds: float, link_MBps: str | float, seed: int, **choices: Any) -> Told:  # noqa: N803
         wanted = make(comm.size, **choices)
-        return carried(comm, wanted, choices["mean_bytes"], seconds, link_MBps, seed)
+        return carried(comm, wanted, seconds, link_MBps, seed)
 
     choices = list(inspect.signature(make).parameters)[1:]
     start(program, [*choices, *phases.EXECUTION])
@@ -38,7 +38,6 @@ def start_pattern(name: str) -> None:
 def carried(
     comm: MPI.Comm,
     wanted: Sequence[Phase],
-    mean_bytes: int,
     seconds: float,
     link_MBps: str | float,  # noqa: N803
     seed: int,
@@ -49,13 +48,12 @@ def carried(
     ----------
     wanted : sequence of Phase
         The same on every process.
-    mean_bytes : int
-        Size of the messages by which the rate of a link is measured.
     seconds : float
-        Of a phase.
+        Of a phase: see `workflows.traffic.phases.seconds_by_size`.
     link_MBps : float or str
         What a load of 1 is, 10^6 bytes/s of a process; ``measured``: what a process sends while every one of
-        the first half exchanges messages with one of the second half, median over the processes.
+        the first half exchanges messages with one of the second half, median over the processes, for each
+        mean size of messages that the phases have.
 
     Returns
     -------
@@ -63,18 +61,25 @@ def carried(
         ``rows``, on rank 0: see `workflows.traffic.phases.phase_rows`; with a slowdown for combined jobs.
         ``answer``: wrong and lost bytes. ``seconds``: see `workflows.traffic.phases.seconds_of_a_megabyte`.
     """
-    link, wrong = phases.given_link_rate(link_MBps), 0
-    if link is None:
-        link, wrong = _link_rate(comm, mean_bytes, seconds)
-    own = [messages_of(comm.rank, phase.jobs, phase.demands, link, seconds, seed) for phase in wanted]
+    given, wrong = phases.given_link_rate(link_MBps), 0
+    lasts = phases.seconds_by_size(wanted, seconds)
+    links = dict.fromkeys(lasts, given)
+    for size in lasts if given is None else ():
+        links[size], odd = _link_rate(comm, size, lasts[size])
+        wrong += odd
+    times = [lasts[phase.link_bytes] for phase in wanted]
+    own = [
+        messages_of(comm.rank, phase.jobs, phase.demands, links[phase.link_bytes], lasting, seed)
+        for phase, lasting in zip(wanted, times, strict=True)
+    ]
     endpoint = Endpoint(comm, _largest(comm, own))
     rows: list[Row] = []
-    for phase, messages in zip(wanted, own, strict=True):
-        arrived = endpoint.carry(messages, seconds)
+    for phase, messages, lasting in zip(wanted, own, times, strict=True):
+        arrived = endpoint.carry(messages, lasting)
         of_ranks = comm.gather((messages, arrived))
         if of_ranks is not None:
             gathered = (np.concatenate(arrays) for arrays in zip(*of_ranks, strict=True))
-            rows += phases.phase_rows(phase, *gathered, link, seconds)
+            rows += phases.phase_rows(phase, *gathered, links[phase.link_bytes], lasting)
     endpoint.close()
     wrong += endpoint.wrong_bytes
     phases.add_slowdown(rows)

@@ -20,6 +20,7 @@ from analysis.networks.printed import write_texts
 from analysis.networks.replays import make_simulated_tables
 from analysis.networks.tables import host_buses, link_rates, make_network_tables
 from analysis.networks.traffic import make_traffic_tables
+from analysis.networks.transports import make_transport_table
 from analysis.pipeline import make_all_tables
 from analysis.runs.facts import Facts
 from analysis.tables.details import read_details
@@ -52,6 +53,7 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
     rates, buses = link_rates(facts, published), host_buses(facts, published)
     optional = {
         "network_links": make_links(published),
+        "network_transports": make_transport_table(runs, side_tables["transports"], published, network),
         "prices": make_prices(published, request.market.offers if request.market else {}),
         **make_traffic_tables(runs, side_tables),
     }

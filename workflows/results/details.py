@@ -64,13 +64,16 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
         and `workflows.benchmarks.traffic` make them, or what `workflows.replay.points.split_times` gives.
     """
     rows: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("benchmarks", "traffic", "traffic_processes", "replays", "replay_ranks")
+        name: []
+        for name in ("benchmarks", "transports", "traffic", "traffic_processes", "replays", "replay_ranks")
     }
     for run, own in details:
         key = {name: run[name] for name in RUN}
         for index, row in enumerate(own.get("rows", ())):
             if "seconds_p50" in row:
                 rows["benchmarks"].append(key | row)
+            if "transport" in row:
+                rows["transports"].append(key | row)
             if "offered_load" in row:
                 numbered = key | {"row": index}
                 rows["traffic"].append(numbered | row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,10 @@ class PingPongCurve:
         sizes, times = np.array(self.bytes), np.array(self.microseconds)
         region = np.searchsorted(self.switches, sizes)
         return [(sizes[region == number], times[region == number]) for number in np.unique(region)]
+
+    def later(self, added_us: float) -> PingPongCurve:
+        """The curve of messages that take so much longer, whatever their size; the link carries as much."""
+        return replace(self, microseconds=tuple(taken + added_us for taken in self.microseconds))
 
     def knots(self) -> tuple[np.ndarray, np.ndarray]:
         """Sizes and times between which time is linear: the points, and both sides of each switch.

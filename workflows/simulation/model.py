@@ -121,7 +121,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     """
     simulate = interconnect.simulate
     where = f"{interconnect.name}.yaml"
-    curve = read_curve(simulate, root, where)
+    curve = read_curve(simulate, root, where).later(sum(simulate.get("added_us", {}).values()))
     node = simulate["node"]
     return InterconnectModel(
         curve=curve,

@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from workflows.domain import InputError
 from workflows.simulation.model import InterconnectModel, Knot
+from workflows.simulation.rings import make_rings, ring_zone
 from workflows.simulation.tree import make_tree, tree_zone
 
 INFINITE = 1e12
@@ -74,11 +75,20 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "</config>",
         '<zone id="all" routing="Full">',
         *_properties(properties),
-        *(tree_zone(model, nodes, host) if "fat_tree" in model.topology else [_cluster(model, there, host)]),
+        *_nodes(model, nodes, there, host),
         "</zone>",
         "</platform>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _nodes(model: InterconnectModel, nodes: int, there: int, host: Mapping[str, Any]) -> list[str]:
+    """Nodes and what joins them, in XML; `there` are the nodes that the topology has."""
+    if "fat_tree" in model.topology:
+        return tree_zone(model, nodes, host)
+    if "rings" in model.topology:
+        return ring_zone(model, nodes, host)
+    return [_cluster(model, there, host)]
 
 
 def ideal(model: InterconnectModel) -> InterconnectModel:
@@ -141,6 +151,8 @@ def _nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
             there = math.prod(dimensions)
         case {"fat_tree": fat_tree}:
             there = make_tree(fat_tree, nodes).nodes
+        case {"rings": rings}:
+            there = len(make_rings(rings).nodes())
         case _:
             there = nodes
     if there < nodes:

@@ -27,6 +27,7 @@ from workflows.traffic.phases import (
     link_messages,
     link_rate,
     phase_rows,
+    seconds_by_size,
     seconds_of_a_megabyte,
 )
 from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
@@ -123,15 +124,21 @@ def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, 
     own = {key: value for key, value in case.parameters.items() if key not in EXECUTION}
     phases = PHASES[pattern](network.processes, **own)
     done: list[Carried] = []
-    link = given_link_rate(case.parameters["link_MBps"])
-    if link is None:
-        link, measured = _measured_link(network, case.parameters["mean_bytes"], seconds)
+    given = given_link_rate(case.parameters["link_MBps"])
+    lasts = seconds_by_size(phases, seconds)
+    links = dict.fromkeys(lasts, given)
+    for size in lasts if given is None else ():
+        links[size], measured = _measured_link(network, size, lasts[size])
         done.append(measured)
-    schedules = [make_schedule(phase.jobs, phase.demands, link, seconds, seed) for phase in phases]
-    carried = list(pool.map(lambda messages: network.carry(messages, seconds), schedules))
+    times = [lasts[phase.link_bytes] for phase in phases]
+    schedules = [
+        make_schedule(phase.jobs, phase.demands, links[phase.link_bytes], lasting, seed)
+        for phase, lasting in zip(phases, times, strict=True)
+    ]
+    carried = list(pool.map(network.carry, schedules, times))
     rows: list[Row] = []
-    for phase, messages, outcome in zip(phases, schedules, carried, strict=True):
-        rows += phase_rows(phase, messages, outcome.arrived, link, seconds)
+    for phase, messages, outcome, lasting in zip(phases, schedules, carried, times, strict=True):
+        rows += phase_rows(phase, messages, outcome.arrived, links[phase.link_bytes], lasting)
     add_slowdown(rows)
     done += carried
     return {

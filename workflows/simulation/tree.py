@@ -82,10 +82,10 @@ def tree_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str]) -> 
     tree, spread = make_tree(fat_tree, nodes), fat_tree.get("routing") == "spread"
     attributes = " ".join(f'{name}="{value}"' for name, value in host.items())
     hosts = [f'<host id="node-{node}" {attributes}/>' for node in range(nodes)]
-    links = [_described(f"loopback-{node}", model.memory_bytes_per_us, 1) for node in range(nodes)]
+    links = [described(f"loopback-{node}", model.memory_bytes_per_us, 1) for node in range(nodes)]
     if both_ways is not None:
-        links += [_described(f"bus-{node}", both_ways, 0) for node in range(nodes)]
-    routes = [_route(node, node, [f"loopback-{node}"]) for node in range(nodes)]
+        links += [described(f"bus-{node}", both_ways, 0) for node in range(nodes)]
+    routes = [route_line(node, node, [f"loopback-{node}"]) for node in range(nodes)]
     used: dict[str, float] = {}
     for source, destination in permutations(range(nodes), 2):
         way = route(tree, source, destination, spread)
@@ -94,15 +94,17 @@ def tree_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str]) -> 
             used[name] = model.curve.bytes_per_us * (tree.paths(height + 1) if spread else 1)
         if both_ways is not None:
             way = [f"bus-{source}", *way, f"bus-{destination}"]
-        routes.append(_route(source, destination, way))
-    links += [_described(name, rate, 1) for name, rate in used.items()]
+        routes.append(route_line(source, destination, way))
+    links += [described(name, rate, 1) for name, rate in used.items()]
     return ['<zone id="nodes" routing="Full">', *hosts, *links, *routes, "</zone>"]
 
 
-def _described(name: str, rate_MBps: float, latency_us: int) -> str:  # noqa: N803
+def described(name: str, rate_MBps: float, latency_us: int) -> str:  # noqa: N803
+    """Write a link in XML."""
     return f'<link id="{name}" bandwidth="{rate_MBps!r}MBps" latency="{latency_us}us"/>'
 
 
-def _route(source: int, destination: int, links: list[str]) -> str:
+def route_line(source: int, destination: int, links: list[str]) -> str:
+    """Write the links of a message's way between two nodes in XML."""
     passed = "".join(f'<link_ctn id="{name}"/>' for name in links)
     return f'<route src="node-{source}" dst="node-{destination}" symmetrical="NO">{passed}</route>'

@@ -28,3 +28,11 @@ def numbers(key: str, text: str | float) -> list[float]:
     if not found:
         raise InputError(f"{key}: {text!r}: must be numbers with blanks between them")
     return found
+
+
+def byte_counts(key: str, text: str | float) -> list[int]:
+    """Read whole numbers above 0 with blanks between them, or raise `InputError`."""
+    found = numbers(key, text)
+    if not all(number >= 1 and number.is_integer() for number in found):
+        raise InputError(f"{key}: {text!r}: must be whole numbers above 0 with blanks between them")
+    return [int(number) for number in found]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.errors import InputError
-from workflows.traffic.options import numbers
+from workflows.traffic.options import byte_counts, numbers
 from workflows.traffic.outcomes import outcome
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, TrafficJob, jobs_of
 from workflows.traffic.schedule import MESSAGE, Demand
@@ -40,20 +40,32 @@ class Phase:
     jobs: tuple[TrafficJob, ...]
     demands: dict[str, Demand]
 
+    @property
+    def link_bytes(self) -> int:
+        """Size of the messages by which the rate of a link is measured: the mean of the first job's."""
+        return self.demands[self.jobs[0].name].mean_bytes
+
 
 def one_job(
-    name: str, processes: int, mean_bytes: int, loads: str | float, sizes: str, intervals: str
+    name: str, processes: int, mean_bytes: str | int, loads: str | float, sizes: str, intervals: str
 ) -> list[Phase]:
     """Phases of a pattern that leaves nothing open: ``uniform``, a permutation, or ``hot_spot``."""
     (job,) = jobs_of(Pattern(name), processes)
-    labels = {"pattern": name, "sizes": sizes, "intervals": intervals}
-    demands = [Demand(load, mean_bytes, sizes, intervals) for load in numbers("loads", loads)]
-    return [Phase(labels, (job,), {job.name: demand}) for demand in demands]
+    return [
+        Phase(
+            {"pattern": name, "sizes": size, "intervals": interval},
+            (job,),
+            {job.name: Demand(load, mean, size, interval)},
+        )
+        for mean, size, interval, load in product(
+            byte_counts("mean_bytes", mean_bytes), sizes.split(), intervals.split(), numbers("loads", loads)
+        )
+    ]
 
 
 def multiple_hot_spots(
     processes: int,
-    mean_bytes: int,
+    mean_bytes: str | int,
     loads: str | float,
     sizes: str,
     write_ratios: str | float,
@@ -64,8 +76,10 @@ def multiple_hot_spots(
 ) -> list[Phase]:
     """Phases of traffic to several I/O nodes, one for every combination of what its five dimensions have."""
     phases = []
-    for ratio, interval, choice, nodes, application, load in product(
+    for mean, ratio, size, interval, choice, nodes, application, load in product(
+        byte_counts("mean_bytes", mean_bytes),
         numbers("write_ratios", write_ratios),
+        sizes.split(),
         intervals.split(),
         destinations.split(),
         io_mappings.split(),
@@ -76,14 +90,14 @@ def multiple_hot_spots(
             "multiple_hot_spots", destinations=choice, io_mapping=nodes, application_mapping=application
         )
         (job,) = jobs_of(pattern, processes)
-        labels = {**_labels(pattern), "sizes": sizes, "intervals": interval, "write_ratio": ratio}
-        phases.append(Phase(labels, (job,), {job.name: Demand(load, mean_bytes, sizes, interval, ratio)}))
+        labels = {**_labels(pattern), "sizes": size, "intervals": interval, "write_ratio": ratio}
+        phases.append(Phase(labels, (job,), {job.name: Demand(load, mean, size, interval, ratio)}))
     return phases
 
 
 def combined(
     processes: int,
-    mean_bytes: int,
+    mean_bytes: str | int,
     loads: str | float,
     io_mean_bytes: int,
     io_loads: str | float,
@@ -93,12 +107,15 @@ def combined(
 ) -> list[Phase]:
     """Phases of a compute job alone and beside an I/O job: every placement of the I/O nodes, all loads."""
     phases = []
-    for nodes, application, load in product(
-        io_mappings.split(), application_mappings.split(), numbers("loads", loads)
+    for mean, nodes, application, load in product(
+        byte_counts("mean_bytes", mean_bytes),
+        io_mappings.split(),
+        application_mappings.split(),
+        numbers("loads", loads),
     ):
         pattern = Pattern("combined", io_mapping=nodes, application_mapping=application)
         compute, io = jobs_of(pattern, processes)
-        labels, demand = _labels(pattern), Demand(load, mean_bytes)
+        labels, demand = _labels(pattern), Demand(load, mean)
         phases.append(Phase(labels, (compute,), {"compute": demand}))
         for io_load in numbers("io_loads", io_loads):
             beside = Demand(io_load, io_mean_bytes, write_ratio=io_write_ratio)
@@ -122,6 +139,16 @@ def _labels(pattern: Pattern) -> Row:
         "application_mapping": pattern.application_mapping,
         "destinations": pattern.destinations,
     }
+
+
+def seconds_by_size(phases: Sequence[Phase], seconds: float) -> dict[int, float]:
+    """How long phases take, by the size of the messages of their first job (`Phase.link_bytes`).
+
+    Those of the largest messages take all of the time, others less, by the square root of the size: else a
+    phase of small messages would have thousands of times as many.
+    """
+    sizes = dict.fromkeys(phase.link_bytes for phase in phases)
+    return {size: seconds * math.sqrt(size / max(sizes)) for size in sizes}
 
 
 def given_link_rate(link_MBps: str | float) -> float | None:  # noqa: N803
@@ -170,8 +197,8 @@ def phase_rows(
     Returns
     -------
     list of dict
-        A row a job: the labels, its ``offered_load``, the load of the other job (``beside_load``; None where
-        it is alone), and what `outcome` gives.
+        A row a job: the labels, its ``mean_bytes`` and ``offered_load``, the load of the other job
+        (``beside_load``; None where it is alone), and what `outcome` gives.
     """
     rows = []
     for index, job in enumerate(phase.jobs):
@@ -180,6 +207,7 @@ def phase_rows(
         labels: Row = {
             **phase.labels,
             "job": job.name,
+            "mean_bytes": phase.demands[job.name].mean_bytes,
             "offered_load": phase.demands[job.name].offered_load,
             "beside_load": others[0] if others else None,
         }
@@ -205,7 +233,7 @@ def add_slowdown(rows: Sequence[Row]) -> None:
 
     It is missing (None) where it got nothing through beside the other job.
     """
-    key = ("io_mapping", "application_mapping", "offered_load")
+    key = ("io_mapping", "application_mapping", "mean_bytes", "offered_load")
     compute = [row for row in rows if row["pattern"] == "combined" and row["job"] == "compute"]
     alone = {
         tuple(row[name] for name in key): row["accepted_MBps"]

@@ -10,8 +10,9 @@ import pandera.pandas as pa
 
 from analysis.networks.congestion.loads import congestion_matrix, link_loads, pattern_bounds
 from analysis.networks.congestion.topology import Topology, Torus, Tree, fat_tree, k_ary_n_tree, ring, star
+from analysis.networks.congestion.waits import link_waits
 from analysis.tables.contract import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schemas, validated
-from analysis.tables.details import WHOLE
+from analysis.tables.details import RATE, WHOLE
 
 CONGESTION_TABLES = table_schemas(
     congestion=dict(
@@ -32,11 +33,13 @@ CONGESTION_TABLES = table_schemas(
         port=WHOLE,
         load=pa.Column(float, pa.Check.ge(0)),
         share=SHARE,
+        wait_packet_times=RATE,
+        wait_share=pa.Column(float, pa.Check.in_range(0, 1)),
     ),
 )
 """``congestion`` has one row a topology, pattern and routing, every process offering its link's bandwidth;
-``congestion_matrix`` is as `analysis.networks.congestion.loads.congestion_matrix` gives it. columns.yaml says
-what the columns mean."""
+``congestion_matrix`` is as `analysis.networks.congestion.loads.congestion_matrix` gives it, with waits
+beside the loads. columns.yaml says what the columns mean."""
 
 MATRIX_ROUTING = "deterministic"
 """Routing of the congestion matrices: with the traffic divided evenly, the links of a level are alike."""
@@ -100,7 +103,7 @@ def make_congestion_tables(
         bounds.append(rows.assign(topology=title, nodes=topology.nodes, permutation=permutation))
         for pattern in matrices if isinstance(topology, Tree) else ():
             links = link_loads(topology, of_patterns[pattern], MATRIX_ROUTING)
-            cells = congestion_matrix(links)
+            cells = congestion_matrix(links).join(_waits(topology, of_patterns[pattern], links))
             blocks.append(cells.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING))
     tables = {"congestion": bounds, "congestion_matrix": blocks}
     return {
@@ -108,6 +111,14 @@ def make_congestion_tables(
         for name, rows in tables.items()
         if rows
     }
+
+
+def _waits(tree: Tree, flows: pd.DataFrame, links: pd.DataFrame) -> pd.DataFrame:
+    """Mean wait of a packet and share of all waiting, row by row of the congestion matrix."""
+    counted = link_waits(tree, flows, links)
+    total, packets = (congestion_matrix(links.assign(load=counted[column])) for column in ("wait", "packets"))
+    mean = total["load"] / packets["load"].where(packets["load"] > 0)
+    return pd.DataFrame({"wait_packet_times": mean, "wait_share": total["share"]})
 
 
 def is_permutation(flows: pd.DataFrame) -> bool:

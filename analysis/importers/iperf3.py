@@ -1,0 +1,43 @@
+"""Output of iperf3 with ``-J``."""
+
+from __future__ import annotations
+
+import json
+import re
+
+VERSION = re.compile(r'"version"\s*:\s*"iperf 3')
+
+
+def read_iperf3(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the JSON of one run of iperf3 (an `analysis.importers.Reader` of transports).
+
+    Several streams count together. Programs are busy for what iperf3 says of its own processes.
+    """
+    try:
+        told = json.loads(text)
+        if "error" in told:
+            return [], [f"{source}: iperf3 says: {told['error']}"]
+        start, end = told["start"]["test_start"], told["end"]
+        if start.get("bidir"):
+            return [], [f"{source}: of a run in both directions at once the two are not told apart"]
+        transport, cpu = start["protocol"].lower(), end["cpu_utilization_percent"]
+        sides = ("remote", "host") if start.get("reverse") else ("host", "remote")
+        row = {
+            "program": f"iperf3 {start['protocol']}",
+            "transport": transport,
+            "test": "stream",
+            "bytes": start["blksize"],
+            **{
+                f"{who}_busy": cpu[f"{side}_total"] / 100
+                for who, side in zip(("sender", "receiver"), sides, strict=True)
+            },
+        }
+        if transport == "udp":
+            lost = end["sum"]["lost_percent"]
+            sent = end.get("sum_sent", end["sum"])["bits_per_second"] / 8e6
+            return [
+                row | {"sent_MBps": sent, "received_MBps": sent * (1 - lost / 100), "lost_percent": lost}
+            ], []
+        return [row | {"received_MBps": end["sum_received"]["bits_per_second"] / 8e6}], []
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return [], [f"{source}: is no result of iperf3: {type(error).__name__} {error}"]

@@ -1,0 +1,62 @@
+"""Output of netperf: streams, and requests with responses, over TCP and UDP."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.importers.lines import quoted, whole_lines
+
+TITLE = re.compile(
+    r"^(?:MIGRATED )?(?P<protocol>TCP|UDP) (?P<what>STREAM|UNIDIRECTIONAL SEND|REQUEST/RESPONSE) TEST\b"
+)
+_MEGABIT = 1e6 / 8e6
+
+
+def read_netperf(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the tables that netperf printed (an `analysis.importers.Reader` of transports).
+
+    A latency is half of the mean time of a request with a response of its size. Of a stream over UDP the
+    first line is what was sent, the second what was received. Its use of processors is that of the whole
+    machine and is not kept; nor are results of tests with selected output (``-k``, ``-o``).
+    """
+    rows: list[dict] = []
+    unread: list[str] = []
+    title: re.Match | None = None
+    heading = ""
+    for number, line in whole_lines(text, source, unread):
+        cells = line.split()
+        if found := TITLE.match(line):
+            title, heading = found, ""
+        elif title and re.match(r"^\s*bytes\b", line):
+            heading = line
+        elif title and heading and cells and all(re.fullmatch(r"[\d.]+", cell) for cell in cells):
+            wrong = _read(rows, cells, title, heading)
+            if wrong:
+                unread.append(f"{source}: line {number}: {quoted(line)} {wrong}")
+    return rows, unread
+
+
+def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> str:
+    """Add a row, or what was received to the last one; say what is wrong, or nothing."""
+    protocol = title["protocol"].lower()
+    if title["what"] == "REQUEST/RESPONSE":
+        if len(cells) == 2:  # socket sizes of the other side
+            return ""
+        if len(cells) < 6 or cells[2] != cells[3]:
+            return "has a response that is not as long as its request"
+        latency = 1e6 / float(cells[5]) / 2
+        row = {"test": "pingpong", "bytes": int(cells[2]), "latency_us": latency}
+        rows.append({"program": f"netperf {title['protocol']}_RR", "transport": protocol, **row})
+        return ""
+    if "10^6bits/s" not in heading:
+        return "is in no unit that is known (10^6bits/sec)"
+    row = {"program": f"netperf {title['protocol']}_STREAM", "transport": protocol, "test": "stream"}
+    if protocol == "tcp" and len(cells) >= 5:
+        rows.append(row | {"bytes": int(cells[2]), "received_MBps": float(cells[4]) * _MEGABIT})
+    elif protocol == "udp" and len(cells) >= 6:
+        rows.append(row | {"bytes": int(cells[1]), "sent_MBps": float(cells[5]) * _MEGABIT})
+    elif protocol == "udp" and len(cells) == 4 and rows:
+        rows[-1]["received_MBps"] = float(cells[3]) * _MEGABIT
+    else:
+        return "has too few values"
+    return ""

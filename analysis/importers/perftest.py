@@ -1,0 +1,72 @@
+"""Output of perftest (ib_send_bw, ib_write_lat and so on)."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.importers.lines import quoted, whole_lines
+from analysis.importers.transports import GIGABIT, MEBI
+
+TITLE = re.compile(
+    r"^\s*(?P<verb>RDMA_Write|RDMA_Read|Send) (?P<both>Bidirectional )?(?P<what>BW|Latency) Test\s*$"
+)
+OTHER_TITLE = re.compile(r"^\s*\w[\w &]+ (?:BW|Latency)[\w -]* Test\s*$")
+_CONNECTION = re.compile(r"^ ?Connection type\s*:\s*(\w+)")
+_UNITS = {"BW average[MB/sec]": MEBI, "BW average[Gb/sec]": GIGABIT, "BW average[MiB/sec]": MEBI}
+
+
+def read_perftest(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read what programs of perftest printed (an `analysis.importers.Reader` of transports).
+
+    MB/sec are 2^20 bytes a second. Of datagrams the client's output has what was sent, the server's (it has
+    an ``RX depth``) what was received. A latency is the typical one, the median; that of a read is a whole
+    round trip, as perftest has it.
+    """
+    rows: list[dict] = []
+    unread: list[str] = []
+    title: re.Match | None = None
+    transport, receives, columns = "", False, []
+    for number, line in whole_lines(text, source, unread):
+        if OTHER_TITLE.match(line):
+            title, transport, receives, columns = TITLE.match(line), "", False, []
+            if title is None:
+                unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")
+        elif found := _CONNECTION.match(line):
+            transport = found[1].lower()
+        elif re.match(r"^ ?RX depth", line):
+            receives = True
+        elif line.lstrip().startswith("#bytes"):
+            columns = re.split(r"\s{2,}|(?<=s) (?=#)", line.strip())
+        elif title and columns and re.match(r"^\s*\d+\s", line):
+            row = _row(line.split(), columns, title, transport, receives)
+            if isinstance(row, str):
+                unread.append(f"{source}: line {number}: {quoted(line)} {row}")
+            else:
+                rows.append(row)
+    return rows, unread
+
+
+def _row(cells: list[str], columns: list[str], title: re.Match, transport: str, receives: bool) -> dict | str:
+    if len(cells) != len(columns):
+        return f"has {len(cells)} values where the table has {len(columns)} columns"
+    if not transport:
+        return "follows no line with the type of its connection"
+    try:
+        values = {name: float(cell) for name, cell in zip(columns, cells, strict=True)}
+    except ValueError:
+        return "holds what is no number"
+    verb = title["verb"].lower().removeprefix("rdma_")
+    row = {
+        "program": f"ib_{verb}_{'bw' if title['what'] == 'BW' else 'lat'}",
+        "transport": transport,
+        "bytes": int(values["#bytes"]),
+    }
+    if title["what"] == "Latency":
+        latency = values.get("t_typical[usec]", values.get("t_avg[usec]", 0.0))
+        return row | {"test": "pingpong", "latency_us": latency} if latency > 0 else "has no latency"
+    unit = next((name for name in _UNITS if name in values), None)
+    if unit is None or not values[unit] > 0:
+        return "has no average bandwidth in a known unit"
+    side = "received_MBps" if receives else "sent_MBps"
+    test = "both_ways" if title["both"] else "stream"
+    return row | {"test": test, side: values[unit] * _UNITS[unit]}

@@ -1,0 +1,58 @@
+"""Output of qperf, of TCP, UDP and verbs."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.importers.lines import quoted, whole_lines
+
+TITLE = re.compile(
+    r"^(?P<transport>tcp|udp|sctp|rc|uc|ud|xrc)_(?P<how>(?:rdma_(?:read|write)|bi)_)?(?P<what>bw|lat):\s*$"
+)
+_VALUE = re.compile(r"^\s+(?P<name>\w+)\s*=\s*(?P<value>[\d.,]+)\s*(?P<unit>\S+)(?: \((?P<exact>[\d,]+)\))?")
+_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "sec": 1e6}
+_MEGABYTES = {
+    f"{prefix}{unit}/sec": factor * size / 1e6
+    for prefix, factor in (("", 1), ("K", 1e3), ("M", 1e6), ("G", 1e9))
+    for unit, size in (("B" if prefix else "bytes", 1), ("b" if prefix else "bits", 1 / 8))
+}
+_SIZES = {"bytes": 1, "KB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20}
+_COLUMNS = {"bw": "received_MBps", "send_bw": "sent_MBps", "recv_bw": "received_MBps"}
+
+
+def read_qperf(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read what qperf printed (an `analysis.importers.Reader` of transports).
+
+    Without ``-vu`` or ``-v`` it does not say its message sizes, which are then missing. Its share of
+    processors is that of the whole machine and is not kept.
+    """
+    rows: list[dict] = []
+    unread: list[str] = []
+    for number, line in whole_lines(text, source, unread):
+        if title := TITLE.match(line):
+            test = (
+                "pingpong" if title["what"] == "lat" else "both_ways" if title["how"] == "bi_" else "stream"
+            )
+            rows.append({"program": title[0].strip()[:-1], "transport": title["transport"], "test": test})
+        elif not line.startswith(" ") and line.strip():
+            unread.append(f"{source}: line {number}: {quoted(line)} is no test that is known")
+        elif rows and (found := _VALUE.match(line)):
+            name, unit = found["name"], found["unit"]
+            value = float(found["value"].replace(",", ""))
+            if name == "latency" and unit in _MICROSECONDS:
+                rows[-1]["latency_us"] = value * _MICROSECONDS[unit]
+            elif name in _COLUMNS and unit in _MEGABYTES:
+                rows[-1][_COLUMNS[name]] = value * _MEGABYTES[unit]
+            elif name == "msg_size" and unit in _SIZES:
+                size = int(found["exact"].replace(",", "")) if found["exact"] else round(value * _SIZES[unit])
+                rows[-1]["bytes"] = size
+            elif name in ("latency", "msg_size", *_COLUMNS):
+                unread.append(f"{source}: line {number}: {quoted(line)} has an unknown unit")
+    whole = [row for row in rows if row.get("latency_us") or row.get("sent_MBps", row.get("received_MBps"))]
+    unread += [
+        f"{source}: {row['program']}{size} has no result"
+        for row in rows
+        if row not in whole
+        for size in [f" of {row['bytes']} bytes" if "bytes" in row else ""]
+    ]
+    return whole, unread

@@ -1,0 +1,87 @@
+"""What tests of transports below MPI have in common: their table, and how rows become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaError
+
+from analysis.importers.results import Import
+from analysis.runs.runs import KIND, NAME, TableError
+
+MEBI = 2**20 / 1e6
+"""2^20 bytes in 10^6 bytes."""
+GIGABIT = 1e9 / 8e6
+"""10^9 bits in 10^6 bytes."""
+
+TESTS = ("pingpong", "stream", "both_ways")
+RELIABLE = ("tcp", "rc", "xrc", "sctp")
+"""Transports that lose nothing: what was sent has been received."""
+
+_SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
+_RATE = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=True)
+TRANSPORTS = pa.DataFrameSchema(
+    {
+        "interconnect": pa.Column(str, NAME),
+        "kind": pa.Column(str, KIND),
+        "program": pa.Column(str),
+        "transport": pa.Column(str, NAME),
+        "test": pa.Column(str, pa.Check.isin(TESTS, error=f"must be one of {', '.join(TESTS)}")),
+        "bytes": pa.Column("Int64", _SIZE, nullable=True),
+        "latency_us": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True),
+        **dict.fromkeys(("sent_MBps", "received_MBps", "lost_percent"), _RATE),
+        **dict.fromkeys(("sender_busy", "receiver_busy"), _RATE),
+    },
+    name="transports",
+    strict=True,
+    coerce=True,
+)
+"""A row a transport, test and message size. `transport` is as rc, uc or ud (InfiniBand's connections and
+datagrams), tcp or udp; the busy columns are cores that the two programs were busy with."""
+
+
+def make_transports(
+    rows: Iterable[Mapping[str, object]], constants: Mapping[str, object], unread: list[str], source: str
+) -> Import:
+    """Complete the rows that the output of a test of transports holds.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Columns of `TRANSPORTS` as far as the output holds them.
+    constants : mapping
+        What it does not hold: `interconnect`; `kind`, else ``published``.
+    source : str
+        The file.
+
+    Raises
+    ------
+    TableError
+        If there is no row, the constants name no interconnect, or a value is out of range.
+    """
+    rows = [{"kind": "published", **constants, **_completed(dict(row))} for row in rows]
+    if not rows:
+        raise TableError("holds no result" + (f": {unread[0]}" if unread else ""), source)
+    if "interconnect" not in constants:
+        message = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
+        raise TableError(message, source, column="interconnect")
+    frame = pd.DataFrame(rows).reindex(columns=list(TRANSPORTS.columns))
+    try:
+        table = TRANSPORTS.validate(frame)
+    except SchemaError as error:
+        value = error.failure_cases["failure_case"].iloc[0]
+        raise TableError(f"{str(value)!r} {error.check.error}", source, column=error.schema.name) from None
+    return Import(derived={"transports": table.assign(source=Path(source).name)}, unread=unread)
+
+
+def _completed(row: dict[str, object]) -> dict[str, object]:
+    """Add what follows: a reliable transport loses nothing, another what was sent and not received."""
+    sent, received = row.get("sent_MBps"), row.get("received_MBps")
+    if row["transport"] in RELIABLE:
+        row["sent_MBps"], row["received_MBps"] = sent or received, received or sent
+    elif sent and received is not None and "lost_percent" not in row:
+        row["lost_percent"] = max(0.0, 100 * (1 - received / sent))
+    return row

@@ -1,0 +1,381 @@
+"""Round trips and streams over TCP and UDP, below MPI: between the first and the last process.
+
+MPI starts the processes and tells them where to meet; no message that is timed is its. Sockets are as the
+system has them, but for TCP's delay of small messages, which is off. Python adds some microseconds a message.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from mpi4py import MPI
+
+from workflows.benchmarks import percentile
+from workflows.benchmarks.messages import content, wrong_bytes
+from workflows.benchmarks.program import Told
+
+INTERFACE = "NODEWORTH_INTERFACE"
+"""Environment variable with the interface of the network (ib0 for IP over InfiniBand); by default the first
+that leads to the other process's node."""
+
+LARGEST_DATAGRAM = 65507
+PERCENTILES = (5, 50, 95)
+ANSWER_SECONDS = 0.1
+"""After so long without an answer a datagram counts as lost."""
+QUIET_SECONDS = 0.05
+"""After so long without a datagram, when the sender is done, nothing more comes."""
+STUCK_SECONDS = 30.0
+"""After so long without anything on a connection the run ends with an error."""
+PAUSE_SECONDS = 0.0005
+"""A sender that has nothing due sleeps for so long; what is due meanwhile leaves at once."""
+LOOKED_AT = 64
+"""Every so many datagrams are compared byte by byte."""
+_GET_ADDRESS = 0x8915
+_NUMBER = struct.Struct("!Q")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one side of a stream counted: messages, bytes, seconds, seconds of its processor, wrong bytes."""
+
+    messages: int
+    bytes: int
+    seconds: float
+    busy_seconds: float
+    wrong_bytes: int = 0
+
+
+def sockets(
+    comm: MPI.Comm, round_trip_bytes: str, stream_bytes: str, rates: str | float, seconds: float
+) -> Told:
+    """Measure both transports.
+
+    Parameters
+    ----------
+    round_trip_bytes, stream_bytes : str
+        Sizes with blanks between them; those above `LARGEST_DATAGRAM` are of TCP alone.
+    rates : str or float
+        Rates of datagrams, over what TCP carries in messages of that size; they are sent at full speed too.
+    seconds : float
+        Of all measurements together.
+
+    Returns
+    -------
+    dict
+        ``seconds``: geometric mean of the median times of half a round trip. ``answer``: wrong bytes.
+        ``rows``: of each ``transport`` (tcp, udp), ``test`` (pingpong, stream) and ``bytes``: half a round
+        trip (``latency_us_p50`` and so on), or its rates (``sent_MBps``, ``received_MBps``, ``offered_MBps``,
+        which is missing at full speed), ``lost_percent``, and the cores that were busy at both ends.
+    """
+    if comm.size < 2:
+        raise ValueError("sockets: 2 or more processes are needed, one at each end")
+    trips, streams = (
+        [int(size) for size in text.split()] for text in (str(round_trip_bytes), str(stream_bytes))
+    )
+    shares = [float(rate) for rate in str(rates).split()]
+    datagrams = [size for size in streams if size <= LARGEST_DATAGRAM]
+    parts = len(trips) + sum(size <= LARGEST_DATAGRAM for size in trips) + len(streams)
+    share = seconds / (parts + len(datagrams) * (len(shares) + 1))
+    link = Link(comm)
+    rows = [link.tcp_round_trip(size, share) for size in trips]
+    rows += [link.udp_round_trip(size, share) for size in trips if size <= LARGEST_DATAGRAM]
+    of_tcp = {size: link.tcp_stream(size, share) for size in streams}
+    rows += of_tcp.values()
+    for size, factor in product(datagrams, (*shares, None)):
+        known = comm.bcast(of_tcp[size].get("received_MBps"))
+        rows.append(link.udp_stream(size, share, None if factor is None else factor * known))
+    wrong = comm.allreduce(link.wrong_bytes)
+    if comm.rank != 0:
+        return {}
+    latencies = [row["latency_us_p50"] for row in rows if row.get("latency_us_p50")]
+    return {"seconds": _geometric_mean(latencies) / 1e6, "answer": wrong, "rows": rows}
+
+
+def _geometric_mean(values: list[float]) -> float:
+    product_of_all = 1.0
+    for value in values:
+        product_of_all *= value ** (1 / len(values))
+    return product_of_all
+
+
+class Link:
+    """Sockets between the first and the last process. All call every method; rank 0 gets a row."""
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        self.comm, self.last = comm, comm.size - 1
+        self.wrong_bytes = 0
+        self.address = self._address()
+
+    def tcp_round_trip(self, size: int, seconds: float) -> Row:
+        """Messages of `size` bytes and their answers, over one connection."""
+        sent = content(1, size)
+        with self._connection() as connection:
+            times: list[float] = []
+            if self.comm.rank == 0:
+                start = time.perf_counter()
+                while not times or time.perf_counter() - start < seconds:
+                    begin = time.perf_counter()
+                    connection.sendall(sent)
+                    got = _received(connection, size)
+                    times.append(time.perf_counter() - begin)
+                self.wrong_bytes += wrong_bytes(got, sent)
+                connection.shutdown(socket.SHUT_WR)
+            elif self.comm.rank == self.last:
+                while got := _received(connection, size):
+                    connection.sendall(got)
+        return self._round_trip_row("tcp", size, times, None)
+
+    def udp_round_trip(self, size: int, seconds: float) -> Row:
+        """Datagrams and their answers; one that is not back after `ANSWER_SECONDS` is lost."""
+        times: list[float] = []
+        lost = 0
+        with self._datagrams() as here:
+            if self.comm.rank == 0:
+                here.settimeout(ANSWER_SECONDS)
+                start = time.perf_counter()
+                while (not times and lost < 10) or time.perf_counter() - start < seconds:
+                    sent = content(len(times) + lost, size)
+                    begin = time.perf_counter()
+                    here.send(sent)
+                    got = _answer(here, sent)
+                    if got is None:
+                        lost += 1
+                    else:
+                        times.append(time.perf_counter() - begin)
+                self.comm.send(None, self.last)
+            elif self.comm.rank == self.last:
+                for got in self._arriving(here, LARGEST_DATAGRAM):
+                    here.send(got)
+        return self._round_trip_row("udp", size, times, 100 * lost / max(len(times) + lost, 1))
+
+    def tcp_stream(self, size: int, seconds: float) -> Row:
+        """Messages of `size` bytes one after the other over one connection."""
+        with self._connection() as connection:
+            told = None
+            if self.comm.rank == 0:
+                sent = content(1, size)
+                told = _timed(lambda: _sent(connection.sendall, lambda number: sent, size, seconds, None))
+                connection.shutdown(socket.SHUT_WR)
+            elif self.comm.rank == self.last:
+                told = _timed(lambda: _drained(connection, content(1, size)))
+        return self._stream_row("tcp", size, None, told)
+
+    def udp_stream(self, size: int, seconds: float, rate_MBps: float | None) -> Row:  # noqa: N803
+        """Datagrams of `size` bytes, as fast as can be or at a rate; what is received of them."""
+        told = None
+        with self._datagrams() as here:
+            if self.comm.rank == 0:
+                body = content(1, size)
+
+                def numbered(number: int) -> bytes:
+                    return _NUMBER.pack(number)[-size:] + body[_NUMBER.size :]
+
+                told = _timed(lambda: _sent(here.send, numbered, size, seconds, rate_MBps))
+                self.comm.send(None, self.last)
+            elif self.comm.rank == self.last:
+                body = content(1, size)[_NUMBER.size :]
+                told = _timed(lambda: _counted(self._arriving(here, size), body))
+        return self._stream_row("udp", size, rate_MBps, told)
+
+    def _address(self) -> str:
+        """Where the last process listens: the loopback on one node, else an address that leads there."""
+        comm = self.comm
+        hosts = comm.allgather(socket.gethostname())
+        if hosts[0] == hosts[self.last]:
+            return "127.0.0.1"
+        offered = comm.bcast(_addresses() if comm.rank == self.last else None, self.last)
+        reached = comm.bcast([one for one in offered if _leads_to(one)] if comm.rank == 0 else None)
+        if not reached:
+            raise ValueError(f"sockets: no network leads to {hosts[self.last]} (addresses there: {offered})")
+        return reached[0]
+
+    @contextmanager
+    def _connection(self) -> Iterator[socket.socket]:
+        """A connection between the two processes; an unconnected socket elsewhere."""
+        with socket.socket() as listener:
+            here = listener
+            if self.comm.rank == self.last:
+                listener.bind((self.address, 0))
+                listener.listen(1)
+            port = self.comm.bcast(_port(listener) if self.comm.rank == self.last else None, self.last)
+            if self.comm.rank == 0:
+                here.connect((self.address, port))
+            elif self.comm.rank == self.last:
+                here, _ = listener.accept()
+            here.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            here.settimeout(STUCK_SECONDS)
+            with here:
+                yield here
+                self.comm.Barrier()  # not where there was an error: that is to end the run
+
+    @contextmanager
+    def _datagrams(self) -> Iterator[socket.socket]:
+        """Datagram sockets that know each other."""
+        with socket.socket(type=socket.SOCK_DGRAM) as here:
+            if self.comm.rank == self.last:
+                here.bind((self.address, 0))
+            port = self.comm.bcast(_port(here) if self.comm.rank == self.last else None, self.last)
+            if self.comm.rank == 0:
+                here.connect((self.address, port))
+            back = self.comm.bcast(here.getsockname() if self.comm.rank == 0 else None)
+            if self.comm.rank == self.last:
+                here.connect(back)
+            self.comm.Barrier()
+            yield here
+            self.comm.Barrier()
+
+    def _arriving(self, here: socket.socket, largest: int) -> Iterator[bytes]:
+        """Datagrams until the sender has said that it is done and nothing more comes."""
+        here.settimeout(QUIET_SECONDS)
+        while True:
+            try:
+                yield here.recv(largest)
+            except TimeoutError:
+                if self.comm.Iprobe(0):
+                    self.comm.recv(source=0)
+                    return
+
+    def _round_trip_row(self, transport: str, size: int, times: list[float], lost: float | None) -> Row:
+        half = (
+            {f"latency_us_p{share}": percentile(times, share) / 2 * 1e6 for share in PERCENTILES}
+            if times
+            else {}
+        )
+        return {
+            "transport": transport,
+            "test": "pingpong",
+            "bytes": size,
+            "n": len(times),
+            "lost_percent": lost,
+            **half,
+        }
+
+    def _stream_row(self, transport: str, size: int, rate: float | None, told: Stream | None) -> Row:
+        """Row from what both ends counted; datagrams are over the time in which they were sent."""
+        everyone = self.comm.gather(told)
+        if everyone is None:
+            return {}
+        out, back = everyone[0], everyone[self.last]
+        self.wrong_bytes += back.wrong_bytes + (abs(out.bytes - back.bytes) if transport == "tcp" else 0)
+        over = max(out.seconds, back.seconds) if transport == "tcp" else out.seconds
+        return {
+            "transport": transport,
+            "test": "stream",
+            "bytes": size,
+            "n": out.messages,
+            "offered_MBps": rate,
+            "sent_MBps": out.bytes / over / 1e6,
+            "received_MBps": back.bytes / over / 1e6,
+            "lost_percent": 100 * (1 - back.messages / out.messages) if transport == "udp" else None,
+            "sender_busy": out.busy_seconds / out.seconds,
+            "receiver_busy": back.busy_seconds / back.seconds,
+        }
+
+
+def _timed(count: Callable[[], tuple[int, int, int]]) -> Stream:
+    """Carry out one side of a stream, which gives messages, bytes and wrong bytes."""
+    begin, busy = time.perf_counter(), time.process_time()
+    messages, moved, wrong = count()
+    return Stream(messages, moved, time.perf_counter() - begin, time.process_time() - busy, wrong)
+
+
+def _sent(
+    send: Callable[[bytes], Any],
+    message: Callable[[int], bytes],
+    size: int,
+    seconds: float,
+    rate_MBps: float | None,  # noqa: N803
+) -> tuple[int, int, int]:
+    """Send for a time, as fast as can be or what is due at a rate."""
+    start, sent = time.perf_counter(), 0
+    while not sent or (now := time.perf_counter() - start) < seconds:
+        if sent and rate_MBps is not None and sent * size > now * rate_MBps * 1e6:
+            time.sleep(PAUSE_SECONDS)
+            continue
+        send(message(sent))
+        sent += 1
+    return sent, sent * size, 0
+
+
+def _drained(connection: socket.socket, message: bytes) -> tuple[int, int, int]:
+    """Receive until the end; whole messages are compared."""
+    count = moved = wrong = 0
+    while got := _received(connection, len(message)):
+        count, moved = count + 1, moved + len(got)
+        if count % LOOKED_AT == 1:
+            wrong += wrong_bytes(got, message[: len(got)])
+    return count, moved, wrong
+
+
+def _counted(arriving: Iterator[bytes], body: bytes) -> tuple[int, int, int]:
+    """Count datagrams; of every `LOOKED_AT`th the bytes after its number are compared."""
+    count = moved = wrong = 0
+    for got in arriving:
+        count, moved = count + 1, moved + len(got)
+        if count % LOOKED_AT == 1:
+            wrong += wrong_bytes(got[_NUMBER.size :], body)
+    return count, moved, wrong
+
+
+def _received(connection: socket.socket, size: int) -> bytes:
+    """Receive a message whole; nothing at the end of a connection, or what there is of the last message."""
+    parts: list[bytes] = []
+    missing = size
+    while missing:
+        part = connection.recv(missing)
+        if not part:
+            break
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+def _answer(here: socket.socket, sent: bytes) -> bytes | None:
+    """Receive the answer to a datagram, passing over late answers to others; None where there is none."""
+    try:
+        while (got := here.recv(LARGEST_DATAGRAM)) != sent:
+            continue
+    except TimeoutError:
+        return None
+    return got
+
+
+def _port(here: socket.socket) -> int:
+    return here.getsockname()[1]
+
+
+def _addresses() -> list[str]:
+    """IPv4 addresses of this node's interfaces but the loopback; of that of `INTERFACE` where it is set."""
+    wanted = os.environ.get(INTERFACE)
+    known = {}
+    with socket.socket(type=socket.SOCK_DGRAM) as asking:
+        for _, name in socket.if_nameindex():
+            try:
+                answer = fcntl.ioctl(asking, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
+            except OSError:  # has no address
+                continue
+            known[name] = socket.inet_ntoa(answer[20:24])
+    if wanted and wanted not in known:
+        raise ValueError(f"{INTERFACE}: {wanted!r}: this node has {', '.join(known)}")
+    return [address for name, address in known.items() if (name == wanted if wanted else name != "lo")]
+
+
+def _leads_to(address: str) -> bool:
+    """Whether this node has a way to an address, through `INTERFACE` where that is set."""
+    with socket.socket(type=socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((address, 9))
+            return not os.environ.get(INTERFACE) or asking.getsockname()[0] in _addresses()
+        except OSError:
+            return False
