@@ -2,8 +2,8 @@
 //
 //   packets NETWORK SCHEDULE PROCESSES PROCESSES_PER_NODE SECONDS WINDOW BUFFERS HEAD_BYTES
 //
-// Arguments, rules and output are those of traffic.cpp, whose messages share links as fluids do; but (hops N) says by how
-// many links packets went, and (waited LINK SECONDS) how long packets waited at the end of a link for the next one.
+// Arguments, rules and output are those of traffic.cpp, whose messages share links as fluids do; and (hops N) says
+// over how many links packets went.
 
 #include "memory.hpp"
 #include "packets.hpp"
@@ -176,9 +176,6 @@ public:
     for (size_t index = 0; index < messages.size(); index++)
       if (messages[index].arrived >= 0)
         std::printf("arrived %zu %.12f\n", index, messages[index].arrived * 1e-12);
-    for (int link = 0; link < network.links(); link++)
-      if (network.waited(link))
-        std::printf("waited %d %.12f\n", link, network.waited(link) * 1e-12);
     std::printf("hops %llu\n", (unsigned long long)network.packet_hops());
     std::printf("memory %ld\n", most_memory_kB());
     std::printf("end %.12f\n", network.now * 1e-12);

@@ -51,7 +51,7 @@ private:
   struct Packet {
     int message, source, destination, payload, groups;
     std::uint64_t number;
-    Time start, handled, waits_since;
+    Time start, handled; // when its node sends it, and when its target has dealt with it
     int closed;
     std::vector<Hop> hops;
   };
@@ -62,7 +62,6 @@ private:
     Time busy_until = 0;
     int packet = -1, hop = 0; // what it sends, -1 for nothing
     int turn = 0, taken = 0;  // channel after the last that was served; channels that are taken
-    Time waited = 0;          // of packets at its end for the next link
   };
   struct Gate {
     std::vector<int> channels, waiting;
@@ -183,8 +182,6 @@ private:
                               [this](int one, int other) { return packets[one].number < packets[other].number; });
     int index = *next;
     gate.waiting.erase(next);
-    Packet& packet = packets[index];
-    wires[packet.hops.back().channel / settings.channels].waited += now - packet.waits_since;
     take(index, channel);
   }
 
@@ -201,12 +198,10 @@ private:
       return;
     }
     Gate& gate = gates[topology->gate(link, packet.source, packet.destination)];
-    if (int channel = free_channel(gate); channel >= 0) {
+    if (int channel = free_channel(gate); channel >= 0)
       take(index, channel);
-    } else {
-      packet.waits_since = now;
+    else
       gate.waiting.push_back(index);
-    }
   }
 
   // Send the next group on a link, if there is any that can go.
@@ -349,6 +344,4 @@ public:
   }
 
   std::uint64_t packet_hops() const { return passed; }
-  Time waited(int link) const { return wires[link].waited; }
-  int links() const { return wires.size(); }
 };

@@ -46,11 +46,14 @@ class Carried:
     ----------
     arrived : array (messages,)
         When each message had arrived, in simulated seconds; NaN if it was never issued.
+    packet_hops : int
+        Links that packets were sent over; 0 where messages share links as fluids do.
     """
 
     arrived: NDArray[np.float64]
     cpu_seconds: float
     memory_bytes: int
+    packet_hops: int
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,8 @@ class Network:
         arrived = np.full(len(messages), np.nan)
         for index, time in done.of("arrived"):
             arrived[int(index)] = float(time)
-        return Carried(arrived, done.cpu_seconds, done.memory_bytes)
+        hops = sum(int(count) for (count,) in done.of("hops"))
+        return Carried(arrived, done.cpu_seconds, done.memory_bytes, hops)
 
 
 def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, Any]:
