@@ -190,7 +190,7 @@ def powers_only(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Interconnects of a study's runs, and of its network curves, transports and prices, which may be imported."""
+    """Interconnects of a study's runs, and of its network curves, transports and prices: imports too."""
     known = ("network", "network_transports", "prices")
     sources = [runs, *(tables[name] for name in known if name in tables)]
     return list(dict.fromkeys(name for source in sources for name in source["interconnect"].dropna()))

@@ -148,18 +148,21 @@ def test_a_replay_that_fails_leaves_nothing(traced):
 
 def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    names = ["quadrics_elan3_adaptive", "gigabit_ethernet"]
+    names = ["quadrics_elan3_adaptive", "quadrics_elan3_packets", "gigabit_ethernet"]
     small = {"cases": ["uniform-smoke", "combined-smoke"], "processes": [8], "interconnects": names}
     plan = make_plan(QSNET, small)
-    assert files.traces(plan) == [] and len(plan.design.simulated) == 4 and not plan.design.points
-    assert "simulated: 4 points of patterns of traffic, by their schedules" in announcement(plan)
+    assert files.traces(plan) == [] and len(plan.design.simulated) == 6 and not plan.design.points
+    assert "simulated: 6 points of patterns of traffic, by their schedules" in announcement(plan)
     replay_study(plan, 2)
     times, records = simulated_table(plan)
-    assert len(times) == 4 and (times["nodes"] == 8).all() and times["valid"].all()
+    assert len(times) == 6 and (times["nodes"] == 8).all() and times["valid"].all()
     assert (times["seconds_low"] == times["seconds"]).all()
     assert (times["seconds_high"] == times["seconds"]).all()
     table = make_traffic_tables(times, make_details(plan.asked.study, plan.paths, times, records))["traffic"]
     assert set(table["kind"]) == {"simulated"} and set(table["interconnect"]) == set(names)
     assert table.loc[table["beside_load"].notna() & (table["job"] == "compute"), "slowdown"].notna().all()
     fastest = table[table["pattern"] == "uniform"].groupby("interconnect")["accepted_MBps"].max()
-    assert fastest["gigabit_ethernet"] < 112.5 < fastest["quadrics_elan3_adaptive"] < 280
+    packets, fluid = fastest["quadrics_elan3_packets"], fastest["quadrics_elan3_adaptive"]
+    assert fastest["gigabit_ethernet"] < 112.5 < packets < fluid < 280
+    contention = {record.interconnect: record.details["contention"] for record in records}
+    assert contention == dict.fromkeys(names, "fluid") | {"quadrics_elan3_packets": "packets"}

@@ -194,7 +194,8 @@ def test_changes_of_protocol_are_the_breaks_of_a_ready_curve_and_limits_that_its
 def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, name):
     model = make_model(load_interconnect(name, INTERCONNECTS), ROOT)
     fit = fit_summary(fit_table(replayer, model))
-    assert fit.mean_percent < 0.01 and fit.largest_percent < 0.05
+    mean, largest = (1.0, 1.5) if model.packets else (0.01, 0.05)  # the peak of packets is what they come to
+    assert fit.mean_percent < mean and fit.largest_percent < largest
     if not model.curve.two_points:
         assert fit.left_out_points >= LEFT_OUT_POINTS[name]
         assert fit.left_out_mean_percent < LEFT_OUT_PERCENT[name]

@@ -22,7 +22,7 @@ from workflows.plan import files
 from workflows.plan.plan import Plan
 from workflows.plan.record import SimulatedRecord
 from workflows.replay import servers
-from workflows.simulation import fit, programs, replayer, traffic
+from workflows.simulation import fit, packets, programs, replayer, traffic
 from workflows.simulation.model import InterconnectModel, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.processor import CoreSpeed, core_speed
@@ -174,15 +174,21 @@ def _carried(
 ) -> dict[str, Any]:
     """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
     model = models[point.interconnect]
+    source, described = (
+        (packets.SOURCE, packets.network_text(model, point.nodes))
+        if model.packets
+        else (traffic.SOURCE, platform_xml(model, point.nodes, 1.0))
+    )
     network = traffic.Network(
-        programs.build(traffic.SOURCE, PROGRAMS),
-        platform_xml(model, point.nodes, 1.0),
+        programs.build(source, PROGRAMS),
+        described,
         point.processes,
         point.processes_per_node or model.cores_per_node,
         f"{point.case} on {point.processes} processes over {point.interconnect}",
     )
     with ThreadPoolExecutor(threads) as pool:
         told = traffic.simulate_traffic(network, plan.asked.cases[point.case], pool)
+    told["contention"] = "packets" if model.packets else "fluid"
     seconds = told.pop("seconds")
     return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.runs.facts import AboutFit
+from workflows.simulation import packets, programs
 from workflows.simulation.model import InterconnectModel
 from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import replay
@@ -60,6 +61,13 @@ def simulated_times(
     return np.diff(done.marks) * 1e6
 
 
+def _one_way_us(program: Path, model: InterconnectModel) -> np.ndarray:
+    if model.packets:
+        carrier = programs.build(packets.SOURCE, program.parent)
+        return packets.one_way_us(carrier, model, model.curve.bytes)
+    return simulated_times(program, model, model.curve.bytes) / 2
+
+
 def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
     """Hold the model against each point of its curve.
 
@@ -75,7 +83,7 @@ def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
         the replayed round trip), ``error_percent`` of it, and ``left_out_percent``, what the error is when
         the model does not know the point: see `PingPongCurve.left_out`.
     """
-    times = simulated_times(program, model, model.curve.bytes) / 2
+    times = _one_way_us(program, model)
     table = model.curve.left_out().rename(columns={"microseconds": "given_us"})
     table.insert(2, "simulated_us", times)
     table.insert(3, "error_percent", 100 * (times / table["given_us"] - 1))

@@ -7,9 +7,10 @@
 
 #pragma once
 
+#include "memory.hpp"
+
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
 #include <sstream>
@@ -102,13 +103,3 @@ public:
     return (from == to ? inside : between).seconds(bytes, part);
   }
 };
-
-// Most memory that this program had; getrusage would count what its parent had when it was started.
-inline long most_memory_kB()
-{
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("VmHWM:", 0) == 0)
-      return std::stol(line.substr(6));
-  return 0;
-}

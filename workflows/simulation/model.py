@@ -53,6 +53,8 @@ class InterconnectModel:
         MPI library that chooses how collective operations are carried out.
     collectives : mapping of str to str
         Algorithm of a collective operation by its name, where the library does not choose.
+    packets : mapping or None
+        How packets are passed on, see the schema; None where messages share links as fluids do.
     """
 
     curve: PingPongCurve
@@ -66,6 +68,7 @@ class InterconnectModel:
     topology: Mapping[str, Any]
     mpi: str
     collectives: Mapping[str, str]
+    packets: Mapping[str, Any] | None = None
 
 
 def check_section(simulate: Mapping[str, Any]) -> str | None:
@@ -78,6 +81,8 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
     if "both_ways_MBps" in simulate and simulate.get("half_duplex"):
         return "simulate.both_ways_MBps: does not belong here, since half_duplex says what it is"
+    if wrong := _check_packets(simulate):
+        return wrong
     if "torus" in simulate.get("topology", {}):
         for key in ("half_duplex", "both_ways_MBps"):
             if simulate.get(key):
@@ -94,6 +99,25 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
             f"simulate.topology.fat_tree.ports: {tree['ports']} cannot be divided at a blocking_ratio of "
             f"{ratio}; a multiple of {1 + ratio}"
         )
+    return None
+
+
+def _check_packets(simulate: Mapping[str, Any]) -> str | None:
+    topology = simulate.get("topology", {})
+    routing = topology.get("fat_tree", {}).get("routing")
+    if "packets" not in simulate:
+        if routing == "adaptive":
+            return "simulate.topology.fat_tree.routing: adaptive needs simulate.packets; spread comes nearest"
+        return None
+    for key in ("curve", "host_overhead", "hop_us"):
+        if simulate.get(key):
+            return f"simulate.{key}: does not belong here, since packets say what a way takes"
+    if "star" in topology:
+        return "simulate.topology.star: does not belong here, since packets pass switches, no backbone"
+    if routing == "spread":
+        return "simulate.topology.fat_tree.routing: spread divides messages; packets are routed adaptive"
+    if "torus" in topology and simulate["packets"]["virtual_channels"] < 2:
+        return "simulate.packets.virtual_channels: 1; a torus needs 2 or more, or packets wait for each other"
     return None
 
 
@@ -135,6 +159,7 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
         topology=simulate.get("topology", {}),
         mpi=simulate.get("mpi", "openmpi"),
         collectives=simulate.get("collectives", {}),
+        packets=simulate.get("packets"),
     )
 
 

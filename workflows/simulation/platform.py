@@ -49,7 +49,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
     InputError
         If the topology has fewer nodes.
     """
-    there = _nodes_of(model.topology, nodes)
+    there = nodes_of(model.topology, nodes)
     host = {"speed": f"{host_speed!r}Gf", "core": model.cores_per_node}
     settings = {
         **_FIXED,
@@ -144,7 +144,7 @@ def _topology(topology: Mapping[str, Any]) -> dict[str, str]:
             return {}
 
 
-def _nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
+def nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
     """Nodes that a platform must have for `nodes` to be used: a tree or a torus has a fixed number."""
     match dict(topology):
         case {"torus": {"dimensions": dimensions}}:

@@ -15,7 +15,7 @@ from workflows.domain import InputError, short_digest
 
 COMMON = sorted(Path(__file__).parent.glob("*.hpp"))
 HEADERS = (Path("/usr/include/simgrid/s4u.hpp"), Path("/usr/local/include/simgrid/s4u.hpp"))
-_OWN = re.compile(r"(replayer|traffic|servers): ")
+_OWN = re.compile(r"(replayer|traffic|servers|packets): ")
 _PREFIX = re.compile(r"^\[[^\]]*\] (\S+:\d+: )?\[[\w/]+\] ")
 _MEANINGS = (
     (re.compile(r"action (\S+) is unknown"), r"operation \1 is unknown"),

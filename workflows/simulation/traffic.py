@@ -35,6 +35,9 @@ from workflows.traffic.schedule import make_schedule
 
 SOURCE = Path(__file__).with_name("traffic.cpp")
 
+ENOUGH = 40
+"""Messages of a process that measure the rate of its link: each takes as long as the others."""
+
 
 @dataclass(frozen=True)
 class Carried:
@@ -44,11 +47,14 @@ class Carried:
     ----------
     arrived : array (messages,)
         When each message had arrived, in simulated seconds; NaN if it was never issued.
+    packet_hops : int
+        Links that packets were sent over; 0 where messages share links as fluids do.
     """
 
     arrived: NDArray[np.float64]
     cpu_seconds: float
     memory_bytes: int
+    packet_hops: int
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,8 @@ class Network:
         arrived = np.full(len(messages), np.nan)
         for index, time in done.of("arrived"):
             arrived[int(index)] = float(time)
-        return Carried(arrived, done.cpu_seconds, done.memory_bytes)
+        hops = sum(int(count) for (count,) in done.of("hops"))
+        return Carried(arrived, done.cpu_seconds, done.memory_bytes, hops)
 
 
 def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, Any]:
@@ -151,7 +158,7 @@ def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, 
 
 def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[float, Carried]:
     """Bytes per second that a load of 1 stands for."""
-    own = [link_messages(process, network.processes, mean_bytes) for process in range(network.processes)]
+    own = [link_messages(rank, network.processes, mean_bytes)[:ENOUGH] for rank in range(network.processes)]
     messages = np.concatenate(own)
     done = network.carry(messages, seconds)
     rates = [link_rate(mean_bytes, done.arrived[messages["process"] == rank]) for rank in range(len(own))]

@@ -22,6 +22,7 @@ from workflows.study.study import (
     check_sizes,
     read_study,
 )
+from workflows.traffic.cases import is_pattern
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,19 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     check_baselines(study, kinds)
     request = request_facts(study, joined, CONFIG)
     check_simulation(study, kinds)
+    _check_packets(study, replayed, joined)
     return Asked(study, measured, replayed, joined, request, own_cases)
+
+
+def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[str, Interconnect]) -> None:
+    """Refuse cases that are no patterns of traffic where packets are simulated one by one."""
+    packets = [name for name, interconnect in joined.items() if "packets" in (interconnect.simulate or {})]
+    others = [name for name, case in replayed.items() if not is_pattern(case)]
+    if packets and others:
+        raise InputError(
+            f"{study.file}: interconnects: {packets[0]} has simulate.packets, which carries out patterns of "
+            f"traffic alone, and {others[0]} is none"
+        )
 
 
 def interconnect_file(study: Study, name: str) -> Path:

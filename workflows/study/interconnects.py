@@ -77,6 +77,8 @@ def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
         curve = simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
         if (beside := (folder / curve["file"]).resolve()).exists():
             curve["file"] = str(beside.relative_to(ROOT) if beside.is_relative_to(ROOT) else beside)
+    if "packets" in simulate:
+        simulate["packets"] = defaults("interconnect", "simulate", "packets") | simulate["packets"]
     return simulate
 
 

@@ -1,0 +1,347 @@
+// A network that passes packets on: virtual channels with finite buffers, credits, and routes held as wormholes.
+//
+// A packet moves in groups of flits, each half of a channel's buffer. A link sends one group at a time, of its channels
+// in turn, as soon as the group's head is there and the buffer at the link's end has room for all of it. The
+// head of a packet takes a channel of each link on its way, and waits at a gate where none is free. Channels become free
+// when the tail has left their buffer; of an acknowledged network when the target's acknowledgement is back and the
+// sender's end of packet has passed. Credits return at once, and neither they nor acknowledgements take a link's time.
+
+#pragma once
+
+#include "topology.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <queue>
+#include <random>
+#include <utility>
+
+using Time = std::int64_t; // picoseconds: sums are exact
+
+struct Settings {
+  int channels;
+  double link_ps_per_byte, node_ps_per_byte; // of a node's two directions together; 0 where they ignore each other
+  int payload_bytes, overhead_bytes, group_bytes;
+  std::int64_t turn_bytes; // of a message, before the node's next one has its turn
+  Time switch_ps;
+  bool acknowledged, oldest_first;
+};
+
+class Network {
+public:
+  using Arrived = std::function<void(int message)>;
+
+private:
+  enum Kind : std::uint32_t { SERVE, SENT, HEAD, DELIVER, CLOSE, CALL };
+  static constexpr int GROUPS = 2; // of a buffer
+
+  struct Event {
+    Time at;
+    std::uint64_t order;
+    Kind kind;
+    int what;
+    bool operator<(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
+  };
+  struct Hop {
+    int channel, sent, left; // groups that began on the link, and that have left the buffer at its end
+    Time ready[GROUPS];      // when the head of a group is at the link's end
+  };
+  struct Packet {
+    int message, source, destination, payload, groups;
+    std::uint64_t number;
+    Time start, handled; // when its node sends it, and when its target has dealt with it
+    int closed;
+    std::vector<Hop> hops;
+  };
+  struct Channel {
+    int packet = -1, hop = 0; // who has it, as which of its hops
+  };
+  struct Wire {
+    Time busy_until = 0;
+    int packet = -1, hop = 0; // what it sends, -1 for nothing
+    int turn = 0, taken = 0;  // channel after the last that was served; channels that are taken
+  };
+  struct Gate {
+    std::vector<int> channels, waiting;
+  };
+  struct Outgoing {
+    int message, destination;
+    std::int64_t bytes, turn; // that are left to send, and of its turn
+  };
+
+  const std::unique_ptr<Topology> topology;
+  const Settings settings;
+  std::vector<Wire> wires;
+  std::vector<Channel> channels;
+  std::vector<Gate> gates;
+  std::vector<Packet> packets;
+  std::vector<int> unused;
+  std::vector<std::deque<Outgoing>> outgoing;
+  std::vector<Time> node_free;
+  std::vector<std::int64_t> bytes_left; // of each message
+  std::priority_queue<Event> events;
+  std::uint64_t order = 0, numbers = 0, passed = 0;
+  std::minstd_rand draws{1};
+  Arrived arrived, call;
+
+  const Link& link_of(int channel) const { return topology->links[channel / settings.channels]; }
+  Time delay(int link) const { return topology->links[link].node < 0 ? settings.switch_ps : 0; }
+  void schedule(Time at, Kind kind, int what) { events.push({at, order++, kind, what}); }
+
+  Time duration(const Packet& packet, int group) const
+  {
+    int bytes = packet.payload + settings.overhead_bytes - group * settings.group_bytes;
+    return std::llround(std::min(bytes, settings.group_bytes) * settings.link_ps_per_byte);
+  }
+
+  // When a node, which sends and receives one after the other, has time for a packet; its time is taken.
+  Time node_begins(int node, int payload)
+  {
+    Time begin      = std::max(now, node_free[node]);
+    node_free[node] = begin + std::llround(payload * settings.node_ps_per_byte);
+    return begin;
+  }
+
+  // A free channel of a gate: of the links where most are free, one at random. -1 where there is none.
+  int free_channel(const Gate& gate)
+  {
+    int best = -1, taken = settings.channels + 1, ties = 0;
+    for (int channel : gate.channels) {
+      int load = wires[channel / settings.channels].taken;
+      if (channels[channel].packet >= 0 || load > taken)
+        continue;
+      ties = load < taken ? 1 : ties + 1;
+      if (ties == 1 || draws() % ties == 0)
+        best = channel;
+      taken = load;
+    }
+    return best;
+  }
+
+  void inject(int node)
+  {
+    auto& messages   = outgoing[node];
+    const Gate& gate = gates[topology->links[topology->entry(node)].gates[0]];
+    for (int channel; !messages.empty() && (channel = free_channel(gate)) >= 0;) {
+      Outgoing& first = messages.front();
+      int payload     = std::min<std::int64_t>(first.bytes, settings.payload_bytes);
+      first.bytes -= payload;
+      first.turn -= payload;
+      Outgoing message = first;
+      if (message.bytes <= 0 || message.turn <= 0)
+        messages.pop_front();
+      if (message.bytes > 0 && message.turn <= 0) {
+        message.turn = settings.turn_bytes;
+        messages.push_back(message);
+      }
+      if (unused.empty()) {
+        unused.push_back(packets.size());
+        packets.emplace_back();
+      }
+      int index = unused.back();
+      unused.pop_back();
+      Packet& packet     = packets[index];
+      packet.message     = message.message;
+      packet.source      = node;
+      packet.destination = message.destination;
+      packet.payload     = payload;
+      packet.groups      = std::max(1, (payload + settings.overhead_bytes - 1) / settings.group_bytes + 1);
+      packet.number      = numbers++;
+      packet.start       = node_begins(node, payload);
+      packet.closed      = 0;
+      packet.hops.clear();
+      take(index, channel);
+    }
+  }
+
+  void take(int index, int channel)
+  {
+    Packet& packet    = packets[index];
+    channels[channel] = {index, int(packet.hops.size())};
+    packet.hops.push_back({channel, 0, 0, {}});
+    wires[channel / settings.channels].taken++;
+    serve(channel / settings.channels);
+  }
+
+  void release(int channel)
+  {
+    channels[channel].packet = -1;
+    wires[channel / settings.channels].taken--;
+    if (int node = link_of(channel).from; node >= 0) {
+      inject(node);
+      return;
+    }
+    Gate& gate = gates[gate_of(channel)];
+    if (gate.waiting.empty())
+      return;
+    auto next = gate.waiting.begin();
+    if (settings.oldest_first)
+      next = std::min_element(next, gate.waiting.end(),
+                              [this](int one, int other) { return packets[one].number < packets[other].number; });
+    int index = *next;
+    gate.waiting.erase(next);
+    take(index, channel);
+  }
+
+  int gate_of(int channel) const { return link_of(channel).gates[channel % settings.channels % 2]; }
+
+  // The head of a packet is at the end of its last hop.
+  void head(int index)
+  {
+    Packet& packet = packets[index];
+    int link       = packet.hops.back().channel / settings.channels;
+    if (topology->links[link].node >= 0) {
+      packet.handled = node_begins(packet.destination, packet.payload) +
+                       std::llround(packet.payload * settings.node_ps_per_byte);
+      return;
+    }
+    Gate& gate = gates[topology->gate(link, packet.source, packet.destination)];
+    if (int channel = free_channel(gate); channel >= 0)
+      take(index, channel);
+    else
+      gate.waiting.push_back(index);
+  }
+
+  // Send the next group on a link, if there is any that can go.
+  void serve(int link)
+  {
+    Wire& wire = wires[link];
+    if (wire.packet >= 0)
+      return;
+    Time soon = 0;
+    for (int step = 0; step < settings.channels; step++) {
+      int turn               = (wire.turn + step) % settings.channels;
+      const Channel& channel = channels[link * settings.channels + turn];
+      if (channel.packet < 0)
+        continue;
+      Packet& packet = packets[channel.packet];
+      Hop& hop       = packet.hops[channel.hop];
+      int group      = hop.sent;
+      if (group == packet.groups || group - hop.left == GROUPS)
+        continue;
+      if (channel.hop && packet.hops[channel.hop - 1].sent == group)
+        continue;
+      Time ready = channel.hop ? packet.hops[channel.hop - 1].ready[group % GROUPS] : packet.start;
+      if (ready > now) {
+        soon = soon ? std::min(soon, ready) : ready;
+        continue;
+      }
+      Time there              = now + delay(link);
+      hop.ready[group % GROUPS] = there;
+      hop.sent++;
+      wire.busy_until = now + duration(packet, group);
+      wire.packet     = channel.packet;
+      wire.hop        = channel.hop;
+      wire.turn       = (turn + 1) % settings.channels;
+      schedule(wire.busy_until, SENT, link);
+      if (group == 0)
+        schedule(there, HEAD, channel.packet);
+      else if (size_t(channel.hop) + 1 < packet.hops.size()) {
+        int next = packet.hops[channel.hop + 1].channel / settings.channels;
+        if (wires[next].packet < 0 || wires[next].busy_until < there)
+          schedule(there, SERVE, next);
+      }
+      return;
+    }
+    if (soon)
+      schedule(soon, SERVE, link);
+  }
+
+  // A link has sent a group, which thereby has left the buffer before it.
+  void sent(int link)
+  {
+    Wire& wire     = wires[link];
+    int index      = std::exchange(wire.packet, -1);
+    int hop        = wire.hop;
+    Packet& packet = packets[index];
+    bool tail      = packet.hops[hop].sent == packet.groups;
+    bool last      = topology->links[link].node >= 0;
+    if (last)
+      packet.hops[hop].left++;
+    passed += tail;
+    if (hop) {
+      int before = packet.hops[hop - 1].channel;
+      packet.hops[hop - 1].left++;
+      serve(before / settings.channels);
+      if (tail && !settings.acknowledged)
+        release(before);
+    }
+    if (tail && last)
+      schedule(std::max(now, packets[index].handled), DELIVER, index);
+    serve(link);
+  }
+
+  void deliver(int index)
+  {
+    Packet& packet = packets[index];
+    if (settings.acknowledged) {
+      Time back = now;
+      for (const Hop& hop : packet.hops)
+        back += delay(hop.channel / settings.channels);
+      schedule(back, CLOSE, index);
+    } else {
+      release(packet.hops.back().channel);
+      unused.push_back(index);
+    }
+    int message = packets[index].message;
+    if ((bytes_left[message] -= packets[index].payload) == 0)
+      arrived(message);
+  }
+
+  void close(int index)
+  {
+    int channel = packets[index].hops[packets[index].closed++].channel;
+    release(channel);
+    Packet& packet = packets[index];
+    if (size_t(packet.closed) == packet.hops.size())
+      unused.push_back(index);
+    else
+      schedule(now + delay(channel / settings.channels), CLOSE, index);
+  }
+
+public:
+  Time now = 0;
+
+  Network(std::unique_ptr<Topology> of, const Settings& set, int messages, Arrived on_arrival, Arrived on_call)
+      : topology(std::move(of)), settings(set), wires(topology->links.size()),
+        channels(wires.size() * settings.channels), gates(topology->gates), outgoing(topology->nodes),
+        node_free(topology->nodes, 0), bytes_left(messages, 0), arrived(std::move(on_arrival)), call(std::move(on_call))
+  {
+    for (size_t channel = 0; channel < channels.size(); channel++)
+      gates[gate_of(channel)].channels.push_back(channel);
+  }
+
+  int nodes() const { return topology->nodes; }
+
+  // Send a message's bytes, 1 or more, between two nodes; when they are all there, its number is handed to `arrived`.
+  void send(int source, int destination, std::int64_t bytes, int message)
+  {
+    bytes_left[message] = bytes;
+    outgoing[source].push_back({message, destination, bytes, settings.turn_bytes});
+    inject(source);
+  }
+
+  // Have a number handed to `call` at a time.
+  void call_at(Time at, int what) { schedule(at, CALL, what); }
+
+  void run()
+  {
+    while (!events.empty()) {
+      Event event = events.top();
+      events.pop();
+      now = event.at;
+      switch (event.kind) {
+        case SERVE: serve(event.what); break;
+        case SENT: sent(event.what); break;
+        case HEAD: head(event.what); break;
+        case DELIVER: deliver(event.what); break;
+        case CLOSE: close(event.what); break;
+        case CALL: call(event.what); break;
+      }
+    }
+  }
+
+  std::uint64_t packet_hops() const { return passed; }
+};
