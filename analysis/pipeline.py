@@ -20,6 +20,7 @@ from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import make_quality_tables
 from analysis.estimates.scaling import check_names, core_pieces, core_tables
 from analysis.estimates.sites import by_site
+from analysis.estimates.solver_work import make_solver_efficiency
 from analysis.estimates.time_parts import make_part_tables
 from analysis.registry import ALL_TABLES, REQUIRED, finished
 from analysis.tables.frames import Pieces, merge
@@ -78,6 +79,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
 
     pieces = merge(all_pieces())
     tables = core_tables(pieces, runs, settings) | make_part_tables(runs)
+    tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
     tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
     if costs is not None:

@@ -14,6 +14,7 @@ from analysis.estimates.changes import CHANGES
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
 from analysis.estimates.quality import QUALITY
+from analysis.estimates.solver_work import SOLVER_WORK
 from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
@@ -37,6 +38,7 @@ ALL_TABLES = {
     **QUALITY,
     "precision": PRECISION,
     **PART_TABLES,
+    **SOLVER_WORK,
     **DECISION_TABLES,
     **CHANGES,
     **NETWORK_TABLES,

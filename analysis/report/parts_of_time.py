@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
 from analysis.report.blocks import Block, Row, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import as_float
+from analysis.tables.missing import as_float, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
@@ -26,8 +28,8 @@ _PREPARED = ("mesh", "decomposition")
 def parts_of_time(content: Content) -> Section | None:
     """Where the time of runs goes, and what changes with the process count."""
     tables, labels = content.tables, content.labels
-    names = ("parts", "solver_iterations", "communication")
-    parts, solver, communication = (tables.get(name, pd.DataFrame()) for name in names)
+    names = ("parts", "solver_iterations", "solver_efficiency", "communication")
+    parts, solver, efficiency, communication = (tables.get(name, pd.DataFrame()) for name in names)
     said: list[str] = []
     blocks: list[Block] = []
     if len(parts):
@@ -36,6 +38,9 @@ def parts_of_time(content: Content) -> Section | None:
     if len(solver):
         said += solver_sentences(solver, labels)
         blocks.append(_solver_table(solver, labels))
+    if len(efficiency):
+        said += efficiency_sentences(efficiency, labels)
+        blocks.append(_efficiency_table(efficiency, labels))
     if len(communication):
         blocks.append(_communication_table(communication, labels))
     if not blocks:
@@ -71,6 +76,41 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
         said.append(
             f"{labels.case(case)}: on {processes(many)} the linear solver takes {factors}, compared with "
             f"{processes(few)}."
+        )
+    return said
+
+
+def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say how much of the lost efficiency the iterations of the linear solver are, at the largest count.
+
+    Takes the table ``solver_efficiency``.
+    """
+    said = []
+    for case, own in labels.by_case(efficiency):
+        largest = at_extremes(own)
+        largest = largest[largest["processes"] == largest["processes"].max()]
+        line = largest.loc[largest["efficiency"].idxmin()].to_dict()
+        effect = line["algorithmic_efficiency"] - 1
+        if abs(effect) < CHANGED:
+            why = "the iterations of the linear solver change it by less than " + formats.percent(
+                100 * CHANGED, places=0
+            )
+        elif effect > 0:
+            why = (
+                "without the savings of fewer iterations of the linear solver it would be "
+                + formats.percent(100 * line["implementation_efficiency"])
+            )
+        else:
+            loss = line["algorithmic_loss_percent"]
+            share = "" if is_missing(loss) else f", {formats.percent(loss)} of the lost time"
+            why = (
+                "more iterations of the linear solver alone would leave "
+                f"{formats.percent(100 * line['algorithmic_efficiency'])}{share}"
+            )
+        said.append(
+            f"{labels.case(case)}: on {processes(line['processes'])} over "
+            f"{labels.interconnect(line['interconnect'], line['kind'])}, the efficiency is "
+            f"{formats.percent(100 * line['efficiency'])}; {why}."
         )
     return said
 
@@ -166,6 +206,37 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
         "all interconnects; each point is in tables/solver_iterations.csv."
     )
     return table(caption, columns, groups)
+
+
+def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
+    groups: dict[str, list[Row]] = {}
+    for case, own in labels.by_case(
+        labels.in_order(at_extremes(efficiency), "processes", "interconnect", "kind")
+    ):
+        groups[labels.case(case)] = [_efficiency_row(line, labels) for line in own.to_dict("records")]
+    columns = [
+        *left("Interconnect"),
+        *right("Processes", "Efficiency", "Algorithmic", "Implementation", "Lost time by iterations"),
+    ]
+    caption = (
+        "Efficiency, and its two factors: algorithmic, by the iterations of the linear solver weighted with "
+        "their share of the reference's main loop, and implementation, by all else: communication, "
+        "imbalance, memory. At the smallest and the largest parallel process count; all points are in "
+        "tables/solver_efficiency.csv."
+    )
+    return table(caption, columns, groups)
+
+
+def _efficiency_row(line: dict[str, Any], labels: Labels) -> Row:
+    factors = ("efficiency", "algorithmic_efficiency", "implementation_efficiency")
+    loss = line["algorithmic_loss_percent"]
+    cells = [
+        labels.interconnect(line["interconnect"], line["kind"]),
+        formats.whole(line["processes"]),
+        *(formats.percent(100 * line[name]) for name in factors),
+        MISSING if is_missing(loss) else formats.percent(loss),
+    ]
+    return row(cells, line["case"], line["interconnect"])
 
 
 def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:

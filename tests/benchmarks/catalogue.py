@@ -1,11 +1,15 @@
 """Measure the cases of the catalogue: the numbers that docs/cases.md shows.
 
     .venv/bin/python tests/benchmarks/catalogue.py [case[-size] ...] [--processes 1 2] [--decompose 4 8 16 64]
+    .venv/bin/python tests/benchmarks/catalogue.py [case[-size] ...] --iterations 1 2 4 8
 
 Prepares and runs each case as a study does, once a process count, writes a row of docs/cases.csv for each and then
 the page; rows of other cases, sizes and counts stay. Without names: all sizes of all cases. With ``--decompose``,
 rows of further counts say how the mesh is cut, without a run. Times by the clock want an idle machine: each row says
 how busy it was, and the page marks those that were disturbed.
+
+The second form counts the iterations of the linear solver, which no load changes, at each count, all
+processes on one core, and writes docs/solver_iterations.csv.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,11 +53,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="case", help="case, or case-size")
     parser.add_argument("--processes", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--decompose", type=int, nargs="*", default=[])
+    parser.add_argument("--iterations", type=int, nargs="*", default=[])
     asked = parser.parse_args()
     for name in asked.names or every_size():
         case = load_case(name, ROOT / "cases")
         with tempfile.TemporaryDirectory() as folder:
-            measure(case, sorted(asked.processes), sorted(asked.decompose), Path(folder))
+            if asked.iterations:
+                count_iterations(case, sorted(asked.iterations), Path(folder))
+            else:
+                measure(case, sorted(asked.processes), sorted(asked.decompose), Path(folder))
 
 
 def every_size() -> list[str]:
@@ -78,7 +87,7 @@ def measure(case: Case, processes: list[int], decompose: list[int], folder: Path
         if count in processes:
             before, watched = read_counters(), time.process_time()
             with largest_program() as memory:
-                done = run_once(case, count, prepared)
+                done = run_once(case, count, prepared, count)
             reading, cpu = done.reading, done.execution.cpu_seconds
             noise = noise_between(before, read_counters(), cpu + time.process_time() - watched)
             iterations = reading.details.get("iterations")
@@ -92,18 +101,37 @@ def measure(case: Case, processes: list[int], decompose: list[int], folder: Path
                 "answer": reading.answer,
             }
         key = {"case": case.name.partition("-")[0], "size": case.size, "processes": count}
-        write_row(key | row | {"machine": machine()})
+        write_rows([key | row | {"machine": machine()}], catalogue.MEASURED, list(key))
         if count > 1:
             shutil.rmtree(prepared)
 
 
-def run_once(case: Case, processes: int, prepared: Path) -> Run:
+def count_iterations(case: Case, processes: list[int], folder: Path) -> None:
+    """Write the iterations of the linear solver at each process count, and the shares of its equations."""
+    app, base = application(case.application), folder / "1"
+    app.prepare(case, 1, base, None)
+    rows = []
+    for count in processes:
+        prepared = folder / str(count)
+        if count > 1:
+            app.prepare(case, count, prepared, base)
+        details = run_once(case, count, prepared, 1).reading.details
+        loop, solved = details["loop_seconds"], Counter()
+        for field, number in details["solver_iterations"].items():
+            solved[field if field in loop else field[:-1]] += number  # of a vector, all components
+        for field, number in solved.items():
+            key = {"case": case.name.partition("-")[0], "size": case.size, "processes": count, "field": field}
+            rows.append(key | {"iterations": number, "share": loop[field] / sum(loop.values())})
+    write_rows(rows, catalogue.SOLVER, list(key))
+
+
+def run_once(case: Case, processes: int, prepared: Path, cores: int) -> Run:
     """Run a case once; ends the program where the run does not count."""
     interconnect = (
         load_interconnect("shared_memory", ROOT / "config/interconnects") if processes > 1 else None
     )
     name = interconnect and interconnect.name
-    point = Point(case.name, name, processes, 1, nodes=1, cores=processes)
+    point = Point(case.name, name, processes, processes // cores, nodes=1, cores=cores)
     done = run(case, point, prepared, interconnect, (), TIME_LIMIT_SECONDS)
     if done.problem:
         raise SystemExit(f"{case.name}, {processes} processes: {done.problem}")
@@ -159,17 +187,20 @@ def peak_memory(pid: int) -> float:
     return int(peak[1]) * 1024 / 1e6 if peak else 0.0
 
 
-def write_row(row: dict[str, Any]) -> None:
-    """Put a row into docs/cases.csv in the place of the earlier one, and write the page anew."""
-    key = ["case", "size", "processes"]
-    rounded = {
-        name: float(f"{value:.4g}") if isinstance(value, float) and name != "answer" else value
-        for name, value in row.items()
-    }
-    table = pd.concat([catalogue.read_measured(), pd.DataFrame([rounded])]).drop_duplicates(key, keep="last")
-    table.sort_values(key).convert_dtypes().to_csv(catalogue.MEASURED, index=False)
+def write_rows(rows: list[dict[str, Any]], file: Path, key: list[str]) -> None:
+    """Put rows into a table in the place of the earlier ones of their keys, and write the page anew."""
+    rounded = [
+        {
+            name: float(f"{value:.4g}") if isinstance(value, float) and name != "answer" else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+    table = pd.concat([catalogue.read_measured(file), pd.DataFrame(rounded)])
+    table.drop_duplicates(key, keep="last").sort_values(key).convert_dtypes().to_csv(file, index=False)
     catalogue.main()
-    print(", ".join(f"{name} {value}" for name, value in rounded.items()), flush=True)
+    for row in rounded:
+        print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
 
 
 def machine() -> str:

@@ -6,6 +6,7 @@ from drawn import drawn
 from report_parts import blocks, cells, part, plain, said
 
 from analysis.estimates.scaling import make_tables
+from analysis.estimates.solver_work import make_solver_efficiency
 from analysis.estimates.time_parts import make_part_tables
 from analysis.figures.parts_of_time import MOST, REMAINING, parts_figures
 from analysis.report import make_report
@@ -62,6 +63,37 @@ def test_tables(section):
     assert [row[1] for row in rows] == ["1", "2", "2"]
     assert rows[0][2:] == ["2.000", "–", "0.500", "8.000", "0.250", "0.250", "U 50 %, p 38 %, other 12 %"]
     assert cells(solver) == [["U", "3.00", "3.00"], ["p", "10.0", "13.0"]]
+
+
+def with_efficiency(**changed):
+    """Section of a study whose tables have the efficiency's two factors."""
+    runs, tables, facts = study(**changed)
+    tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
+    return part(make_report(runs, tables, facts, []), "parts")
+
+
+def test_the_iterations_part_of_a_lost_efficiency_is_told():
+    section = with_efficiency()
+    # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
+    assert (
+        "over gigabit, the efficiency is 40 %; more iterations of the linear solver alone would leave 90 %"
+        in said(section)
+    )
+    assert "90 %, 7.5 % of the lost time" in said(section)
+    (found,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
+    assert cells(found)[0] == ["gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
+
+
+@pytest.mark.parametrize(
+    ("on_two", "sentence"),
+    [
+        (10.0, "the iterations of the linear solver change it by less than 5 %"),
+        (5.0, "without the savings of fewer iterations of the linear solver it would be 32 %"),
+    ],
+)
+def test_iterations_that_cost_nothing_are_told(on_two, sentence):
+    iterations = {1: {"p": 10.0}, 2: {"p": on_two}}
+    assert sentence in said(with_efficiency(iterations=iterations))
 
 
 def test_iterations_that_stay_are_said_to_stay():

@@ -29,11 +29,12 @@ STUDY_CELLS = {
 
 @pytest.fixture
 def measured():
-    return catalogue.read_measured()
+    return catalogue.read_measured(catalogue.MEASURED)
 
 
 def test_the_page_is_up_to_date(measured):
-    made = catalogue.page(catalogue.ROOT / "cases", measured)
+    solved = catalogue.read_measured(catalogue.SOLVER)
+    made = catalogue.page(catalogue.ROOT / "cases", measured, solved)
     assert made == catalogue.PAGE.read_text(), "run python -m workflows.study.catalogue"
 
 
@@ -117,7 +118,9 @@ def test_a_page_by_hand(tmp_path):
     serial |= {"memory_MB": 56.7, "foreign_cores": 0.02}
     parallel = {"processes": 2, "seconds": 67.89, "foreign_cores": 0.5, "cpu_seconds": 171}
     measured = pd.DataFrame([common | serial, common | parallel])
-    page = catalogue.page(tmp_path, measured)
+    solved = [("p", 1, 10, 0.5), ("p", 4, 15, 0.6), ("U", 1, 4, 0.05), ("U", 4, 6, 0.1), ("p", 2, 10, 0.5)]
+    solver = pd.DataFrame(solved, columns=["field", "processes", "iterations", "share"])
+    page = catalogue.page(tmp_path, measured, solver.assign(case="count", size="own"))
     assert "measured on a desk." in page
     found = rows(page)
     link = "[`count`](../cases/command/count/case.yaml)"
@@ -125,6 +128,10 @@ def test_a_page_by_hand(tmp_path):
     # The serial run had the machine for itself, the other one had not: its time by the clock is marked.
     assert ["size", "cells", "iterations", "serial, s", "2 processes, s", "CPU, s", "memory, MB"] in found
     assert ["`count-own`", "1,200", "11", "123", "~68", "130", "57"] in found
+    # U is too small to be shown on its own; on 4 processes 1 / (1 + 0.5 x 0.5 + 0.05 x 0.5) is left.
+    heads = ["size", "field", "share", "on 1", "on 2", "on 4", "algorithmic, on 2", "algorithmic, on 4"]
+    assert heads in found and sum(row[0] == "`count-own`" for row in found) == 2
+    assert ["`count-own`", "p", "50 %", "10", "10", "15", "100 %", "78 %"] in found
     assert not any("count-smoke" in row[0] for row in found)  # never measured
 
 

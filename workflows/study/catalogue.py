@@ -15,6 +15,9 @@ process count:
 - ``answer``: value of the case's quantity; ``machine``: where it was measured
 
 A row without ``seconds`` was prepared and not run; an application without a mesh has no cells.
+
+docs/solver_iterations.csv, by the same program, has the ``iterations`` of OpenFOAM's linear solver in a time
+step by case, size, process count and field, and the ``share`` of the main loop that the field takes.
 """
 
 from __future__ import annotations
@@ -27,11 +30,14 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.estimates.solver_work import algorithmic_efficiency
+from analysis.text import formats
 from analysis.text.quality import DISTURBED_CORES
 from workflows.paths import CASES, ROOT
 from workflows.study.cases import case_files, read_case_file
 
 MEASURED = ROOT / "docs/cases.csv"
+SOLVER = ROOT / "docs/solver_iterations.csv"
 PAGE = ROOT / "docs/cases.md"
 PICTURES = "images/cases"
 
@@ -56,13 +62,26 @@ Seconds are those of the main loop by the clock, serially and on two processes o
 those during which other programs kept more than {busy:g} CPUs busy, an upper bound. CPU time and peak
 memory are those of the serial run.
 """
+_SOLVER = """\
+## Iterations of the linear solver
+
+Iterations in a time step, or in an iteration of a steady solver, by process count; of a vector all
+components together. Shown are equations that take {shown} of the serial main loop or more. The last
+columns are what these counts alone, of all equations by their shares, would leave of the efficiency:
+[`algorithmic_efficiency`](reference/tables.md#solver_efficiency). No load of the machine and no interconnect
+changes them. Where it is 100 %, what is lost is communication, imbalance and memory; above, partitions help
+the solver. All equations are in [solver_iterations.csv](solver_iterations.csv). NWChem's SCF
+and DFT take the same iterations on 1, 2 and 4 processes (`smoke`); LAMMPS's case solves no equations.
+"""
+_LEAST_SHARE = 0.1
+"""Share of the serial main loop from which on an equation is shown."""
 _MISSING = "–"
 Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
 """What was measured, by case, size and process count."""
 
 
-def page(cases: Path, measured: pd.DataFrame) -> str:
-    """Write the page of the cases in a folder, with what `read_measured` gives of them.
+def page(cases: Path, measured: pd.DataFrame, solved: pd.DataFrame) -> str:
+    """Write the page of the cases in a folder, with what `read_measured` gives of them and of their solvers.
 
     Returns
     -------
@@ -105,11 +124,14 @@ def page(cases: Path, measured: pd.DataFrame) -> str:
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
     sections = [_INTRODUCTION.format(machines=machines), *overview]
     sections += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(heads, sizes)] if sizes else []
+    sections += (
+        [_SOLVER.format(shown=_percent(_LEAST_SHARE)), _solver_table(solved, order)] if len(solved) else []
+    )
     return "\n".join(sections + (["## Pictures\n", *pictures] if pictures else []))
 
 
-def read_measured(file: Path = MEASURED) -> pd.DataFrame:
-    """Read what was measured; the module says which columns. Where the file is missing, nothing was yet."""
+def read_measured(file: Path) -> pd.DataFrame:
+    """Read `MEASURED` or `SOLVER`; the module says which columns. Where it is missing, nothing was."""
     key = {"case": str, "size": str, "processes": int}
     return pd.read_csv(file, dtype=key) if file.exists() else pd.DataFrame(columns=list(key))
 
@@ -144,6 +166,31 @@ def _cost_row(name: str, size: str, rows: Rows) -> Sequence[str]:
     )
 
 
+def _solver_table(solved: pd.DataFrame, order: Sequence[str]) -> str:
+    solved = solved.assign(name=solved["case"] + "-" + solved["size"])
+    counts = sorted(solved["processes"].unique())
+    known = solved.assign(case=solved["name"], part=solved["field"])
+    parallel = known[["case", "processes"]].drop_duplicates().query("processes > 1")
+    algorithmic = algorithmic_efficiency(known, known, parallel.assign(reference_processes=1))
+    left = algorithmic.set_index(["case", "processes"])["algorithmic_efficiency"]
+    serial = solved[(solved["processes"] == 1) & (solved["share"] >= _LEAST_SHARE)]
+    numbers = solved.set_index(["name", "field", "processes"])["iterations"]
+    rows = [
+        (
+            f"`{row['name']}`",
+            row["field"],
+            formats.percent(100 * row["share"]),
+            *(_number(numbers.get((row["name"], row["field"], count))) for count in counts),
+            *(_percent(left.get((row["name"], count))) for count in counts[1:]),
+        )
+        for case in order
+        for row in serial[serial["case"] == case].sort_values("share", ascending=False).to_dict("records")
+    ]
+    on = [f"on {count}" for count in counts]
+    heads = ("size", "field", "share", *on, *(f"algorithmic, {count}" for count in on[1:]))
+    return _full_columns(heads, rows)
+
+
 def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Table without empty columns; nothing, where all but the first are empty."""
     kept = [column for column in range(len(heads)) if any(row[column] != _MISSING for row in rows)]
@@ -165,13 +212,17 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
 
 
+def _percent(share: float | None) -> str:
+    return _MISSING if share is None else formats.percent(100 * share)
+
+
 def _count(value: float | None) -> str:
     return _MISSING if value is None else f"{value:,.0f}"
 
 
 def main() -> None:
     """Write docs/cases.md."""
-    PAGE.write_text(page(CASES, read_measured()))
+    PAGE.write_text(page(CASES, read_measured(MEASURED), read_measured(SOLVER)))
 
 
 if __name__ == "__main__":
