@@ -2,6 +2,7 @@
 
     .venv/bin/python tests/benchmarks/blind_predictions.py trace channel-3000k 10,20,40 FOLDER [--prepared FOLDER]
     .venv/bin/python tests/benchmarks/blind_predictions.py predict FOLDER
+    .venv/bin/python tests/benchmarks/blind_predictions.py compare
 
 ``trace`` traces one step on each count, each rank alone on a core, once, and keeps the pressure iterations of every
 step. ``predict`` replays them on the model of each site's interconnect and writes
@@ -13,6 +14,10 @@ cores get the speed at which the replay on one node takes that time. Columns:
 - ``pressure_iterations``: of the traced step
 - ``seconds``: a step as traced; ``equal_seconds``: with as many pressure iterations as the site's trace on one node
 - ``speedup``, ``equal_speedup``: over one node
+
+``compare`` holds them against the published runs: docs/predictions/channel_3m_compared.csv has their medians beside,
+and the errors of each, in percent; ``measured_equal_speedup`` is of the time with as many pressure iterations as the
+site made on one node.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +52,9 @@ from workflows.tracing.request import CARRIER, TraceRequest  # noqa: E402
 from workflows.tracing.trace import Trace, read_trace  # noqa: E402
 
 PUBLISHED = ROOT / "analysis/published/channel_strong_scaling.csv"
+ITERATIONS_PUBLISHED = ROOT / "analysis/published/channel_pressure_iterations.csv"
 PREDICTED = ROOT / "docs/predictions/channel_3m.csv"
+COMPARED = ROOT / "docs/predictions/channel_3m_compared.csv"
 INTERCONNECTS = ROOT / "config/interconnects"
 MODELS = {
     "focus_a": "infiniband_qdr",
@@ -61,8 +69,8 @@ MODELS = {
 CASES = {"channel_3m_pcg_dic": "channel", "channel_3m_gamg_dic": "channel_gamg"}
 ITERATIONS = "pressure_iterations.json"
 TIME_LIMIT_SECONDS = 3600
-OTHER_WORK = {"channel": 45, "channel_gamg": 4}
-"""What a step does beside the pressure's iterations, as so many of them: by the serial times of both equations."""
+OTHER_WORK = {"channel": 40, "channel_gamg": 6}
+"""What a step does beside the pressure's iterations, as so many of them: by the times of serial runs at 24k and 374k."""
 TIMES_AGREE = 1e-4
 
 
@@ -78,8 +86,11 @@ def main() -> None:
         "--prepared", type=Path, help="holds a folder 1 with the mesh, and 40 cut for 40 processes"
     )
     commands.add_parser("predict").add_argument("folder", type=Path)
+    commands.add_parser("compare")
     asked = parser.parse_args()
-    if asked.command == "trace":
+    if asked.command == "compare":
+        compare()
+    elif asked.command == "trace":
         with tempfile.TemporaryDirectory() as scratch:
             trace(
                 load_case(asked.case, ROOT / "cases"),
@@ -243,6 +254,76 @@ def speed_for(replays: Replays, case: str, per_node: int, model: InterconnectMod
             break
         speed *= taken / seconds  # nearly all of a node's time is computing
     return speed
+
+
+def compare() -> None:
+    """Write the published runs beside what was predicted, and print what the errors come to."""
+    key = ["site", "build", "case", "processes"]
+    runs = pd.read_csv(PUBLISHED).groupby(key, as_index=False)["seconds"].median()
+    runs = runs.merge(pd.read_csv(ITERATIONS_PUBLISHED), on=key).rename(
+        columns={"seconds": "measured_seconds"}
+    )
+    table = pd.read_csv(PREDICTED).merge(runs, on=key).sort_values(key)
+    made = table["pressure_iterations_a_step"] + table["case"].map(CASES).map(OTHER_WORK)
+    table["measured_equal_seconds"] = (
+        table["measured_seconds"] * made.groupby([table[name] for name in key[:3]]).transform("first") / made
+    )
+    series = table.groupby(key[:3])
+    for name in ("measured", "measured_equal"):
+        table[f"{name}_speedup"] = series[f"{name}_seconds"].transform("first") / table[f"{name}_seconds"]
+    for name, truth in (
+        ("speedup", "measured"),
+        ("equal_speedup", "measured"),
+        ("equal_speedup", "measured_equal"),
+    ):
+        error = 100 * (table[name] / table[f"{truth}_speedup"] - 1)
+        table[f"{name}_against_{truth}_percent"] = error
+    table.round(4).to_csv(COMPARED, index=False)
+    errors = [column for column in table if column.endswith("_percent")]
+    further = table[table["nodes"] > 1]
+    print(
+        further.set_index(key)[
+            ["equal_speedup", "speedup", "measured_speedup", "measured_equal_speedup", *errors]
+        ]
+        .round(2)
+        .to_string()
+    )
+    print(further[errors].abs().median(), further[errors].median(), sep="\n")
+    print(
+        further.groupby(["case", "site", "build"])[errors]
+        .agg(lambda column: column.abs().median())
+        .round(1)
+        .to_string()
+    )
+    print_focus(table)
+    print_peaks(table)
+
+
+def print_focus(table: pd.DataFrame) -> None:
+    """Print QDR over Gigabit Ethernet on equal nodes, and what each count over the latter is worth over QDR."""
+    for case, of_case in table.groupby("case"):
+        qdr, gigabit = (
+            of_case[of_case["site"] == site].set_index("processes") for site in ("focus_a", "focus_c")
+        )
+        for column in ("equal_seconds", "seconds", "measured_seconds"):
+            for count in gigabit.index:
+                gain = 100 * (gigabit.loc[count, column] / qdr.loc[count, column] - 1)
+                worth = np.interp(
+                    -np.log(gigabit.loc[count, column]), -np.log(qdr[column]), np.log(qdr.index)
+                )
+                print(
+                    f"{case}, {column}: {count} processes, QDR {gain:+.0f} %, worth {math.exp(worth):.1f} over QDR"
+                )
+
+
+def print_peaks(table: pd.DataFrame) -> None:
+    """Print the count of the shortest time, among those that are traced, as predicted and as measured."""
+    for name, group in table.groupby(["site", "build", "case"]):
+        best = {
+            column: int(group.loc[group[column].idxmin(), "processes"])
+            for column in ("equal_seconds", "seconds", "measured_seconds")
+        }
+        print(*name, best, "of", group["processes"].tolist())
 
 
 if __name__ == "__main__":
