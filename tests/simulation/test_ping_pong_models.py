@@ -27,7 +27,7 @@ READY = [
 ]
 """Models that need nothing measured here before."""
 
-LEFT_OUT_PERCENT = dict.fromkeys(READY, 1.0) | {"ethernet_cloud_tcp": 3.0}
+LEFT_OUT_PERCENT = dict.fromkeys(READY, 1.0) | {"ethernet_cloud_tcp": 3.0, "infiniband_qdr_azure": 3.0}
 """Limit of the mean error at points that are left out. One run in a cloud misses 1 %: see docs/figures.md."""
 
 LEFT_OUT_POINTS = dict.fromkeys(READY, 5) | {"ethernet_cloud_tcp": 4, "infiniband_200": 4}
