@@ -92,7 +92,7 @@ class TestWords:
     def test_the_method_states_blocks_tests_and_references(self, report):
         said = plain(part(report, "method"))
         assert "every point has 11 to 12 valid blocks, spread over" in said
-        assert "sign-flip test" in said and "Holm" in said
+        assert "signed-rank test" in said and "Holm" in said
         references = report_parts.cells(blocks(part(report, "method"), "table")[0])
         assert references[0][:5] == ["Duct elbow", "emulated and measured", "Serial run", "1", "4.00"]
 
