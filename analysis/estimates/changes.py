@@ -237,7 +237,7 @@ def _change(points: CasePoints, before: int, after: int, settings: Settings) -> 
         ends = (("", ""), ("_low", "_high"), ("_high", "_low"))
         return percent_columns("change", [logs[first][0] - logs[second][1] for first, second in ends])
     samples = points.samples[before], points.samples[after], False
-    ((blocks, shift),) = compare_points([samples], [1 - settings.level])
+    ((blocks, shift, _),) = compare_points([samples], [1 - settings.level])
     tests = {name: getattr(shift, name) for name in ("p_value", "least_p", "coverage")}
     return percent_columns("change", shift) | {"blocks": blocks} | tests
 

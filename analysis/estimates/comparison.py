@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.estimates.chosen import SWEEPS, chosen_p
 from analysis.estimates.curves import Curve, alike
+from analysis.estimates.dependence import CREDIBLE, lag_one, spread_about, worth
 from analysis.estimates.outcomes import MEDIANS_DISAGREE
 from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
@@ -92,10 +93,14 @@ class Compared(NamedTuple):
         Pairs; of unpaired points, blocks of the one that has fewer.
     shift : Shift
         Of the log times of the first above those of the second.
+    dependent : bool
+        Whether pairs depend on the ones before them; interval and test are of as many independent ones as
+        they are worth.
     """
 
     blocks: int
     shift: Shift
+    dependent: bool = False
 
 
 Samples = tuple[Sample, Sample, bool]
@@ -125,10 +130,25 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
             )
     for blocks, some in ratios.items():
         numbers, logs = zip(*some, strict=True)
-        shifts = paired_shift(np.stack(logs), np.array([alphas[number] for number in numbers]))
-        for number, *shift in zip(numbers, *shifts, strict=True):
-            found[number] = Compared(blocks, Shift(*shift))
+        shifts, dependent = _in_their_order(np.stack(logs), np.array([alphas[number] for number in numbers]))
+        for number, depends, *shift in zip(numbers, dependent.tolist(), *shifts, strict=True):
+            found[number] = Compared(blocks, Shift(*shift), depends)
     return found
+
+
+def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
+    """Location of paired log ratios (rows, pairs), and which rows depend credibly on the pair before."""
+    shifts = paired_shift(ratios, alphas)
+    correlation, p_value = lag_one(ratios)
+    dependent = p_value <= CREDIBLE
+    if dependent.any():
+        effective = worth(correlation[dependent], ratios.shape[1])
+        wider = paired_shift(
+            spread_about(ratios[dependent], shifts.estimate[dependent], effective), alphas[dependent]
+        )
+        for all_rows, some in zip(shifts, wider, strict=True):
+            all_rows[dependent] = some
+    return shifts, dependent
 
 
 def _alone(log_ratio: float) -> Shift:
@@ -358,13 +378,15 @@ def _p_values(
     """
     rows: list[dict[str, float]] = []
     anew: dict[tuple, list[tuple[int, Floats, Floats, bool]]] = {}
-    for number, (one, (_, shift), several) in enumerate(zip(found, compared, candidates, strict=True)):
+    for number, (one, here, several) in enumerate(zip(found, compared, candidates, strict=True)):
+        shift = here.shift
         if one.counts[0] != one.counts[1]:
             shift = _alone(shift.estimate)
         rows.append(
             {name: float(np.minimum(several * getattr(shift, name), 1)) for name in ("p_value", "least_p")}
         )
-        if several > 1 and not np.isnan(shift.p_value) and (times := _chosen_from(one)) is not None:
+        plain = several > 1 and not here.dependent and not np.isnan(shift.p_value)
+        if plain and (times := _chosen_from(one)) is not None:
             chooser, other, position = times
             ratios = (other - chooser)[position]
             by_sign = bool(plainly_asymmetric(ratios[None, ~np.isnan(ratios)])[0])
@@ -434,7 +456,7 @@ def _gain(
     pair = _Placed(baseline, curve, curve.kind, _Place((i, j), [], False, [], None))
     blocks, shift = None, _band(pair, [(i, j)])
     if curve.kind != "simulated":
-        ((blocks, shift),) = compare_points(
+        ((blocks, shift, _),) = compare_points(
             [(baseline.samples[i], curve.samples[j], paired)], [1 - settings.level]
         )
     return {

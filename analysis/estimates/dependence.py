@@ -57,7 +57,7 @@ def worth(correlation: Floats, n: int) -> Floats:
     return np.maximum(n * (1 - corrected) / (1 + corrected), 1)
 
 
-def spread(series: Floats, centre: Floats, effective: Floats) -> Floats:
+def spread_about(series: Floats, centre: Floats, effective: Floats) -> Floats:
     """Series spread about their estimates by the root of n over the effective number of blocks.
 
     What an exact interval and test of independent values say of these is the interval widened by that

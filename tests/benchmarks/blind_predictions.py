@@ -55,7 +55,7 @@ from workflows.tracing.request import CARRIER, TraceRequest  # noqa: E402
 from workflows.tracing.trace import Trace, read_trace  # noqa: E402
 
 PUBLISHED = ROOT / "analysis/published/channel_strong_scaling.csv"
-ITERATIONS_PUBLISHED = ROOT / "analysis/published/channel_pressure_iterations.csv"
+ITERATIONS_PUBLISHED = ROOT / "docs/predictions/channel_pressure_iterations.csv"
 PREDICTED = ROOT / "docs/predictions/channel_3m.csv"
 COMPARED = ROOT / "docs/predictions/channel_3m_compared.csv"
 INTERCONNECTS = ROOT / "config/interconnects"

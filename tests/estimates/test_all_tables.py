@@ -7,9 +7,11 @@ from small_runs import rows, unplaced
 from analysis.decisions.money import MONEY, Market
 from analysis.decisions.prices import BOOK, read_book
 from analysis.decisions.request import Request
+from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
 from analysis.estimates.quality import QUALITY
 from analysis.estimates.scaling import make_tables, write_tables
+from analysis.estimates.solver_work import SOLVER_WORK
 from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
@@ -42,7 +44,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
     found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
     # Of two sites, of runs that tell the parts of their time, of benchmarks of a network, of replayed traces.
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
-    of_other_runs |= {*SIMULATED_TABLES, *VALIDATION}
+    of_other_runs |= {*SIMULATED_TABLES, *VALIDATION, *CENSORED, *SOLVER_WORK, "prices", "network_transports"}
     assert list(found) == [name for name in ALL_TABLES if name not in of_other_runs]
     for name, table in found.items():
         assert list(table) == list(ALL_TABLES[name].columns)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.estimates.dependence import effective_sweeps, lag_one, spread, worth
+from analysis.estimates.comparison import compare_points
+from analysis.estimates.dependence import effective_sweeps, lag_one, spread_about, worth
+from analysis.estimates.points import Sample
 
 
 def test_lag_one_by_hand():
@@ -27,7 +29,7 @@ def test_worth_is_that_of_a_geometric_correlation():
 
 def test_spread_keeps_the_estimate_and_scales_the_rest():
     series = np.array([[1.0, 2, 3, 6]])
-    wide = spread(series, np.array([2.5]), np.array([1.0]))
+    wide = spread_about(series, np.array([2.5]), np.array([1.0]))
     assert wide[0].tolist() == [-0.5, 1.5, 3.5, 9.5]
 
 
@@ -60,3 +62,19 @@ def test_missing_times_tell_nothing():
     times[0, 5:9] = np.nan
     assert effective_sweeps(times) == 30
     assert effective_sweeps(np.ones((3, 30))) == 30
+
+
+def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():
+    """The same ratios in an order in which each resembles the one before, and in another."""
+    ratios = np.repeat([0.02, 0.10, -0.03, 0.07, 0.12, 0.0], 4) + np.tile([0.001, -0.002, 0.0, 0.003], 6)
+    apart = ratios.reshape(6, 4).T.ravel()
+    alike, other = (compare_points([samples(series)], [0.05])[0] for series in (ratios, apart))
+    assert alike.dependent and not other.dependent
+    assert alike.shift.estimate == pytest.approx(other.shift.estimate)
+    assert alike.shift.high - alike.shift.low > 1.5 * (other.shift.high - other.shift.low)
+    assert alike.shift.p_value > other.shift.p_value
+
+
+def samples(log_ratios):
+    blocks = np.arange(len(log_ratios))
+    return Sample(blocks, np.exp(log_ratios)), Sample(blocks, np.ones(len(blocks))), True
