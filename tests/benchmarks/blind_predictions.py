@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -45,7 +46,7 @@ from workflows.replay.points import PROGRAMS, unpack  # noqa: E402
 from workflows.simulation import programs, replayer  # noqa: E402
 from workflows.simulation.model import InterconnectModel, Knot, make_model  # noqa: E402
 from workflows.simulation.platform import platform_xml  # noqa: E402
-from workflows.simulation.replayer import Replay, replay  # noqa: E402
+from workflows.simulation.replayer import replay  # noqa: E402
 from workflows.study.cases import load_case  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
 from workflows.tracing import recording  # noqa: E402
@@ -176,10 +177,11 @@ def iterations_by_step(lines: Iterable[Line]) -> list[int]:
 
 
 class Replays:
-    """Replays of the traces in a folder, at any speed of a core."""
+    """Replays of the traces in a folder, at any speed of a core; what was replayed is kept beside them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.program = folder, programs.build(replayer.SOURCE, PROGRAMS)
+        self.kept = folder / "replays.json"
 
     def counts(self, case: str) -> list[int]:
         """Process counts that are traced."""
@@ -192,28 +194,29 @@ class Replays:
         return traced + REPETITIONS.get(case, 0) * REPEATED_ITERATIONS
 
     def seconds(
-        self, case: str, processes: int, per_node: int, model: InterconnectModel, speeds: Iterable[float]
-    ) -> list[float]:
-        """Replay a trace with cores of each speed."""
+        self, case: str, processes: int, per_node: int, model: InterconnectModel, speed: float
+    ) -> float:
+        """Replay a trace with cores of a speed; of one step."""
+        platform = platform_xml(model, math.ceil(processes / per_node), speed)
+        key = f"{case} {processes} {hashlib.sha256(platform.encode()).hexdigest()[:16]}"
+        kept = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+        if key not in kept:
+            kept = {key: self._replayed(case, processes, per_node, platform)}
+            kept |= json.loads(self.kept.read_text()) if self.kept.exists() else {}
+            self.kept.write_text(json.dumps(kept, indent=1) + "\n")
+        return kept[key]
+
+    def _replayed(self, case: str, processes: int, per_node: int, platform: str) -> float:
         made: Trace = read_trace(self._of(case, processes))
-        nodes = math.ceil(processes / per_node)
         with tempfile.TemporaryDirectory() as scratch:
-            unpack(made, Path(scratch))
-            for file in Path(scratch).glob("rank-*.txt"):
+            folder = Path(scratch)
+            unpack(made, folder)
+            for file in folder.glob("rank-*.txt"):
                 file.write_text(lengthened(file.read_text(), REPETITIONS.get(case, 0)))
-            platform, taken = Path(scratch) / "platform.xml", []
-            for speed in speeds:
-                platform.write_text(platform_xml(model, nodes, speed))
-                told: Replay = replay(
-                    self.program,
-                    platform,
-                    Path(scratch),
-                    made.factors("corrected"),
-                    per_node,
-                    str(made.folder),
-                )
-                taken.append(told.seconds / made.steps)
-        return taken
+            (folder / "platform.xml").write_text(platform)
+            factors, where = made.factors("corrected"), str(made.folder)
+            told = replay(self.program, folder / "platform.xml", folder, factors, per_node, where)
+        return told.seconds / made.steps
 
     def _of(self, case: str, processes: int) -> Path:
         return self.folder / case / f"processes-{processes}"
@@ -248,10 +251,10 @@ def predict(folder: Path) -> None:
         runs = one_node[
             (one_node["site"] == site) & (one_node["build"] == build) & (one_node["case"] == case)
         ]
-        speed = speed_for(replays, ours, per_node, model, runs["seconds"].median())
+        speed = speed_for(replays, ours, per_node, model, float(runs["seconds"].median()))
         equal = replays.iterations(ours, per_node) + OTHER_WORK[ours]
         for count in counts:
-            (seconds,) = replays.seconds(ours, count, per_node, model, [speed])
+            seconds = replays.seconds(ours, count, per_node, model, speed)
             made = replays.iterations(ours, count)
             rows.append(
                 {
@@ -288,7 +291,7 @@ def speed_for(replays: Replays, case: str, per_node: int, model: InterconnectMod
     """Find the speed of a core at which the replay on one node takes so long."""
     speed = 1.0
     for _ in range(8):
-        (taken,) = replays.seconds(case, per_node, per_node, model, [speed])
+        taken = replays.seconds(case, per_node, per_node, model, speed)
         if abs(taken / seconds - 1) < TIMES_AGREE:
             break
         speed *= taken / seconds  # nearly all of a node's time is computing
