@@ -4,7 +4,7 @@
     .venv/bin/python tests/benchmarks/blind_predictions.py predict FOLDER
     .venv/bin/python tests/benchmarks/blind_predictions.py compare
 
-``trace`` traces the second step on each count, each rank alone on a core, once, and keeps the pressure iterations of
+``trace`` traces the second step on each count, each rank alone on a core, and keeps the pressure iterations of
 every step. A solve by conjugate gradients is cut off after 70 iterations: round-off may double their number, and they
 are all alike. ``predict`` repeats 40 of these in the trace until the step has 238, and replays the traces on the model
 of each site's interconnect. Of the published figures it reads the times on one node and nothing else: a site's cores
@@ -95,6 +95,7 @@ def main() -> None:
     tracing.add_argument(
         "--prepared", type=Path, help="holds a folder 1 with the mesh, and 40 cut for 40 processes"
     )
+    tracing.add_argument("--repeats", type=int, default=1, help="how often each rank runs alone")
     commands.add_parser("predict").add_argument("folder", type=Path)
     commands.add_parser("compare")
     asked = parser.parse_args()
@@ -107,6 +108,7 @@ def main() -> None:
                 asked.processes,
                 asked.folder,
                 asked.prepared or Path(scratch),
+                asked.repeats,
             )
     else:
         predict(asked.folder)
@@ -120,7 +122,7 @@ def limit_iterations(prepared: Path) -> None:
     file.write_text(re.sub(r"(\bp\b[^}]*maxIter) \d+", rf"\1 {MOST_ITERATIONS}", text))
 
 
-def trace(case: Case, counts: Iterable[int], folder: Path, prepared: Path) -> None:
+def trace(case: Case, counts: Iterable[int], folder: Path, prepared: Path, repeats: int) -> None:
     """Trace a step of a case on each count, unless that is done."""
     app, base, wanted.SKIPPED_STEPS = application(case.application), prepared / "1", SKIPPED_STEPS
     for count in counts:
@@ -138,7 +140,7 @@ def trace(case: Case, counts: Iterable[int], folder: Path, prepared: Path) -> No
             load_interconnect(CARRIER, INTERCONNECTS),
             TIME_LIMIT_SECONDS,
             traced_steps=1,
-            repeats=1,
+            repeats=repeats,
         )
         printed: list[Line] = []
         with keeping_output(printed):
