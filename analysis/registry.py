@@ -17,6 +17,7 @@ from analysis.estimates.solver_work import SOLVER_WORK
 from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
+from analysis.networks.data_servers import DATA_SERVER_TABLES
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
@@ -39,6 +40,7 @@ ALL_TABLES = {
     **DECISION_TABLES,
     **CHANGES,
     **NETWORK_TABLES,
+    **DATA_SERVER_TABLES,
     **CONGESTION_TABLES,
     **TRAFFIC_TABLES,
     **SIMULATED_TABLES,

@@ -11,6 +11,7 @@ from analysis.estimates.validation import make_validation
 from analysis.importers import read_published
 from analysis.networks.congestion.tables import make_congestion_tables
 from analysis.networks.curves import network_table
+from analysis.networks.data_servers import make_data_servers
 from analysis.networks.imports import read_imported
 from analysis.networks.links import make_links
 from analysis.networks.printed import write_texts
@@ -42,6 +43,7 @@ with one_line_errors(TableError):
         {name: table for name, table in make_traffic_tables(runs, details).items() if len(table)}, folder
     )
     write_tables(make_simulated_tables(runs, details), folder)
+    write_tables(make_data_servers(runs, details["data_servers"]), folder)
     if requested := facts.congestion:
         topologies = requested_topologies(requested, "congestion")
         flows = requested_flows(requested, topologies, "congestion")
