@@ -34,7 +34,7 @@ def data_servers(content: Content) -> Section | None:
         numbers("Processes busy (%)", _percent, "busy_processes"),
         numbers("Servers busy (%)", _percent, "busy_servers"),
     ]
-    caption = "Data servers by the way they wait; accumulations are in tables/data_servers.csv."
+    caption = "Data servers by the way they wait; the other operations are in tables/data_servers.csv."
     shown = line_table(caption, fields, labels.in_order(gets, *order).to_dict("records"), labels.curve)
     return section("data-servers", "Data servers", [paragraph(HOW), shown])
 
