@@ -18,6 +18,7 @@ from analysis.estimates.solver_work import SOLVER_WORK
 from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
+from analysis.networks.data_servers import DATA_SERVER_TABLES
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
@@ -43,6 +44,7 @@ ALL_TABLES = {
     **CHANGES,
     **NETWORK_TABLES,
     "network_transports": TRANSPORT_TABLE,
+    **DATA_SERVER_TABLES,
     **CONGESTION_TABLES,
     **TRAFFIC_TABLES,
     **SIMULATED_TABLES,

@@ -16,6 +16,7 @@ from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.changes import changes
 from analysis.report.congestion import congestion
 from analysis.report.content import Content
+from analysis.report.data_servers import data_servers
 from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
@@ -240,6 +241,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     what_else,
     turnaround,
     network,
+    data_servers,
     traffic,
     congestion,
     transports,

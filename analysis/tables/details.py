@@ -76,6 +76,16 @@ DETAILS = {
         **dict.fromkeys(("sender_busy", "receiver_busy"), RATE),
         n=COUNT,
     ),
+    "data_servers": _of_runs(
+        "data_servers",
+        operation=TEXT,
+        servers=WHOLE,
+        busy_processes=NUMBER,
+        busy_servers=NUMBER,
+        block_bytes=WHOLE,
+        calls=COUNT,
+        **{f"operation_seconds_p{share}": NUMBER for share in PERCENTILES},
+    ),
     "traffic": _of_runs(
         "traffic",
         row=WHOLE,

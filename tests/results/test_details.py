@@ -10,6 +10,7 @@ from small_records import record
 from told import details_of, named
 
 from analysis.networks.curves import network_table
+from analysis.networks.data_servers import make_data_servers
 from analysis.runs.errors import TableError
 from analysis.tables.details import DETAILS, read_details, write_details
 from workflows.domain import InputError
@@ -92,3 +93,38 @@ def test_a_damaged_table_is_told_in_one_line(tmp_path):
 def test_a_study_without_side_tables_has_none(tmp_path):
     found = read_details(tmp_path / "missing")
     assert list(found) == list(DETAILS) and all(table.empty for table in found.values())
+
+
+def test_operations_on_an_array_are_gathered_with_how_busy_cores_are():
+    """Two runs of a point, and one whose processes hold the array themselves."""
+    get = {"operation": "get", "block_bytes": 8, "calls": 10, "operation_seconds_p50": 2e-4}
+    told = [
+        {
+            "rows": [get, get | {"operation": "accumulate"}],
+            "servers": 2,
+            "busy_share": {"processes": 0.5, "servers": 1.0},
+        },
+        {
+            "rows": [get | {"operation_seconds_p50": 4e-4}],
+            "servers": 2,
+            "busy_share": {"processes": 0.7, "servers": 1.0},
+        },
+        {"rows": [get], "servers": 0, "busy_share": {"processes": 0.9, "servers": None}},
+    ]
+    cases = ["array-polling", "array-polling", "array"]
+    runs = pd.DataFrame(
+        [
+            RUN | {"case": case, "seconds": 1.0, "record": f"{place}.json", "origin": "run"}
+            for place, case in enumerate(cases)
+        ]
+    )
+    rows = make_details(*NOWHERE, runs, [record(details=own) for own in told])["data_servers"]
+    table = make_data_servers(runs, rows)["data_servers"].set_index(["case", "operation"])
+    polling = table.loc[("array-polling", "get")]
+    assert polling[["runs", "servers", "calls", "busy_servers"]].tolist() == [2, 2, 10, 1]
+    assert polling[["latency_us", "busy_processes"]].tolist() == pytest.approx([300, 0.6])
+    assert table.loc[("array", "get"), "servers"] == 0 and pd.isna(
+        table.loc[("array", "get"), "busy_servers"]
+    )
+    assert ("array-polling", "accumulate") in table.index
+    assert make_data_servers(runs, rows.iloc[:0]) == {}

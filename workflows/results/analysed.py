@@ -14,6 +14,7 @@ from analysis.estimates.validation import make_validation
 from analysis.importers import read_published
 from analysis.networks.congestion.tables import make_congestion_tables
 from analysis.networks.curves import network_table
+from analysis.networks.data_servers import make_data_servers
 from analysis.networks.imports import read_imported
 from analysis.networks.links import make_links
 from analysis.networks.printed import write_texts
@@ -60,6 +61,7 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
     write_tables({name: table for name, table in optional.items() if len(table)}, folder)
     write_tables(make_network_tables(network, rates, buses), folder)
     write_tables(make_simulated_tables(runs, side_tables), folder)
+    write_tables(make_data_servers(runs, side_tables["data_servers"]), folder)
     write_texts(measured, folder / "curves")
     if requested := facts.congestion:
         topologies = requested_topologies(requested, "congestion")

@@ -60,12 +60,20 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
     Parameters
     ----------
     details : iterable of tuple
-        Of each run its ``record`` and ``started``, and its details: ``rows`` as `workflows.benchmarks.sweep`
-        and `workflows.benchmarks.traffic` make them, or what `workflows.replay.points.split_times` gives.
+        Of each run its ``record`` and ``started``, and its details: ``rows`` as `workflows.benchmarks` makes
+        them (sweep, data_tasks, traffic), or what `workflows.replay.points.split_times` gives.
     """
     rows: dict[str, list[dict[str, Any]]] = {
         name: []
-        for name in ("benchmarks", "transports", "traffic", "traffic_processes", "replays", "replay_ranks")
+        for name in (
+            "benchmarks",
+            "data_servers",
+            "transports",
+            "traffic",
+            "traffic_processes",
+            "replays",
+            "replay_ranks",
+        )
     }
     for run, own in details:
         key = {name: run[name] for name in RUN}
@@ -74,6 +82,9 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
                 rows["benchmarks"].append(key | row)
             if "transport" in row:
                 rows["transports"].append(key | row)
+            if "operation" in row:
+                busy = {f"busy_{who}": share for who, share in own["busy_share"].items()}
+                rows["data_servers"].append(key | {"servers": own["servers"]} | busy | row)
             if "offered_load" in row:
                 numbered = key | {"row": index}
                 rows["traffic"].append(numbered | row)

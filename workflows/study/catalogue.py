@@ -31,7 +31,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.estimates.solver_work import algorithmic_efficiency
-from analysis.text import formats
 from analysis.text.quality import DISTURBED_CORES
 from workflows.paths import CASES, ROOT
 from workflows.study.cases import case_files, read_case_file
@@ -179,7 +178,7 @@ def _solver_table(solved: pd.DataFrame, order: Sequence[str]) -> str:
         (
             f"`{row['name']}`",
             row["field"],
-            formats.percent(100 * row["share"]),
+            _percent(row["share"]),
             *(_number(numbers.get((row["name"], row["field"], count))) for count in counts),
             *(_percent(left.get((row["name"], count))) for count in counts[1:]),
         )
@@ -213,7 +212,7 @@ def _number(value: float | None) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return _MISSING if share is None else formats.percent(100 * share)
+    return _MISSING if share is None else f"{100 * share:.0f} %"
 
 
 def _count(value: float | None) -> str:
