@@ -14,6 +14,9 @@ from analysis.runs.groups import Floats
 SWEEPS = 17
 """Sweeps up to which every pattern of signs is looked at."""
 
+ROUNDING = 1e-9
+"""Statistics, of size 1, that differ by less differ by rounding alone."""
+
 TOGETHER = 2**12
 """Patterns worked on at once, so that they stay in a processor's cache."""
 
@@ -58,7 +61,7 @@ def _chosen_p(chooser: Floats, other: Floats, by_sign: NDArray[np.bool_], flips:
     statistics = np.abs(statistics)
     possible = ends[0] <= ends[1].min(axis=1, keepdims=True) + EQUAL
     observed = _least(paired, np.arange(rows), np.arange(counts), np.zeros(1, int))[:, 0]
-    reached = np.take_along_axis(statistics[:, :, 0], observed[:, None], axis=1) * (1 - 1e-9)
+    reached = np.take_along_axis(statistics[:, :, 0], observed[:, None], axis=1) - ROUNDING
     far = statistics >= reached[..., None]
     always = (far | ~possible[..., None]).all(axis=1)
     doubtful = (far & possible[..., None]).any(axis=1) & ~always

@@ -15,6 +15,7 @@ from analysis.estimates.solver_work import SOLVER_WORK
 from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
+from analysis.networks.data_servers import DATA_SERVER_TABLES
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
@@ -44,7 +45,15 @@ def test_a_whole_study_has_every_table(runs, settings, market):
     found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
     # Of two sites, of runs that tell the parts of their time, of benchmarks of a network, of replayed traces.
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
-    of_other_runs |= {*SIMULATED_TABLES, *VALIDATION, *CENSORED, *SOLVER_WORK, "prices", "network_transports"}
+    of_other_runs |= {
+        *SIMULATED_TABLES,
+        *VALIDATION,
+        *CENSORED,
+        *SOLVER_WORK,
+        "prices",
+        "network_transports",
+        *DATA_SERVER_TABLES,
+    }
     assert list(found) == [name for name in ALL_TABLES if name not in of_other_runs]
     for name, table in found.items():
         assert list(table) == list(ALL_TABLES[name].columns)

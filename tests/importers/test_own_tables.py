@@ -137,7 +137,7 @@ def test_figures_put_together_are_written_and_read_back_the_same(tmp_path):
     again = read_published(tmp_path / "published")
     assert set(again) == set(tables)
     for name, table in tables.items():
-        pd.testing.assert_frame_equal(again[name], table)
+        pd.testing.assert_frame_equal(again[name], table, check_like=True)
 
 
 def test_a_figure_told_twice_is_refused(tmp_path):

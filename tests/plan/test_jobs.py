@@ -97,7 +97,11 @@ def test_memory_that_no_node_has_is_one_line(plan_of):
 
 def test_a_study_that_adds_blocks_needs_an_allocation(plan_of):
     with pytest.raises(InputError, match=r"until: jobs of single blocks cannot add blocks"):
-        batches(plan_of(study=f"{STUDY}until: {{interval_percent: 5, max_blocks: 9}}\n"))
+        batches(
+            plan_of(
+                study=f"{STUDY.replace('blocks: 4', 'blocks: 6')}until: {{interval_percent: 5, max_blocks: 9}}\n"
+            )
+        )
 
 
 def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
