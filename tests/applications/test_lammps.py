@@ -86,6 +86,7 @@ class TestBadRuns:
 
 def test_nothing_but_its_own_module_and_schema_knows_the_application():
     parts = [path for part in ("workflows", "analysis") for path in (ROOT / part).rglob("*")]
+    parts = [path for path in parts if not path.is_relative_to(ROOT / "analysis/published")]
     names = re.compile(rb"lammps|lj_melt", re.I)
     knowing = {
         str(path.relative_to(ROOT))

@@ -70,7 +70,7 @@ columns are what these counts alone, of all equations by their shares, would lea
 [`algorithmic_efficiency`](reference/tables.md#solver_efficiency). No load of the machine and no interconnect
 changes them. Where it is 100 %, what is lost is communication, imbalance and memory; above, partitions help
 the solver. All equations are in [solver_iterations.csv](solver_iterations.csv). NWChem's SCF
-and DFT take the same iterations on 1, 2 and 4 processes (`smoke`); LAMMPS's case solves no equations.
+and DFT take the same iterations on 1, 2 and 4 processes (`smoke`); atoms in a melt solve no equations.
 """
 _LEAST_SHARE = 0.1
 """Share of the serial main loop from which on an equation is shown."""
