@@ -315,8 +315,8 @@ def make_report(
     Returns
     -------
     dict
-        ``title, subtitle, study, cases, interconnects, sections``; texts, lists and numbers only, so that
-        it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
+        ``title, subtitle, study, unfinished, cases, interconnects, sections``; texts, lists and numbers only,
+        so that it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
     """
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, entries, published or {})
@@ -331,6 +331,7 @@ def make_report(
         "title": labels.title,
         "subtitle": labels.subtitle,
         "study": facts.study.name or "",
+        "unfinished": " ".join(sentences.look_sentences(facts.study)) if facts.study.unfinished else "",
         "cases": [{"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"])],
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name), "colour": appearance[name].colour}

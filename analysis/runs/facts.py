@@ -47,6 +47,7 @@ class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
     until: AboutTarget | None = None
     blocks_recorded: int | None = None
     looks: Sequence[int] = ()
+    seconds_left: float | None = None
 
     @property
     def unfinished(self) -> bool:

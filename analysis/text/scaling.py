@@ -54,8 +54,10 @@ def look_sentences(study: AboutStudy) -> list[str]:
     if study.unfinished:
         of = study.until.max_blocks if study.until else study.blocks
         most = " at most" if study.until else ""
+        left = study.seconds_left
+        to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
         return [
-            f"{formats.whole(study.blocks_recorded)} of {counted(of, 'block')}{most}: curves only, no "
+            f"{formats.whole(study.blocks_recorded)} of {counted(of, 'block')}{most}{to_go}: curves only, no "
             "direction is told before the last."
         ]
     if len(study.looks) < 2:

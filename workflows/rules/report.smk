@@ -80,7 +80,7 @@ rule report_pdf:
 use rule report_pdf as report_html with:
     """Printing the report as HTML"""
     output:
-        html="<results>/report.html",
+        html=update("<results>/report.html"),  # an open page of an unfinished study finds it at any time
     log:
         "<results>/logs/report_html.log",
 
