@@ -140,7 +140,7 @@ name: followed
 cases: [pingpong-smoke]
 interconnects: [shared_memory, gigabit_ethernet]
 processes: [1, 2, 4096]
-blocks: 1
+blocks: 2
 simulation: {cases: [elbow_segregated-smoke], processes: [1, 2]}
 import: [foreign/runs.csv]
 """
@@ -156,6 +156,7 @@ READ = {
     f"{PREPARED}/processes-2": COLLECT,
     f"{PREPARED}/reference.json": COLLECT,
     f"{RESULTS}/again.jsonl": {"measure"} | COLLECT,
+    f"{RESULTS}/measured/first-block.txt": set(),  # only that it comes first
     f"{RESULTS}/records.txt": COLLECT,
     f"{RESULTS}/prepared/{ELBOW}/processes-1": {"prepare_parallel", "capture_serial", "capture", "replay"}
     | COLLECT,
@@ -183,7 +184,7 @@ MADE = [
     [f"{PREPARED}/processes-1/", f"{RESULTS}/prepared/{ELBOW}/processes-1/", f"{RESULTS}/again.jsonl", "foreign/runs.csv",
      "foreign/facts.json"],
     [f"{PREPARED}/processes-2/", f"{PREPARED}/reference.json", f"{RESULTS}/prepared/{ELBOW}/processes-2/",
-     f"{RESULTS}/traces/{ELBOW}/processes-1/"],
+     f"{RESULTS}/traces/{ELBOW}/processes-1/", f"{RESULTS}/measured/first-block.txt"],
     [f"{RESULTS}/records.txt", f"{RESULTS}/traces/{ELBOW}/processes-2/"],
     [f"{RESULTS}/simulated/"],
     [f"{RESULTS}/{name}" for name in ("runs.csv", "runs.parquet", "details/", "facts.json", "published/")],

@@ -35,7 +35,7 @@ from workflows.plan.stopping import Stopping
 from workflows.traffic.cases import needs_trace
 
 Report = Callable[[float | None, Callable[[str], None]], None]
-"""Makes a report of what is recorded; gets the seconds that are left, if known, and what takes a line of it."""
+"""Makes a report of what is recorded; gets the seconds that are left, if known, and what takes its line."""
 
 
 def measure_study(
