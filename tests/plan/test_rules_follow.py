@@ -110,7 +110,7 @@ def test_each_changed_source_changes_the_digests_of_its_scripts(tmp_path, monkey
 @pytest.mark.parametrize(
     ("name", "scripts"),
     [
-        ("workflows/report/report.typ", {"print_report", "proposal"}),
+        ("workflows/report/report.typ", {"report"}),
         ("workflows/tracing/tracer/clock.c", {"capture", "replay"}),
         ("workflows/simulation/messages.hpp", {"replay"}),
         ("workflows/schemas/study.yaml", {"collect", "replay"}),
@@ -146,7 +146,7 @@ import: [foreign/runs.csv]
 """
 NOW = time.time() + 3600  # later than every file of the project, however lately it was cloned
 FOREIGN = "case,interconnect,processes,seconds\nduct,swift,2,1\n"
-TABLES = {"analyse", "figures", "report_data", "report_pdf", "report_html", "proposal"}
+TABLES = {"analyse", "report"}
 RESULTS = "results/followed"
 PREPARED = f"{RESULTS}/prepared/pingpong-smoke"
 ELBOW = "elbow_segregated-smoke"
@@ -174,8 +174,6 @@ READ = {
     f"{RESULTS}/facts.json": TABLES,
     f"{RESULTS}/published": TABLES,
     f"{RESULTS}/tables": TABLES - {"analyse"},
-    f"{RESULTS}/figures": {"report_data", "report_pdf", "report_html"},
-    f"{RESULTS}/report.json": {"report_pdf", "report_html"},
 }
 """What is read, and the rules that are carried out again when it is newer than what was made of it."""
 MADE = [
@@ -189,9 +187,8 @@ MADE = [
     [f"{RESULTS}/simulated/"],
     [f"{RESULTS}/{name}" for name in ("runs.csv", "runs.parquet", "details/", "facts.json", "published/")],
     [f"{RESULTS}/tables/"],
-    [f"{RESULTS}/figures/"],
-    [f"{RESULTS}/report.json"],
-    [f"{RESULTS}/{name}" for name in ("report.pdf", "report.html", "proposal.pdf", "proposal.tex", "proposal.docx")],
+    [f"{RESULTS}/{name}" for name in ("figures/", "report.json", "report.pdf", "report.html")]
+    + [f"{RESULTS}/proposal.{end}" for end in ("pdf", "tex", "docx")],
 ]  # fmt: skip
 """A finished study, the oldest files first."""
 

@@ -155,7 +155,7 @@ _INTERRUPTED = "Terminating processes on user request"
 _BETWEEN_JOBS = (
     "Select jobs to execute...",
     "Execute ",
-    "Warning: the following output files of rule report_html",
+    "Warning: the following output files of rule report",
 )
 """How lines begin that Snakemake writes between jobs; of the last, a partial report is the reason."""
 

@@ -94,13 +94,10 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str:
         One line: of how many blocks it is, and where.
     """
     # Here: what measures imports this module, and none of these.
-    from analysis.figures.draw import draw_figures
-    from analysis.figures.drawing import save
     from analysis.importers import read_published, write_derived
     from analysis.registry import read_tables
-    from analysis.report import make_report
     from analysis.tables.details import write_details
-    from workflows.report.html import write_html
+    from workflows.report.report import write_page
     from workflows.results.analysed import write_all_tables
     from workflows.results.collect import collect
 
@@ -109,19 +106,13 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str:
     facts = replace(collected.facts, study=study)
     draft = paths.partial.with_name(".partial")
     shutil.rmtree(draft, ignore_errors=True)
-    (draft / "figures").mkdir(parents=True)
+    draft.mkdir(parents=True)
     details, published, tables = (draft / name for name in ("details", "published", "tables"))
     write_details(collected.details, details)
     write_derived(collected.published, published)
     (draft / "facts.json").write_text(json.dumps(facts.as_json(), indent=1) + "\n")
     write_all_tables(runs, facts, details, published, tables)
-    drawings = draw_figures(runs, read_tables(tables), facts)
-    for drawing in drawings:
-        save(drawing, draft / "figures")
-    entries = [drawing.entry() for drawing in drawings]
-    report = make_report(runs, read_tables(tables), facts, entries, read_published(published))
-    (draft / "report.json").write_text(json.dumps(report, ensure_ascii=False, allow_nan=False))
-    write_html(draft / "report.json", draft / "figures", draft / "report.html")
+    write_page(runs, read_tables(tables), facts, read_published(published), draft)
     _publish(draft, paths)
     return f"report of {study.blocks_recorded} of {study.blocks} blocks: {paths.report}"
 
