@@ -5,7 +5,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from workflows.measure.allocation import tell_stopped
+from workflows.measure.stopped import tell_stopped
 from workflows.plan.ending import begin, end, start
 from workflows.plan.jobs import check_requests, in_jobs
 from workflows.errors import one_line_errors
@@ -59,4 +59,4 @@ onsuccess:
 
 onerror:
     with one_line_errors():
-        tell_stopped(plan.here.cluster, plan.paths)
+        tell_stopped(plan)

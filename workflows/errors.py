@@ -31,4 +31,4 @@ def one_line_errors(*others: type[Exception]) -> Iterator[None]:
     except (InputError, EmulationError, OSError, *others) as error:
         sys.exit(f"nodeworth: {error}")
     except KeyboardInterrupt:
-        sys.exit("nodeworth: interrupted; what is recorded is kept, and the same command goes on from there")
+        sys.exit("nodeworth: interrupted; what is recorded is kept")

@@ -39,8 +39,16 @@ class StudyPaths:
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"
         """Lines that the Snakemake that submitted the jobs is to print for them."""
+        self.first_block = self.measured / "first-block.txt"
+        """Records of the first block, where it is measured before anything is simulated."""
+        self.report = results / "report.html"
+        """While the study runs, and where it was stopped, a link to the report in `partial`."""
+        self.partial = results / "partial"
+        """Report of what is recorded until now, its tables and figures; belongs to no rule."""
         self.facts = results / FACTS
         self.runs = results / "runs.csv"
+        self.looks = results / "looks.json"
+        """Whole reports that were made; it belongs to no rule, so that none is forgotten."""
 
     def prepared(self, case: str, processes: int) -> Path:
         """Folder of a case prepared for a process count."""

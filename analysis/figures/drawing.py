@@ -15,10 +15,12 @@ from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.figures import style
+from analysis.figures.png import DOTS_PER_INCH
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
 from analysis.tables.missing import Line, is_missing
@@ -27,7 +29,7 @@ from analysis.text.labels import Labels
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
-DOTS_PER_INCH = 200
+
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """More than a hundredth of a point, which nobody can see, would double the size of the files."""
 
@@ -159,23 +161,22 @@ def draw_percentage(
         drawing.mark(star, owner)
 
 
-def save(drawing: Drawing, folder: Path) -> list[Path]:
-    """Write a drawing as SVG and PNG into a folder that exists.
+def save(drawing: Drawing, folder: Path) -> Path:
+    """Write a drawing as SVG into a folder that exists; other formats are made from that.
 
     The same drawing gives the same bytes. In the SVG every mark is a group with its text as title, its
     interconnect as ``data-interconnect`` and its case as ``data-case``; identifiers begin with the drawing's
     name, so that several figures can stand in one page.
     """
-    files = [folder / f"{drawing.name}.svg", folder / f"{drawing.name}.png"]
+    file, figure, raw = folder / f"{drawing.name}.svg", drawing.figure, BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
-        FigureCanvasAgg(drawing.figure)
-        drawing.figure.draw_without_rendering()
-        drawing.figure.set_layout_engine("none")
-        raw = BytesIO()
-        drawing.figure.savefig(raw, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
-        files[0].write_bytes(_annotated(raw.getvalue(), drawing))
-        drawing.figure.savefig(files[1], dpi=DOTS_PER_INCH)
-    return files
+        FigureCanvasAgg(figure)
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
+        figure.set_dpi(DOTS_PER_INCH)
+        FigureCanvasSVG(figure).print_svg(raw, metadata={"Date": None})  # `savefig` draws twice
+    file.write_bytes(_annotated(raw.getvalue(), drawing))
+    return file
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:

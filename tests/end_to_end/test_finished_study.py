@@ -43,7 +43,7 @@ def test_what_changes_is_looked_at_and_nothing_else(study):
     assert run(study, "--cores", "1") == (0, [DONE], True)
     assert run(study, "--dry-run") == (0, [], True)
     assert run(study, "--dry-run", "--config", "seed=7")[2]
-    assert run(study, "--forcerun", "report_html", "--dry-run")[2]
+    assert run(study, "--forcerun", "report", "--dry-run")[2]
     assert dates() == before
     (RESULTS / "report.html").unlink()
     assert run(study) == (0, [DONE], True)

@@ -1,7 +1,7 @@
 """A study that is killed again and again loses nothing that it recorded, and leaves nothing behind."""
 
-import os
 import random
+import re
 import subprocess
 import time
 
@@ -9,6 +9,7 @@ import psutil
 import pytest
 from machine_state import left_behind
 from needs import DEFAULT_SIGNALS
+from terminals import on_terminal
 from waiting import wait_until
 
 from workflows.plan.machine import only_study_on_this_machine
@@ -70,28 +71,22 @@ def test_ten_kills(study_folder):
     assert left_behind() <= before
 
 
-def test_ctrl_c_leaves_nothing_and_says_no_traceback(study_folder):
+def test_ctrl_c_leaves_nothing_and_says_what_is_there(study_folder):
+    """On a terminal, between the second block and the last."""
     before = left_behind()
-    study = study_folder.write(STUDY)
-    records = study_folder.results("killed") / "records"
-    process = subprocess.Popen(
-        [*DEFAULT_SIGNALS, *study_folder.command(study, "--", "results/killed/runs.csv")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
+    study = study_folder.write(STUDY.replace("blocks: 9", "blocks: 90"))
+    results = study_folder.results("killed")
+    status, output = on_terminal([*DEFAULT_SIGNALS, *study_folder.command(study)], "] 7/540")
+    assert status != 0
+    assert "Traceback" not in output and "Error" not in output, output
+    there = "1 of 90 blocks recorded; report of 1 of them in results/killed/report.html"
+    assert f"stopped; {there}; the same command goes on from there" in output
+    assert re.search(r"\r[^\n]*\[-+\] 6/540 +about \d+ min left, noise [\d.]+ cores, cavity-smoke", output), (
+        output
     )
-    wait_until(lambda: snapshot(records), 120)
-    session = [p for p in psutil.process_iter() if p.pid == process.pid or same_group(p, process.pid)]
-    for member in session:  # what a terminal does at Ctrl-C: SIGINT to the whole foreground group
-        try:
-            member.send_signal(2)
-        except psutil.NoSuchProcess:
-            continue
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "Traceback" not in output, output
-    assert snapshot(records)
+    assert "Select jobs" not in output and "Execute" not in output
+    assert re.search(r"1 of 90\sblocks, \d+\sminutes? to go", (results / "report.html").read_text())
+    assert snapshot(results / "records")
     assert left_behind() <= before
 
 
@@ -106,12 +101,5 @@ def test_sigterm_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path)
         finally:
             process.kill()
     told = said.read_text()
-    assert "waiting for another study" in told and "stopped; what is recorded is kept" in told, told
+    assert "waiting for another study" in told and "stopped; 0 of 9 blocks recorded; the same" in told, told
     assert "Traceback" not in told, told
-
-
-def same_group(process: psutil.Process, group: int) -> bool:
-    try:
-        return os.getpgid(process.pid) == group
-    except ProcessLookupError:
-        return False

@@ -110,7 +110,7 @@ def test_each_changed_source_changes_the_digests_of_its_scripts(tmp_path, monkey
 @pytest.mark.parametrize(
     ("name", "scripts"),
     [
-        ("workflows/report/report.typ", {"print_report", "proposal"}),
+        ("workflows/report/report.typ", {"report"}),
         ("workflows/tracing/tracer/clock.c", {"capture", "replay"}),
         ("workflows/simulation/messages.hpp", {"replay"}),
         ("workflows/schemas/study.yaml", {"collect", "replay"}),
@@ -140,13 +140,13 @@ name: followed
 cases: [pingpong-smoke]
 interconnects: [shared_memory, gigabit_ethernet]
 processes: [1, 2, 4096]
-blocks: 1
+blocks: 2
 simulation: {cases: [elbow_segregated-smoke], processes: [1, 2]}
 import: [foreign/runs.csv]
 """
 NOW = time.time() + 3600  # later than every file of the project, however lately it was cloned
 FOREIGN = "case,interconnect,processes,seconds\nduct,swift,2,1\n"
-TABLES = {"analyse", "figures", "report_data", "report_pdf", "report_html", "proposal"}
+TABLES = {"analyse", "report"}
 RESULTS = "results/followed"
 PREPARED = f"{RESULTS}/prepared/pingpong-smoke"
 ELBOW = "elbow_segregated-smoke"
@@ -156,6 +156,7 @@ READ = {
     f"{PREPARED}/processes-2": COLLECT,
     f"{PREPARED}/reference.json": COLLECT,
     f"{RESULTS}/again.jsonl": {"measure"} | COLLECT,
+    f"{RESULTS}/measured/first-block.txt": set(),  # only that it comes first
     f"{RESULTS}/records.txt": COLLECT,
     f"{RESULTS}/prepared/{ELBOW}/processes-1": {"prepare_parallel", "capture_serial", "capture", "replay"}
     | COLLECT,
@@ -173,8 +174,6 @@ READ = {
     f"{RESULTS}/facts.json": TABLES,
     f"{RESULTS}/published": TABLES,
     f"{RESULTS}/tables": TABLES - {"analyse"},
-    f"{RESULTS}/figures": {"report_data", "report_pdf", "report_html"},
-    f"{RESULTS}/report.json": {"report_pdf", "report_html"},
 }
 """What is read, and the rules that are carried out again when it is newer than what was made of it."""
 MADE = [
@@ -183,14 +182,13 @@ MADE = [
     [f"{PREPARED}/processes-1/", f"{RESULTS}/prepared/{ELBOW}/processes-1/", f"{RESULTS}/again.jsonl", "foreign/runs.csv",
      "foreign/facts.json"],
     [f"{PREPARED}/processes-2/", f"{PREPARED}/reference.json", f"{RESULTS}/prepared/{ELBOW}/processes-2/",
-     f"{RESULTS}/traces/{ELBOW}/processes-1/"],
+     f"{RESULTS}/traces/{ELBOW}/processes-1/", f"{RESULTS}/measured/first-block.txt"],
     [f"{RESULTS}/records.txt", f"{RESULTS}/traces/{ELBOW}/processes-2/"],
     [f"{RESULTS}/simulated/"],
     [f"{RESULTS}/{name}" for name in ("runs.csv", "runs.parquet", "details/", "facts.json", "published/")],
     [f"{RESULTS}/tables/"],
-    [f"{RESULTS}/figures/"],
-    [f"{RESULTS}/report.json"],
-    [f"{RESULTS}/{name}" for name in ("report.pdf", "report.html", "proposal.pdf", "proposal.tex", "proposal.docx")],
+    [f"{RESULTS}/{name}" for name in ("figures/", "report.json", "report.pdf", "report.html")]
+    + [f"{RESULTS}/proposal.{end}" for end in ("pdf", "tex", "docx")],
 ]  # fmt: skip
 """A finished study, the oldest files first."""
 

@@ -85,7 +85,9 @@ def ended(tmp_path_factory):
             prepare(case, processes, plan.paths.prepared(case.name, processes))
         answer = reference_answer(case, plan.paths.prepared(case.name, 1), 60)
         plan.paths.expected(case.name).write_text(json.dumps(answer))
-        measure_study(plan, StringIO(), stopping_by_records)
+        reports = []
+        measure_study(plan, StringIO(), stopping_by_records, report=lambda left, say: reports.append(left))
+        assert reports == [None] * 7, "after each block, and nobody knows how many are to come"
     return folder
 
 

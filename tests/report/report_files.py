@@ -8,6 +8,10 @@ from types import SimpleNamespace
 from analysis.estimates.scaling import write_tables
 from analysis.importers import write_derived
 
+RULE = {
+    "name": "doubling", "title": "1.5 a doubling", "quantity": "speedup_per_doubling", "source": "here", "note": "",
+    "limits": [{"at_least": 1.5, "up_to_cores": None}],
+}  # fmt: skip
 SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
 
 
@@ -18,17 +22,13 @@ def run_script(name, inputs, output):
 
 
 def print_study(folder, runs, tables, facts, published=None):
-    """Write the inputs of a report and run its four scripts."""
+    """Write the inputs of a report and run its script."""
     folder.mkdir(parents=True, exist_ok=True)
     runs.to_parquet(folder / "runs.parquet", index=False)
     write_tables(tables, folder / "tables")
-    (folder / "facts.json").write_text(json.dumps(facts.as_json()), encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(facts.as_json() | {"proposal": RULE}), encoding="utf-8")
     write_derived(published or {}, folder / "published")
-    names = {"runs": "runs.parquet", "report": "report.json", "facts": "facts.json"}
-    names |= {name: name for name in ("tables", "figures", "published")}
-    files = {key: str(folder / name) for key, name in names.items()}
-    run_script("figures", files, SimpleNamespace(figures=files["figures"]))
-    run_script("report_data", files, SimpleNamespace(report=files["report"]))
-    for ending in ("pdf", "html"):
-        run_script("print_report", files, [str(folder / f"report.{ending}")])
+    inputs = {"runs": "runs.parquet", "facts": "facts.json", "tables": "tables", "published": "published"}
+    files = {key: str(folder / name) for key, name in inputs.items()}
+    run_script("report", files, SimpleNamespace(report=str(folder / "report.json")))
     return folder

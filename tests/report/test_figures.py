@@ -1,6 +1,7 @@
 """Figures: one look per interconnect, values on hover, honest marks, legible in print and in grey."""
 
 import itertools
+import math
 import re
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ import pytest
 from drawn import drawn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from PIL import Image
 from small_runs import rows, unplaced
 from synthetic_study import make_runs, make_study
 
@@ -20,6 +22,7 @@ from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import SVG, Drawing, distinct, file_stem, save, shortened
 from analysis.figures.order import ordered_runs, shown_limit
+from analysis.figures.png import write_pngs
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
@@ -293,6 +296,15 @@ class TestFiles:
         assert files == sorted([f"{stem}.{end}" for stem in stems for end in ("png", "svg")] + ["index.json"])
         assert len(stems) == 10
 
+    def test_a_png_has_the_size_and_the_ink_of_its_figure(self, printed, drawings):
+        for drawing in drawings:
+            with Image.open(printed / f"figures/{drawing.name}.png") as image:
+                assert image.size == pytest.approx(200 * drawing.figure.get_size_inches(), abs=1)
+                look = image.convert("RGB").getcolors(2**20)
+            shares = {colour: count / math.prod(image.size) for count, colour in look}
+            assert 0.5 < shares[255, 255, 255] < 0.99
+            assert shares[0x1C, 0x1C, 0x1C] > 0.001
+
     def test_marks_show_their_values(self, svg):
         titles = [title.text for title in svg["scaling-elbow"].iter(f"{{{SVG}}}title")]
         # 4 s serial, 2 s + 0.04 s at 2 processes over shared memory: 1.96; two levels add (2, 4) x 3 x 3.
@@ -319,9 +331,8 @@ class TestFiles:
 
     def test_the_same_study_gives_the_same_bytes(self, study, printed, tmp_path):
         (drawing,) = drawn(study, overview_figure, "scaling")
-        files = save(drawing, tmp_path)
-        assert len(files) == 2
-        for file in files:
+        svg = save(drawing, tmp_path)
+        for file in (svg, *write_pngs([svg])):
             assert file.read_bytes() == (printed / "figures" / file.name).read_bytes()
 
     def test_nothing_in_them_is_nan(self, svg):

@@ -12,14 +12,11 @@ import json
 import math
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from workflows.domain import InputError
 from workflows.jobs import slurm
@@ -226,15 +223,6 @@ def said_by_jobs(folder: Path, since: float) -> list[str]:
     recent = (log for log in logs if log.stat().st_mtime >= since)
     lines = (line for log in recent for line in log.read_text(errors="replace").splitlines())
     return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
-
-
-def tell_stopped(cluster: Cluster | None, paths: StudyPaths) -> None:
-    """Say on standard error that a study has stopped, and on a cluster what became of runs under way."""
-    for line in interruptions(cluster, paths) if cluster else ():
-        print(f"nodeworth: {line}", file=sys.stderr)
-    for line in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
-        print(line, file=sys.stderr)
-    print("stopped; what is recorded is kept, and the same command goes on from there", file=sys.stderr)
 
 
 def interrupted(planned: Record, job: slurm.Job, restarts: int, why: str | None = None) -> Record:

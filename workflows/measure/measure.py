@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import TextIO
 
@@ -24,16 +26,25 @@ from workflows.measure.noise import noise_between, read_counters, wait_until_idl
 from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
 from workflows.plan import records
-from workflows.plan.design import expected_cost
+from workflows.plan.design import expected_cost, expected_simulation
 from workflows.plan.jobs import Batch
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
 from workflows.plan.record import Exit, Record, RunNoise, Times
 from workflows.plan.stopping import Stopping
+from workflows.traffic.cases import needs_trace
+
+Report = Callable[[float | None, Callable[[str], None]], None]
+"""Makes a report of what is recorded; gets the seconds that are left, if known, and what takes its line."""
 
 
 def measure_study(
-    plan: Plan, log: TextIO, stopping: Callable[[Plan], Stopping], batch: Batch | None = None
+    plan: Plan,
+    log: TextIO,
+    stopping: Callable[[Plan], Stopping],
+    batch: Batch | None = None,
+    report: Report | None = None,
+    first_block: bool = False,
 ) -> list[Path]:
     """Run what is not yet recorded of a study, block by block, and further blocks if it asks for them.
 
@@ -48,6 +59,10 @@ def measure_study(
         Judges by the records whether a study has reached its target; called for a study with a target.
     batch : Batch, optional
         What is run of the study, in a job of its own. By default all of it.
+    report : callable, optional
+        Called after each block but the last, while nothing is timed.
+    first_block : bool
+        Run the first block alone: what is simulated comes next.
 
     Returns
     -------
@@ -64,8 +79,10 @@ def measure_study(
     files = (sys.stderr, log)
     if batch:
         return _measure_in_job(plan, files, batch)
-    measure_missing = _measure_in_job if plan.here.cluster else _measure_missing
-    measure_missing(plan, files)
+    measure_missing = partial(_measure_in_job if plan.here.cluster else _measure_missing, report=report)
+    measure_missing(plan, files, first_block=first_block)
+    if first_block:
+        return [plan.paths.record(repetition, 1) for repetition in _of_first_block(plan.design.repetitions)]
     while plan.asked.study.until and not (now := stopping(plan)).reason:
         plan = replace(plan, design=replace(plan.design, blocks=plan.design.blocks + 1))
         widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
@@ -75,7 +92,13 @@ def measure_study(
     return [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
 
 
-def _measure_in_job(plan: Plan, files: Sequence[TextIO], batch: Batch | None = None) -> list[Path]:
+def _measure_in_job(
+    plan: Plan,
+    files: Sequence[TextIO],
+    batch: Batch | None = None,
+    report: Report | None = None,
+    first_block: bool = False,
+) -> list[Path]:
     """Run what is not yet recorded of a batch, or of all, in the job in which this process is."""
     name = batch.name if batch else None
     repetitions = batch.repetitions if batch else plan.design.repetitions
@@ -90,35 +113,73 @@ def _measure_in_job(plan: Plan, files: Sequence[TextIO], batch: Batch | None = N
         if batch:
             pass_on(paths, interrupted)
         if missing := _missing(plan, repetitions):
-            progress = _progress(plan, missing, files)
-            with this_allocation(cluster, paths, name) as allocation:
-                for repetition, attempt in missing:
+            with (
+                _progress(plan, missing, files) as progress,
+                this_allocation(cluster, paths, name) as allocation,
+            ):
+
+                def run_one(repetition: Repetition, attempt: int) -> Record:
                     expected = expected_cost([repetition.point], 1, plan.asked.cases).seconds
                     allocation.check_time(min(3 * expected, plan.asked.study.limits.run_seconds))
                     nodes = allocation.nodes[: repetition.point.nodes]
-                    progress.made(repetition, measure(plan, repetition, attempt, nodes, allocation))
+                    return measure(plan, repetition, attempt, nodes, allocation)
+
+                _run_all(plan, missing, progress, run_one, report, first_block)
     return [plan.paths.record(repetition, 1) for repetition in repetitions]
 
 
-def _measure_missing(plan: Plan, files: Sequence[TextIO]) -> None:
+def _measure_missing(
+    plan: Plan, files: Sequence[TextIO], report: Report | None = None, first_block: bool = False
+) -> None:
     """Run what is not yet recorded of the blocks that the plan has."""
     if missing := _missing(plan, plan.design.repetitions):
-        progress = _progress(plan, missing, files)
-        with contextlib.ExitStack() as stack:
+        with _progress(plan, missing, files) as progress, contextlib.ExitStack() as stack:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
             # Again, since whoever had the machine may have run some of it.
             missing = _missing(plan, plan.design.repetitions)
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
-            for repetition, attempt in missing:
-                own_nodes = nodes.get(_layout_of(repetition.point), ())
-                progress.made(repetition, measure(plan, repetition, attempt, own_nodes))
+
+            def run_one(repetition: Repetition, attempt: int) -> Record:
+                return measure(plan, repetition, attempt, nodes.get(_layout_of(repetition.point), ()))
+
+            _run_all(plan, missing, progress, run_one, report, first_block)
+
+
+def _run_all(
+    plan: Plan,
+    missing: Sequence[tuple[Repetition, int]],
+    progress: Progress,
+    run_one: Callable[[Repetition, int], Record],
+    report: Report | None,
+    first_block: bool,
+) -> None:
+    """Run what is missing, or its first block alone, one after another, with a report between two blocks."""
+    until = plan.asked.study.until is not None
+    for (repetition, attempt), following in zip_longest(missing, missing[1:]):
+        if first_block and repetition.block > 1:
+            return
+        progress.made(repetition, run_one(repetition, attempt))
+        ended = following is None or following[0].block > repetition.block
+        if report and ended and (following or until):
+            report(None if until else progress.seconds_left, progress.say)
 
 
 def _progress(plan: Plan, missing: Sequence[tuple[Repetition, int]], files: Sequence[TextIO]) -> Progress:
     points = [repetition.point for repetition, _ in missing]
-    return Progress(plan.asked.cases, len(plan.design.repetitions), points, files)
+    return Progress(plan.asked.cases, len(plan.design.repetitions), points, files, _seconds_to_trace(plan))
+
+
+def _seconds_to_trace(plan: Plan) -> float:
+    """What is expected of traces that are still to be taken, and of their replay."""
+    traced = [point for point in plan.design.simulated if needs_trace(plan.asked.cases[point.case])]
+    missing = [point for point in traced if not plan.paths.trace(point.case, point.processes).exists()]
+    return expected_simulation(missing)
+
+
+def _of_first_block(repetitions: Iterable[Repetition]) -> list[Repetition]:
+    return [repetition for repetition in repetitions if repetition.block == 1]
 
 
 def _missing(plan: Plan, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:

@@ -1,18 +1,30 @@
-"""What is shown while a study runs: done, to do, time left, last result."""
+"""What is shown while a study runs: done, to do, time left, last result, how noisy the machine is."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from contextlib import AbstractContextManager
+from statistics import mean
+from typing import Any, TextIO
+
+import click
 
 from workflows.domain import Case, Point, Repetition
 from workflows.plan.design import duration, expected_cost
 from workflows.plan.record import Record
 
+RECENT = 10
+"""Runs over which the noise of the machine is taken."""
+BAR_WIDTH = 16
 
-class Progress:
-    """Lines about a running study.
+
+class Progress(AbstractContextManager):
+    """What is shown of a running study: on a terminal one live line, elsewhere a line a run.
+
+    Nothing is drawn while a run is timed.
 
     Parameters
     ----------
@@ -21,18 +33,33 @@ class Progress:
     missing : sequence of Point
         What is about to be run, once for every repetition.
     files : sequence of text file
-        Where the lines go.
+        Where it is shown.
+    seconds_besides : float
+        What is still to be done beside runs is expected to take.
     """
 
     def __init__(
-        self, cases: Mapping[str, Case], total: int, missing: Sequence[Point], files: Sequence[TextIO]
+        self,
+        cases: Mapping[str, Case],
+        total: int,
+        missing: Sequence[Point],
+        files: Sequence[TextIO],
+        seconds_besides: float = 0.0,
     ) -> None:
         self._cases, self._total = cases, total
         self._files = files
+        self._lines = [LiveLine(file, total, total - len(missing)) for file in files if file.isatty()]
         self._started = time.monotonic()
         self._left = len(missing)
         self._expected_done = 0.0
         self._expected_left = self._expected(missing)
+        self._besides = seconds_besides
+        self._taken_by_others: deque[float] = deque(maxlen=RECENT)
+        self.seconds_left = self._expected_left + seconds_besides
+
+    def __exit__(self, *_: object) -> None:
+        for line in self._lines:
+            line.end()
 
     def say(self, text: str) -> None:
         """Write one line."""
@@ -44,21 +71,61 @@ class Progress:
         self._left -= 1
         self._expected_done += expected
         self._expected_left = max(self._expected_left - expected, 0.0)
-        left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
-        done = f"[{self._total - self._left}/{self._total}]"
+        runs_left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
+        self.seconds_left = runs_left + self._besides
         which = f"{describe(repetition.point)}, block {repetition.block}"
         which += f", attempt {record.attempt}" if record.attempt > 1 else ""
         result = f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
-        self.say(f"{done} {which}: {result}, {duration(left)} left")
+        left = f"{duration(self.seconds_left)} left"
+        done = f"[{self._total - self._left}/{self._total}] {which}: {result}, {left}"
+        say(done, [file for file in self._files if not (record.valid and file.isatty())])
+        for line in self._lines:
+            line.step(", ".join([left, *self._noise(record), f"{which}: {result}"]))
+
+    def _noise(self, record: Record) -> list[str]:
+        """CPUs that others kept busy in recent runs; nothing where that is not known."""
+        if record.noise and record.noise.foreign_cores is not None:
+            self._taken_by_others.append(record.noise.foreign_cores + record.noise.stolen_cores)
+        return [f"noise {mean(self._taken_by_others):.2f} cores"] if self._taken_by_others else []
 
     def _expected(self, points: Sequence[Point]) -> float:
         return expected_cost(points, 1, self._cases).seconds
 
 
-def say(text: str, files: Sequence[TextIO]) -> None:
-    """Write one line to every file."""
+class LiveLine:
+    """A bar with a text behind it, on one line of a terminal; it is drawn when it is told to."""
+
+    def __init__(self, terminal: TextIO, length: int, done: int) -> None:
+        self._terminal = terminal
+        self._bar: Any = click.progressbar(
+            length=length,
+            file=terminal,
+            width=BAR_WIDTH,
+            show_pos=True,
+            show_eta=False,
+            bar_template="[%(bar)s] %(info)s  %(label)s",
+        )
+        self._bar.pos = done
+        say("", [terminal], end="")
+        self._bar.render_progress()
+
+    def step(self, text: str) -> None:
+        """Go on by one, with a text that is cut where the line ends."""
+        self._bar.label = ""
+        room = os.get_terminal_size(self._terminal.fileno()).columns - 1
+        room -= len(self._bar.format_progress_line()) + 2
+        self._bar.label = text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
+        self._bar.update(1)
+
+    def end(self) -> None:
+        """Leave the line as it is."""
+        self._bar.render_finish()
+
+
+def say(text: str, files: Sequence[TextIO], end: str = "\n") -> None:
+    """Write one line to every file; on a terminal, in the place of a live line, which comes again below."""
     for file in files:
-        print(text, file=file, flush=True)
+        print(f"\r\033[K{text}" if file.isatty() else text, end=end, file=file, flush=True)
 
 
 def describe(point: Point) -> str:

@@ -7,22 +7,28 @@ import io
 import json
 import logging
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
-from snakemake.logging import logger
+from snakemake.logging import get_event, logger
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from workflows.applications import application
 from workflows.domain import Case
-from workflows.paths import ROOT
+from workflows.errors import one_line_errors
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan.announce import announce, announcement, tell_done
 from workflows.plan.files import beside
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, changed_at, given, made
+from workflows.plan.jobs import in_jobs
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study
 from workflows.plan.plan import Plan, blocks_until_now
 from workflows.study.asked import Asked
@@ -31,13 +37,14 @@ LONGEST_NAME = 200  # of a file; longer texts are descriptions
 
 
 def begin(plan: Plan, workflow: Any) -> None:
-    """Announce a study (see `announce`), and have its end said also where Snakemake finds nothing to do.
+    """Announce a study (see `announce`), and listen to what Snakemake says of it: see `_Snakemake`.
 
     Snakemake's `workflow` knows whether the run is dry.
     """
     announce(plan)
     _begun[plan.paths.results] = _Begun.now(plan)
-    logger.addHandler(_WhenNothingIsToDo(plan, workflow))
+    logger.addFilter(_mark_progress)
+    logger.addHandler(_Snakemake(plan, workflow))
 
 
 def end(plan: Plan) -> None:
@@ -48,6 +55,7 @@ def end(plan: Plan) -> None:
     SystemExit
         See `workflows.plan.announce.tell_done`. Nothing is kept then.
     """
+    drop_partial(plan.paths)
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
         tell_done(plan.paths)
@@ -102,16 +110,61 @@ class _Begun:
 _begun: dict[Path, _Begun] = {}
 
 
-class _WhenNothingIsToDo(logging.Handler):
-    """Snakemake calls nothing of ours where it finds nothing to do; it only says so."""
+def drop_partial(paths: StudyPaths) -> None:
+    """Remove the report of an unfinished study: Snakemake would take ``report.html`` for a whole one."""
+    if paths.report.is_symlink():
+        paths.report.unlink()
+    if paths.partial.exists():
+        shutil.rmtree(paths.partial)
+
+
+class _Snakemake(logging.Handler):
+    """Does what is to be done when Snakemake says something: it calls nothing of ours then.
+
+    Before it looks which files are there, a partial report is removed; where it finds nothing to do, the end
+    is said; and where a job begins, its message is shown, on a terminal as one live line.
+    """
 
     def __init__(self, plan: Plan, workflow: Any) -> None:
         super().__init__()
         self.plan, self.workflow = plan, workflow
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage() == NOTHING_TO_BE_DONE_MSG and not self.workflow.dryrun:
+        said, runs = record.getMessage(), self.workflow.executor_plugin and not self.workflow.dryrun
+        if said == _LOOKS and runs and self.plan.paths.partial.exists():
+            with one_line_errors():
+                held = hold_study(self.plan.paths.results)
+            drop_partial(self.plan.paths)
+            os.close(held)
+        elif said == NOTHING_TO_BE_DONE_MSG and runs:
             end(self.plan)
+        elif said.startswith(_INTERRUPTED):
+            logger.setLevel(logging.CRITICAL)  # that jobs then fail is no news
+        elif get_event(record) == LogEvent.JOB_INFO and runs and not in_jobs(self.plan):
+            self._show(self.workflow.get_rule(record.rule_name).docstring, record.wildcards)
+
+    def _show(self, what: str | None, wildcards: Mapping[str, str]) -> None:
+        if what:
+            text = what.strip('"').format(wildcards=SimpleNamespace(**wildcards))
+            before, after = ("\r\033[K", " …") if sys.stderr.isatty() else ("", "\n")
+            print(before + text, end=after, file=sys.stderr, flush=True)
+
+
+_LOOKS = "Building DAG of jobs..."
+_INTERRUPTED = "Terminating processes on user request"
+_BETWEEN_JOBS = (
+    "Select jobs to execute...",
+    "Execute ",
+    "Warning: the following output files of rule report",
+)
+"""How lines begin that Snakemake writes between jobs; of the last, a partial report is the reason."""
+
+
+def _mark_progress(record: logging.LogRecord) -> bool:
+    """Make Snakemake's lines between jobs part of what ``quiet: progress`` leaves out."""
+    if record.getMessage().startswith(_BETWEEN_JOBS):
+        record.quietness = Quietness.PROGRESS
+    return True
 
 
 def _asks_for_all(plan: Plan) -> bool:

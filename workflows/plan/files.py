@@ -26,6 +26,12 @@ def requests(paths: StudyPaths) -> list[str]:
     return [str(paths.requests)] if paths.requests.exists() else []
 
 
+def first_block(plan: Plan) -> list[str]:
+    """List of what is measured before anything is traced: nothing where nothing is, or one block is all."""
+    worth_it = plan.design.points and traces(plan) and plan.design.blocks > 1
+    return [str(plan.paths.first_block)] if worth_it else []
+
+
 def kept(plan: Plan) -> list[str]:
     """What was prepared for records of points that cannot be run here now.
 

@@ -14,6 +14,7 @@ from pandera.errors import SchemaError
 
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
+from analysis.figures.png import write_pngs
 from analysis.importers.results import CURVES, write_table
 from analysis.runs.errors import TableError
 from analysis.text.formats import listed
@@ -126,7 +127,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     fitted = MODELS / given.name
     fitted.mkdir(parents=True, exist_ok=True)
     table.to_csv(fitted / "fit.csv", index=False)
-    figure = save(draw_model_fit(table, given.name, content["title"], model.curve.switches), fitted)[-1]
+    drawn = save(draw_model_fit(table, given.name, content["title"], model.curve.switches), fitted)
+    (figure,) = write_pngs([drawn])
     not_read = [f"Not read: {line}" for line in (*unread, *also_unread)]
     return [*not_read, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
 

@@ -18,6 +18,8 @@ SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
 def write_html(report: Path, figures: Path, output: Path) -> None:
     """Print a report as an HTML page with its figures, style and script inside, from what `write_pdf` takes.
 
+    The page is written whole or not at all; what was there before stays until then.
+
     Raises
     ------
     FileNotFoundError
@@ -37,7 +39,9 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
         script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)),
         svg=lambda name: inline_svg((figures / f"{name}.svg").read_text(encoding="utf-8")),
     )
-    output.write_text(page, encoding="utf-8")
+    draft = output.with_name(f".{output.name}")
+    draft.write_text(page, encoding="utf-8")
+    draft.replace(output)
 
 
 def inline_svg(text: str) -> Markup:

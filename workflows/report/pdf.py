@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import typst
 
+from analysis.figures.png import FONTS
+
 REPORT, PROPOSAL = (Path(__file__).with_name(name) for name in ("report.typ", "proposal.typ"))
-FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
 MOST_PAGES = 2
 """Of a proposal."""
 

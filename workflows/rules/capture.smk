@@ -31,6 +31,7 @@ rule capture_serial:
         trace=directory("<results>/traces/{case}/processes-1"),
     log:
         "<results>/logs/traces/{case}-1.log",
+    priority: 1
     conda:
         "../../envs/python.yaml"
     envmodules:

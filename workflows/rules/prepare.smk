@@ -34,6 +34,7 @@ rule prepare_serial:
         folder=directory("<results>/prepared/{case}/processes-1"),
     log:
         "<results>/logs/prepare/{case}-1.log",
+    priority: 3
     group:
         preparing_group(plan.asked.study)
     conda:
@@ -71,6 +72,7 @@ rule reference:
         reference="<results>/prepared/{case}/reference.json",
     log:
         "<results>/logs/prepare/{case}-reference.log",
+    priority: 3
     group:
         preparing_group(plan.asked.study)
     conda:

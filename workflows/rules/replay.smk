@@ -30,6 +30,7 @@ rule time_tasks:
         times="<results>/times/{case}.json",
     log:
         "<results>/logs/times/{case}.log",
+    priority: 1
     conda:
         "../../envs/python.yaml"
     envmodules:
@@ -51,6 +52,7 @@ rule probe:
         probed="<results>/processor.json",
     log:
         "<results>/logs/processor.log",
+    priority: 1
     conda:
         "../../envs/python.yaml"
     envmodules:
@@ -74,6 +76,7 @@ rule replay:
         simulated=directory("<results>/simulated"),
     log:
         "<results>/logs/replay.log",
+    priority: 1
     conda:
         "../../envs/python.yaml"
     envmodules:

@@ -8,6 +8,8 @@ REQUIRED INPUTS:
     prepared    = <results>/prepared/{case}/processes-{processes}, all of the study
     expected    = <results>/prepared/{case}/reference.json, all of the study
     again       = <results>/again.jsonl, if something was asked for again
+    first       = <results>/measured/first-block.txt, where something is simulated too: the first block is measured
+                  before that, so that there is a report soon
 
 OUTPUTS:
 
@@ -26,6 +28,7 @@ rule measure:
         prepared=ancient(files.prepared(plan.paths, plan.design.points)),
         expected=ancient(files.expected(plan.paths, plan.design.points)),
         again=files.requests(plan.paths),
+        first=ancient(files.first_block(plan)),
     output:
         records="<results>/records.txt",
     log:
@@ -41,3 +44,20 @@ rule measure:
         lost=files.lost_records(plan.paths.listed_records),
     script:
         "../scripts/measure.py"
+
+
+use rule measure as measure_first_block with:
+    """Measuring the first block"""
+    input:
+        prepared=ancient(files.prepared(plan.paths, plan.design.points)),
+        expected=ancient(files.expected(plan.paths, plan.design.points)),
+    output:
+        records="<results>/measured/first-block.txt",
+    log:
+        "<results>/logs/measure-first-block.log",
+    priority: 2
+    params:
+        study=str(plan.asked.study.file),
+        digest=plan.design.digest,
+        lost=files.lost_records(plan.paths.first_block),
+        first_block=True,

@@ -75,6 +75,7 @@ class Study:
     creators: tuple[str, ...]
     cluster: Path | None
     allocation: bool
+    report_while_running: bool
     file: Path
 
     def case_at(self, name: str, processes: int) -> str:
@@ -104,7 +105,7 @@ _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
 _OF_RUNS = ("until", "processes_per_node", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
-_AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation")
+_AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation", "report_while_running")
 _FOLDERS = ("cases_folder", "interconnects_folder")
 _LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")
 _SORTED = ("processes", "oversubscription", "processes_per_node")

@@ -1,0 +1,65 @@
+"""What is shown of a running study: a line a run in a log, one live line on a terminal."""
+
+import io
+import os
+import re
+from dataclasses import replace
+
+import pytest
+from small_records import RECORD
+from terminals import terminal
+
+from workflows.domain import Point, Repetition
+from workflows.measure.progress import Progress
+from workflows.paths import ROOT
+from workflows.plan.record import RunNoise
+from workflows.study.cases import load_case
+
+CASE = load_case("cavity-smoke", ROOT / "cases")
+OVER = Point("cavity-smoke", "shared_memory", 2, 1, nodes=1, cores=2)
+SHOWN = "cavity-smoke, shared_memory, 2 processes, block"
+
+
+def run_two(file, besides=0.0):
+    """Two of the four repetitions of a study: one is valid, one is not."""
+    noise = RunNoise(0.0, 0.25, 0.05, 0.0, 0.0)
+    records = [
+        replace(RECORD, seconds=1.5, attempt=1, valid=True, reason=None, noise=noise),
+        replace(RECORD, valid=False, reason="stopped", noise=replace(noise, foreign_cores=0.05)),
+    ]
+    with Progress({CASE.name: CASE}, 4, [OVER] * 3, [file], besides) as progress:
+        for block, record in enumerate(records, 2):
+            progress.made(Repetition(OVER, block, ()), record)
+        progress.say("report of 1 of 4 blocks")
+    return progress.seconds_left
+
+
+def test_a_log_has_a_line_a_run():
+    log = io.StringIO()
+    run_two(log)
+    lines = log.getvalue().splitlines()
+    assert re.fullmatch(rf"\[2/4\] {SHOWN} 2: 1.5 s, about \d+ s left", lines[0])
+    assert re.fullmatch(rf"\[3/4\] {SHOWN} 3: INVALID, stopped, about \d+ s left", lines[1])
+    assert lines[2:] == ["report of 1 of 4 blocks"]
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+def test_a_terminal_has_one_live_line(columns):
+    with terminal(columns) as (screen, shown):
+        run_two(screen)
+        drawn = os.read(shown, 65536).decode()
+    live = [re.sub(r"\x1b\[[?\d]*[a-zA-Z]", "", line).rstrip() for line in re.split(r"[\r\n]+", drawn)]
+    bars = [line for line in live if line.startswith("[#")]
+    assert bars[0] == "[####------------] 1/4"
+    done = "[########--------] 2/4  about 0 s left, noise 0.30 cores, cavity-smoke, shared_memory, 2 processes, block 2: 1.5 s"
+    assert bars[1] == (done if columns > len(done) else f"{done[: columns - 2]}…")
+    assert bars[2].startswith(
+        "[############----] 3/4  about 0 s left, noise 0.20 cores"
+    )  # the mean of 0.3 and 0.1
+    kept = [line for line in live if line and not line.startswith("[#")]
+    assert kept[-1] == "report of 1 of 4 blocks"
+    assert kept[:-1] == [f"[3/4] {SHOWN} 3: INVALID, stopped, about 0 s left"]
+
+
+def test_what_is_left_holds_what_comes_beside_runs():
+    assert run_two(io.StringIO(), besides=500.0) >= 500

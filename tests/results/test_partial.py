@@ -1,0 +1,80 @@
+"""Reports of a study that still runs: when they are made, and that nobody takes one for a whole one."""
+
+import logging
+import os
+from types import SimpleNamespace
+
+import pytest
+from study_files import study_file
+
+from workflows.paths import StudyPaths
+from workflows.plan import ending
+from workflows.plan.machine import hold_study
+from workflows.plan.plan import make_plan
+from workflows.results.partial import PartialReports, is_due
+
+
+@pytest.mark.parametrize(
+    ("since", "took", "left", "due"),
+    [
+        (0, 0, 600, True),  # the first
+        (189, 10, 600, False),  # 10 of 199 s are more than a twentieth
+        (190, 10, 600, True),
+        (190, 10, 59, False),  # the whole one comes soon
+        (190, 10, None, True),
+    ],
+)
+def test_a_report_is_made_where_it_is_worth_its_time(since, took, left, due):
+    assert is_due(since, took, left) is due
+
+
+def test_a_report_that_cannot_be_made_stops_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = []
+    PartialReports(tmp_path / "none.yaml", {}, simulated=True).make(600, said.append)
+    assert len(said) == 1 and said[0].startswith("there is no report of what is recorded: ")
+    assert "none.yaml" in said[0] and "Traceback" not in said[0]
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch):
+    """Paths of a study that was stopped with a partial report, and how Snakemake comes upon it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text("case,interconnect,processes,seconds\nlid,ethernet,1,2\n")
+    plan = make_plan(study_file(tmp_path, "name: stopped\nimport: [runs.csv]\n"))
+    paths = plan.paths
+    paths.partial.mkdir(parents=True)
+    (paths.partial / "report.html").write_text("partial")
+    paths.report.symlink_to("partial/report.html")
+
+    def snakemake_looks(dryrun=False):
+        workflow = SimpleNamespace(executor_plugin=object(), dryrun=dryrun)
+        message = logging.makeLogRecord({"msg": "Building DAG of jobs..."})
+        ending._Snakemake(plan, workflow).emit(message)
+
+    return paths, snakemake_looks
+
+
+def test_snakemake_never_sees_a_partial_report(stopped):
+    paths, snakemake_looks = stopped
+    snakemake_looks(dryrun=True)
+    assert paths.report.read_text() == "partial"
+    snakemake_looks()
+    assert not paths.report.is_symlink() and not paths.partial.exists()
+
+
+def test_the_partial_report_of_a_study_that_runs_is_left_alone(stopped, capsys):
+    paths, snakemake_looks = stopped
+    held = hold_study(paths.results)
+    with pytest.raises(SystemExit, match="another process is running this study"):
+        snakemake_looks()
+    assert paths.report.read_text() == "partial"
+    os.close(held)
+
+
+def test_a_whole_report_stays(tmp_path):
+    paths = StudyPaths(tmp_path)
+    paths.partial.mkdir()
+    paths.report.write_text("whole")
+    ending.drop_partial(paths)
+    assert paths.report.read_text() == "whole" and not paths.partial.exists()

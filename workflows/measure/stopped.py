@@ -1,0 +1,36 @@
+"""What is said of a study that has stopped before its end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psutil
+
+from workflows.measure.allocation import interruptions, said_by_jobs
+from workflows.paths import FACTS
+from workflows.plan.plan import Plan
+from workflows.study.sites import read_facts
+
+
+def tell_stopped(plan: Plan) -> None:
+    """Say on standard error that a study has stopped, what is there of it, and what became of its jobs."""
+    cluster = plan.here.cluster
+    for line in interruptions(cluster, plan.paths) if cluster else ():
+        print(f"nodeworth: {line}", file=sys.stderr)
+    for line in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
+        print(line, file=sys.stderr)
+    print(f"stopped; {what_is_there(plan)}; the same command goes on from there", file=sys.stderr)
+
+
+def what_is_there(plan: Plan) -> str:
+    """Say how many blocks are recorded, and where there is a report of how many of them."""
+    paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
+    if not repetitions:
+        return "what is made is kept"
+    missing = {one.block for one in repetitions if not paths.record(one, 1).exists()}
+    there = f"{blocks - len(missing)} of {blocks} blocks recorded"
+    if not paths.report.is_symlink():
+        return there
+    reported = read_facts(paths.partial / FACTS).study.blocks_recorded
+    return f"{there}; report of {reported} of them in {paths.report}"
