@@ -18,13 +18,16 @@ from workflows.domain import Line, Point, Repetition
 from workflows.launch import provenance
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
+from workflows.launch.launchers import program_of_build
 from workflows.launch.leftovers import remove_stale
+from workflows.launch.page_cache import drop_page_cache
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
 from workflows.measure.answers import compare_answer, read_expected
 from workflows.measure.attestation import attest_once, contradiction
 from workflows.measure.noise import noise_between, read_counters, wait_until_idle
 from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
+from workflows.measure.speed import FROM_SECONDS, NOT_TIMED, speed_of, time_fixed_work
 from workflows.plan import records
 from workflows.plan.design import expected_cost, expected_simulation
 from workflows.plan.jobs import Batch
@@ -217,15 +220,20 @@ def measure(
     path = plan.paths.record(repetition, attempt)
     planned = _planned(plan, repetition, attempt, allocation)
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
+        if case.drop_page_cache:
+            drop_page_cache()
         waited, busy = wait_until_idle(limits.idle_seconds)
-        before = read_counters()
         prepared = plan.paths.prepared(case.name, point.processes)
+        long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
+        speed_before = time_fixed_work(point, interconnect, nodes) if long else None
+        before = read_counters()
         done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
         # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
+        speed_after = time_fixed_work(point, interconnect, nodes) if long and not done.problem else NOT_TIMED
         attested = done.probe
         if interconnect and attested is None and done.problem is None:
             placed, block = placed_ranks(point, case.option), (plan.paths.results.resolve(), repetition.block)
@@ -247,6 +255,7 @@ def measure(
             ),
             answer=answer,
             noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
+            speed=speed_before and speed_of(speed_before, speed_after),
             exit=Exit(
                 ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
             ),
@@ -273,6 +282,7 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
     point = repetition.point
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
+    program = application(case.application).command(case, point.processes)[0]
     return Record.of_point(
         point,
         study=plan.asked.study.name,
@@ -284,7 +294,7 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
         attempt=attempt,
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         mpi=provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
-        mpi_library=provenance.mpi_library(application(case.application).command(case, point.processes)[0]),
+        mpi_library=provenance.mpi_library(program_of_build(program, interconnect) or program),
         machine=provenance.machine(),
         inputs=plan.design.inputs(point),
         cluster=allocation.facts() if allocation else None,
