@@ -89,7 +89,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
             yield from _optional_pieces(some, request)
             for curves in some:
                 if offered is not None:
-                    yield money_pieces(curves, ranked, offered, market.node, settings)
+                    yield money_pieces(curves, ranked, offered, market, settings)
                 if curves[0].case in mixed:
                     of_mix.append(curves)
 

@@ -32,7 +32,7 @@ from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
 FOLDER = ROOT / "docs/reference"
 MADE = "<!-- Made by `python docs/make_reference.py` from the schemas; do not edit. -->\n"
 KEY_PAGES = {
-    "study": ("A study file, `config/studies/*.yaml`", "studies", ["study"]),
+    "study": ("A study file, `config/studies/*.yaml`", "studies", ["study", "assumed"]),
     "interconnect": (
         "An interconnect file, `config/interconnects/*.yaml`",
         "interconnects",
@@ -53,6 +53,7 @@ KEY_PAGES = {
     "facts": ("What a study says about itself, `results/<study>/facts.json`", "studies", ["facts"]),
 }
 """By page: its title, the page that says what to do, and the schemas on it."""
+ASSUMED = read_yaml(SCHEMAS / "assumed.yaml")
 STUDY_TABLES = {"runs": RUNS, **ALL_TABLES}
 IMPORTED_TABLES = {
     "network curves": CURVES,
@@ -101,6 +102,8 @@ def keys(schema: Schema, path: str = "", needed: str = "**needed**") -> Iterator
 
 
 def _inside(about: Schema, path: str) -> Iterator[Key]:
+    if about.get("title") == ASSUMED["title"]:  # of many keys, and described once
+        return
     found = list(keys(about, f"{path}."))
     for part, way in ((about.get("items"), "[]."), (about.get("additionalProperties"), ".NAME.")):
         found += keys(part, path + way) if isinstance(part, dict) else []
@@ -116,7 +119,7 @@ def _resolved(schema: Schema) -> Schema:
     found = schema_of(file.removesuffix(".yaml"))
     for key in filter(None, way.split("/")):
         found = found[key]
-    return found
+    return {**found, **{key: said for key, said in schema.items() if key != "$ref"}}
 
 
 def _value(about: Schema) -> str:

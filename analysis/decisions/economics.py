@@ -6,7 +6,7 @@ two currencies are an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -69,9 +69,10 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
         tables.append(table)
     quotes = pd.concat(tables, ignore_index=True)
     costs = quotes.rename(columns=lambda name: name.replace("price_per_node", "interconnect_price_per_node"))
-    for end in ("", "_low", "_high"):
-        per_node = node.price + costs[f"interconnect_price_per_node{end}"]
-        costs[f"cluster_price{end}"] = costs["nodes"] * per_node
+    for end, price in zip(("", "_low", "_high"), node.prices, strict=True):
+        own = costs[f"interconnect_price_per_node{end}"]
+        own = own.fillna(costs["interconnect_price_per_node"]) if node.price_range else own
+        costs[f"cluster_price{end}"] = costs["nodes"] * (price + own)
     share = costs["interconnect_price_per_node"] / (node.price + costs["interconnect_price_per_node"])
     costs = costs.assign(node_price=node.price, node_year=node.year, interconnect_percent=100 * share)
     return conform("cost", costs)
@@ -107,7 +108,10 @@ class Tariff:
 
     def clusters(self, nodes: ArrayLike, node: NodePrice) -> Floats:
         """Price of whole clusters and its range, array (3, ...), the range NaN where none is known."""
-        price, low, high = np.asarray(nodes, float) * (node.price + self.at(nodes))
+        nodes = np.asarray(nodes, float)
+        price, low, high = (
+            nodes * (price + own) for price, own in zip(node.prices, self.at(nodes), strict=True)
+        )
         known = low < high
         return np.stack([price, np.where(known, low, np.nan), np.where(known, high, np.nan)])
 
@@ -140,8 +144,16 @@ def interval(draws: Floats, confidence: float) -> tuple[Floats, Floats]:
     return percentile_interval(np.where(lacking, np.nan, draws), confidence)
 
 
+JobColumns = Callable[[Curve, Floats], pd.DataFrame]
+"""Gives more columns of the points of a curve, of which the nodes are known."""
+
+
 def value_rows(
-    curves: Sequence[Curve], offered: Mapping[str, Tariff], node: NodePrice, settings: Settings
+    curves: Sequence[Curve],
+    offered: Mapping[str, Tariff],
+    node: NodePrice,
+    settings: Settings,
+    more: JobColumns | None = None,
 ) -> pd.DataFrame:
     """What every point of a case costs, and which points are worth their price.
 
@@ -155,6 +167,8 @@ def value_rows(
     curves : sequence of Curve
         Of one case.
     offered : mapping of interconnect to Tariff
+    more : JobColumns, optional
+        What gives the columns about a lifetime.
 
     Returns
     -------
@@ -164,7 +178,8 @@ def value_rows(
     tables = []
     for kinds in comparable_sets({curve.kind for curve in curves}, settings.compare_kinds):
         members = [curve for curve in curves if curve.kind in kinds]
-        table = pd.concat([_valued(curve, offered, node, settings) for curve in members], ignore_index=True)
+        valued = [_valued(curve, offered, node, settings, more) for curve in members]
+        table = pd.concat(valued, ignore_index=True)
         speed, draws = zip(*(_speed(curve, settings.scaling) for curve in members), strict=True)
         priced = np.flatnonzero(table["cluster_price"].notna())
         price = table["cluster_price"].to_numpy(float)[priced]
@@ -179,7 +194,13 @@ def value_rows(
     return pd.concat(tables, ignore_index=True)
 
 
-def _valued(curve: Curve, offered: Mapping[str, Tariff], node: NodePrice, settings: Settings) -> pd.DataFrame:
+def _valued(
+    curve: Curve,
+    offered: Mapping[str, Tariff],
+    node: NodePrice,
+    settings: Settings,
+    more: JobColumns | None,
+) -> pd.DataFrame:
     nodes = nodes_of(curve, node.cores)
     tariff = offered.get(curve.interconnect)
     unknown = np.full((3, len(nodes)), np.nan)
@@ -188,7 +209,7 @@ def _valued(curve: Curve, offered: Mapping[str, Tariff], node: NodePrice, settin
     ends = known.T[..., None]  # (points, ends, 1)
     ratios = [ends[:, [end]] / curve.speedup_draws for end in (0, 1)]
     of_ratio = interval(np.concatenate(ratios, axis=1), settings.level)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             **curve.names,
             "nodes": nodes,
@@ -202,6 +223,7 @@ def _valued(curve: Curve, offered: Mapping[str, Tariff], node: NodePrice, settin
             "note": [remark(curve.interconnect, tariff, count) for count in nodes],
         }
     )
+    return table if more is None or tariff is None else pd.concat([table, more(curve, nodes)], axis=1)
 
 
 def remark(interconnect: str, tariff: Tariff | None, nodes: float) -> str | None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
-from analysis.decisions.break_even import break_even_rows
+from analysis.decisions.break_even import break_even_rows, equal_speeds
 from analysis.decisions.economics import PricedItem, Tariff, cluster_costs, tariffs, value_rows
+from analysis.decisions.lifetime import JOB_COLUMNS, cost_columns, job_columns
+from analysis.decisions.lifetime_pairs import lifetime_break_even, tornado_rows
 from analysis.decisions.purchase import purchase_rows
 from analysis.estimates.curves import Curve
+from analysis.runs.lifetime import Lifetime
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Mix, NodePrice, Settings
 from analysis.tables.decision_schemas import conform
@@ -29,11 +33,14 @@ class Market:
         Interconnects without one have no price.
     mix : Mix or None
         What for and at which budget; without it there is no table ``purchase``.
+    lifetime : Lifetime or None
+        What happens after that; without it nothing is said of it.
     """
 
     node: NodePrice
     offers: Mapping[str, PricedItem]
     mix: Mix | None = None
+    lifetime: Lifetime | None = None
 
 
 def market_costs(runs: pd.DataFrame, market: Market) -> pd.DataFrame:
@@ -70,15 +77,23 @@ def money_pieces(
     curves: Sequence[Curve],
     ranked: dict[str, list[str]],
     offered: Mapping[str, Tariff],
-    node: NodePrice,
+    market: Market,
     settings: Settings,
 ) -> dict[str, list[pd.DataFrame]]:
-    """Rows of the tables ``value`` and ``break_even`` from all curves of one case."""
-    found = {
-        "value": value_rows(curves, offered, node, settings),
-        "break_even": break_even_rows(curves, ranked, offered, node, settings),
-    }
-    return {name: [table] if len(table) else [] for name, table in found.items()}
+    """Rows of the tables ``value``, ``break_even`` and ``tornado`` from all curves of one case."""
+    node, lifetime = market.node, market.lifetime
+    more = partial(job_columns, lifetime, node, offered, settings) if lifetime else None
+    value = value_rows(curves, offered, node, settings, more)
+    lacking = [name for name in JOB_COLUMNS if lifetime and name not in value]
+    found = {"value": [value.reindex(columns=[*value, *lacking])], "break_even": [], "tornado": []}
+    for equal in equal_speeds(curves, ranked, offered, node, settings):
+        rows = break_even_rows(equal, offered, node, settings)
+        if lifetime:
+            years = lifetime_break_even(equal, offered, node, lifetime, settings)
+            rows = pd.concat([rows, years], axis=1)
+            found["tornado"].append(tornado_rows(equal, offered, node, lifetime, settings))
+        found["break_even"].append(rows)
+    return {name: [table for table in tables if len(table)] for name, tables in found.items()}
 
 
 def whole_market(
@@ -100,7 +115,10 @@ def whole_market(
         All curves of each case of the mix.
     """
     sizes, of_cases = measured_nodes(runs, market.node.cores), list(of_cases)
-    tables = {"cost": costs[costs["nodes"].isin(sizes)]}
+    tables, offered = {"cost": costs[costs["nodes"].isin(sizes)]}, tariffs(costs)
+    more = partial(cost_columns, market.lifetime, market.node, offered) if market.lifetime else None
     if market.mix is not None and {curves[0].case for curves in of_cases} >= set(market.mix.weights):
-        tables["purchase"] = purchase_rows(of_cases, tariffs(costs), market.node, market.mix, settings)
+        tables["purchase"] = purchase_rows(of_cases, offered, market.node, market.mix, settings, more)
+    if more:
+        tables["cost"] = tables["cost"].assign(**more(tables["cost"]))
     return {name: conform(name, table) for name, table in tables.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,8 @@ class _Best(NamedTuple):
 
 Option = tuple[str, str, int]
 """Kind, interconnect and number of nodes."""
+ClusterColumns = Callable[[pd.DataFrame], pd.DataFrame]
+"""Gives more columns of clusters that have an interconnect and a number of nodes."""
 
 
 def purchase_rows(
@@ -54,6 +56,7 @@ def purchase_rows(
     node: NodePrice,
     mix: Mix,
     settings: Settings,
+    more: ClusterColumns | None = None,
 ) -> pd.DataFrame:
     """Compare what can be bought, an interconnect with a number of nodes, by its mean speedup.
 
@@ -68,6 +71,8 @@ def purchase_rows(
     case_curves : iterable of sequences of Curve
         All curves of each case.
     offered : mapping of interconnect to Tariff
+    more : ClusterColumns, optional
+        What gives the columns about a lifetime; needed for a limit of power.
 
     Returns
     -------
@@ -90,7 +95,14 @@ def purchase_rows(
     for together in comparable_sets(kinds, settings.compare_kinds):
         best = _mean_speedups(weighted, together, node, mix, settings.scaling)
         options = {option: mean for option, mean in best.items() if option[1] in offered}
-        tables += [_at_budget(options, budget, together, offered, node, settings) for budget in mix.budgets]
+        sizes = pd.DataFrame(
+            [(interconnect, nodes) for _, interconnect, nodes in options], columns=["interconnect", "nodes"]
+        )
+        running = None if more is None or not options else more(sizes)
+        tables += [
+            _at_budget(options, budget, mix.kilowatts, together, offered, node, settings, running)
+            for budget in mix.budgets
+        ]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
@@ -155,10 +167,12 @@ def _at_most(options: Mapping[Option, _Best], kind: str, interconnect: str, node
 def _at_budget(
     options: Mapping[Option, _Best],
     budget: float,
+    kilowatts: float | None,
     kinds: Sequence[str],
     offered: Mapping[str, Tariff],
     node: NodePrice,
     settings: Settings,
+    running: pd.DataFrame | None,
 ) -> pd.DataFrame:
     rows = []
     for (kind, interconnect, nodes), mean in options.items():
@@ -184,6 +198,10 @@ def _at_budget(
             }
         )
     table = pd.DataFrame(rows)
+    if running is not None:
+        table = pd.concat([table, running], axis=1).assign(kilowatts_limit=kilowatts)
+    if rows and kilowatts is not None:
+        table["affordable"] &= table["kilowatts"] <= kilowatts
     if rows and table["affordable"].any():
         within = np.flatnonzero(table["affordable"])
         order = np.lexsort(

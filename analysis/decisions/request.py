@@ -41,5 +41,5 @@ def request_of(facts: Facts) -> Request:
             schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
             listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
             offers[name] = listing, offer.item
-        market = Market(economics.node, offers, economics.mix)
+        market = Market(economics.node, offers, economics.mix, economics.lifetime)
     return Request(facts.all_settings(), facts.queue, facts.proposal, market)

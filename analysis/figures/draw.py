@@ -25,6 +25,7 @@ from analysis.figures.quality import spread_figure
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.simulated import simulated_figures
 from analysis.figures.style import FigureLabels
+from analysis.figures.tornado import tornado_figures
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.figures.traffic import traffic_figures
 from analysis.networks.curves import interconnects_of, without_benchmarks
@@ -63,6 +64,7 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         *improvement_figures(tables["improvement"], labels),
         *oversubscription_figures(tables["oversubscription"], tables["scaling"], labels),
         *of("value", pareto_figures),
+        *of("tornado", tornado_figures),
         *of("prices", price_figures),
         *of("packing", turnaround_figures),
         *(model_figures(tables, labels) if "models" in tables else []),

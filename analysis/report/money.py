@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.decisions.prices import INTERPOLATED
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
+from analysis.report.lifetime import lifetime_blocks
 from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, as_float, interval, is_missing
@@ -52,17 +53,16 @@ def pays(content: Content) -> Section | None:
         said += money_sentences.break_even_sentences(of_case, labels)
         blocks += [bullets(said, labels.case(case), case)] if said else []
     blocks += content.figures("pareto")
+    blocks += lifetime_blocks(content, highest)
     blocks.append(_cost_table(cost, labels))
     blocks += _value_table(value, labels)
     blocks += _break_even_table(highest, labels)
     if "purchase" in content.tables:
         blocks += _purchase_table(content.tables["purchase"], labels)
-    blocks.append(
-        paragraph(
-            "Power, space, staff and licences are in no price. All rows: tables/cost.csv, "
-            "value.csv and break_even.csv."
-        )
+    left_out = (
+        "" if content.facts.economics.lifetime else "Power, space, staff and licences are in no price. "
     )
+    blocks.append(paragraph(f"{left_out}All rows: tables/cost.csv, value.csv and break_even.csv."))
     return section("money", "Does it pay?", blocks, len(content.cases) > 1)
 
 

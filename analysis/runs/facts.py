@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.runs.json_parts import JsonPart, each
+from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule, Settings
 
 Pairs = Sequence[Sequence[str]]
@@ -154,12 +155,17 @@ class Offer(JsonPart):
 
 
 @dataclass(frozen=True)
-class Economics(JsonPart, made={"node": NodePrice.of, "offers": each(Offer.of), "mix": Mix.of}):
-    """``economics``: what nodes and interconnects cost, and what is to be bought."""
+class Economics(
+    JsonPart,
+    made={"node": NodePrice.of, "offers": each(Offer.of), "mix": Mix.of, "lifetime": Lifetime.of},
+    optional={"lifetime"},
+):
+    """``economics``: what nodes and interconnects cost, to buy and to run, and what is to be bought."""
 
     node: NodePrice
     offers: Mapping[str, Offer]
     mix: Mix | None = None
+    lifetime: Lifetime | None = None
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ class Queue(JsonPart, optional={"cores"}):
 
 
 @dataclass(frozen=True)
-class NodePrice(JsonPart, optional={"cores", "source"}):
+class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "source", "price_range"}):
     """A node without its interconnect.
 
     Attributes
@@ -145,6 +145,8 @@ class NodePrice(JsonPart, optional={"cores", "source"}):
         Cores of a node, by which nodes are counted where the runs do not say.
     source : str or None
         Where the price is from.
+    price_range : pair of float or None
+        The least and the most that the price may be.
     """
 
     price: float
@@ -152,6 +154,12 @@ class NodePrice(JsonPart, optional={"cores", "source"}):
     year: int
     cores: int | None = None
     source: str | None = None
+    price_range: tuple[float, float] | None = None
+
+    @property
+    def prices(self) -> tuple[float, float, float]:
+        """Price, and the ends of its range."""
+        return (self.price, *(self.price_range or (self.price, self.price)))
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -159,10 +167,13 @@ class NodePrice(JsonPart, optional={"cores", "source"}):
             raise ValueError(f"price of a node: {self.price}; 0 or more")
         if self.cores is not None and self.cores < 1:
             raise ValueError(f"cores of a node: {self.cores}; 1 or more")
+        price, low, high = self.prices
+        if not 0 <= low <= price <= high < math.inf:
+            raise ValueError(f"price_range: {low:g} to {high:g} does not hold price, {price:g}")
 
 
 @dataclass(frozen=True)
-class Mix(JsonPart, made={"budgets": tuple}):
+class Mix(JsonPart, made={"budgets": tuple}, optional={"kilowatts"}):
     """What the cluster is for, and what it may cost.
 
     Attributes
@@ -171,10 +182,13 @@ class Mix(JsonPart, made={"budgets": tuple}):
         Above 0; only their ratios count.
     budgets : tuple of float
         In the currency of the node's price.
+    kilowatts : float or None
+        Most power that all of the cluster may draw; None is no limit.
     """
 
     weights: Mapping[str, float]
     budgets: tuple[float, ...]
+    kilowatts: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""

@@ -23,6 +23,16 @@ _FLAG = pa.Column("boolean", nullable=True)
 _MONEY = pa.Column(float, pa.Check.ge(0), nullable=True)
 
 _SIZE = {"processes_per_node": POSITIVE, "nodes": COUNT, "processes": COUNT, "cores": COUNT}
+_PERCENT = pa.Column(float, pa.Check.in_range(0, 100), nullable=True)
+_RUNNING = {
+    "lifetime_years": POSITIVE,
+    **with_interval("lifetime_cost", _MONEY),
+    **{f"{part}_percent": _PERCENT for part in ("purchase", "energy", "maintenance", "licences")},
+    **with_interval("kilowatts", _MONEY),
+    **with_interval("lifetime_kWh", _MONEY),
+    **with_interval("lifetime_CO2_kg", _MONEY),
+}
+"""What a cluster costs, draws and uses over its years; empty where a study does not ask."""
 _PAID = {"currency": TEXT, **with_interval("cluster_price", _MONEY)}
 
 DECISION_TABLES = table_schemas(
@@ -52,6 +62,7 @@ DECISION_TABLES = table_schemas(
         source=NOTE,
         note=NOTE,
         node_year=COUNT,
+        **_RUNNING,
     ),
     value=dict(
         **OF_A_CURVE,
@@ -64,6 +75,10 @@ DECISION_TABLES = table_schemas(
         pareto=_FLAG,
         pareto_share=SHARE,
         note=NOTE,
+        **with_interval("lifetime_cost", _MONEY),
+        **with_interval("job_cost", _MONEY),
+        **with_interval("job_kWh", _MONEY),
+        **with_interval("job_CO2_kg", _MONEY),
     ),
     break_even=dict(
         case=TEXT,
@@ -82,6 +97,27 @@ DECISION_TABLES = table_schemas(
         **with_interval("saving", NUMBER),
         verdict=NOTE,
         note=NOTE,
+        **with_interval("lifetime_saving", NUMBER),
+        lifetime_saving_percent=NUMBER,
+        lifetime_verdict=NOTE,
+        **with_interval("break_even_nodes", POSITIVE),
+        **with_interval("break_even_years", _MONEY),
+        pays_in_years=NOTE,
+        **with_interval("break_even_energy_price", _MONEY),
+        pays_at_energy_price=NOTE,
+    ),
+    tornado=dict(
+        case=TEXT,
+        **OF_A_PAIR,
+        oversubscription=COUNT,
+        processes_per_node=POSITIVE,
+        target_speedup=POSITIVE,
+        input=TEXT,
+        **with_interval("value", NUMBER),
+        lifetime_saving_percent=NUMBER,
+        percent_at_low=NUMBER,
+        percent_at_high=NUMBER,
+        decides=_FLAG,
     ),
     purchase=dict(
         compared_kinds=TEXT,
@@ -95,6 +131,8 @@ DECISION_TABLES = table_schemas(
         best=_FLAG,
         may_be_best=_FLAG,
         note=NOTE,
+        kilowatts_limit=POSITIVE,
+        **_RUNNING,
     ),
     packing=dict(
         **OF_A_CURVE,

@@ -17,7 +17,7 @@ from analysis.text.labels import DIRECT, Labels
 from analysis.text.scaling import and_level, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
-_AGAINST = ["baseline_interconnect", "kind", "processes_per_node"]  # what tells one baseline from another
+AGAINST = ["baseline_interconnect", "kind", "processes_per_node"]  # what tells one baseline from another
 
 
 def money(value: float) -> str:
@@ -184,7 +184,7 @@ def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     Takes the rows of one case that `at_highest_target` gives.
     """
     said = []
-    for (baseline, kind, placement), rows in break_even.groupby(_AGAINST, sort=False, dropna=False):
+    for (baseline, kind, placement), rows in break_even.groupby(AGAINST, sort=False, dropna=False):
         first = rows.iloc[0]
         start = f"For the {labels.speedup} of {formats.number(first['target_speedup'])}"
         start += f" that {labels.placed(baseline, side(kind, 0), placement)} has"
@@ -230,7 +230,7 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     """
     alike: dict[tuple[str, str], list[str]] = {}
     judged = labels.in_order(break_even, "interconnect")
-    keys = [*_AGAINST, "interconnect"]
+    keys = [*AGAINST, "interconnect"]
     for (baseline, kind, placement, interconnect), rows in judged.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
         found = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]

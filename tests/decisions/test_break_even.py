@@ -7,8 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from small_runs import curves, rows, runs_table
 
-from analysis.decisions.break_even import break_even_price, break_even_rows, exchange
+from analysis.decisions.break_even import break_even_rows, equal_speeds
 from analysis.decisions.economics import cluster_costs, tariffs
+from analysis.decisions.exchange import break_even_price, exchange
 from analysis.decisions.prices import BOOK, read_book
 from analysis.estimates.curves import ranking
 from analysis.runs.settings import NodePrice, Settings
@@ -28,9 +29,9 @@ def offered(tmp_path, **prices):
 
 def rows_of(runs, offers, node=NODE, settings=SETTINGS):
     costs = tariffs(cluster_costs(offers, node, range(1, 41)))
-    return conform(
-        "break_even", break_even_rows(curves(runs, settings), ranking(runs), costs, node, settings)
-    )
+    found = equal_speeds(curves(runs, settings), ranking(runs), costs, node, settings)
+    rows = [break_even_rows(equal, costs, node, settings) for equal in found]
+    return conform("break_even", pd.concat([pd.DataFrame(), *rows]))
 
 
 def test_the_worked_example_of_the_paper_with_the_prices_of_2004(fluent_runs, settings, ames):

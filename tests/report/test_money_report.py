@@ -12,12 +12,14 @@ from analysis.decisions.money import Market
 from analysis.decisions.prices import read_book
 from analysis.decisions.request import Request
 from analysis.figures.drawing import save
+from analysis.figures.tornado import tornado_figures
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.pipeline import make_all_tables
 from analysis.report.content import Content
 from analysis.report.money import pays
 from analysis.report.turnaround import turnaround
 from analysis.runs.facts import Economics, Facts
+from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
 from analysis.text.money import at_highest_target, comparable_size
 
@@ -32,7 +34,9 @@ FIGURES = {"value": pareto_figures, "packing": turnaround_figures}
 EXACT = (1,) * 5  # five equal blocks: intervals are points
 
 
-def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), compare=(), prices=PRICES):
+def study(
+    tmp_path, *, node=None, mix=None, lifetime=None, kinds=("measured", "measured"), compare=(), prices=PRICES
+):
     """One case on up to 8 nodes: gigabit peaks at 4 with 2.0, infiniband has that on 2 and reaches 4.0."""
     (tmp_path / "book.csv").write_text(prices)
     book = read_book(tmp_path / "book.csv")
@@ -45,7 +49,7 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
     node = node or NodePrice(1000.0, "USD", 2004)
     offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
     settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare)
-    request = Request(settings, Queue(8), market=Market(node, offers, mix))
+    request = Request(settings, Queue(8), market=Market(node, offers, mix, lifetime))
     told = {
         "study": {"name": "duct", "compare_kinds": [list(pair) for pair in compare]},
         "cases": {"duct": {"title": "Duct"}},
@@ -55,7 +59,7 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
         },
         "queue": {"jobs": 8, "efficiency": 0.75},
     }
-    facts = replace(Facts.of(told), economics=Economics(node, {}, mix))
+    facts = replace(Facts.of(told), economics=Economics(node, {}, mix, lifetime))
     return runs, make_all_tables(runs, request), facts
 
 
@@ -243,3 +247,59 @@ def test_the_published_study_has_money_from_end_to_end():
     ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()
     assert set(economics.offers) == set(ran)
     assert economics.node.source.startswith("assumed")
+
+
+class TestLifetime:
+    GIVEN = {
+        "years": {"value": 4, "range": [3, 5]},
+        "utilisation": 0.5,
+        "node_idle_watts": 100,
+        "node_loaded_watts": 300,
+        "energy_price": {"value": 0.1, "year": 2004, "source": "a bill"},
+        "licence_per_process": {"value": 0, "range": [0, 1000]},
+    }
+
+    @pytest.fixture
+    def told(self, tmp_path):
+        runs, tables, facts = study(
+            tmp_path, node=NodePrice(100.0, "USD", 2004, cores=1), lifetime=Lifetime.of(self.GIVEN)
+        )
+        return pays(content(runs, tables, facts))
+
+    def test_what_it_costs_over_the_years(self, told):
+        # 8 (100 + 100), and 8 x 0.2 kW x 35,040 h x 0.1; in five years 8 licences of 1000 a year
+        (sentence,) = (text for text in said(told) if text.startswith("Over 4 years"))
+        assert sentence.startswith(
+            "Over 4 years a cluster of 8 nodes costs, in USD and with the range of all inputs together: 7206 "
+            "[5805, 48 608] with Gigabit (22 % purchase, 78 % energy and 2.40 kW when all compute); 10 406 ["
+        )
+
+    def test_what_is_saved_and_which_input_decides(self, told):
+        sentences = [text for text in said(told) if text.startswith("Infiniband instead of Gigabit")]
+        # 4 x 200 + 4 x 700.8 against 2 x 600 + 2 x 700.8
+        assert sentences[0] == (
+            "Infiniband instead of Gigabit, at equal speed, saves 28 % of the whole cost; it pays in 1 case."
+        )
+        assert "depends most on the licence a process" in sentences[1]
+        assert sentences[1].endswith("no input alone turns its sign.")
+
+    def test_inputs_have_their_ranges_and_sources(self, told):
+        rows = table(told, "What is assumed about the years")
+        assert rows[0] == ["Years", "4 [3, 5] a", "", "not said"]
+        assert ["Price of energy", "0.1 USD/kWh", "2004", "a bill"] in rows
+
+    def test_a_bar_an_input(self, tmp_path):
+        runs, tables, facts = study(
+            tmp_path, node=NodePrice(100.0, "USD", 2004, cores=1), lifetime=Lifetime.of(self.GIVEN)
+        )
+        (drawing,) = drawn((runs, tables, facts), tornado_figures, "tornado")
+        (axes,) = drawing.figure.axes
+        names = [plain(text.get_text()) for text in axes.get_yticklabels()]
+        assert names[0] == "licence a process" and "years" in names
+        save(drawing, tmp_path)
+        assert (tmp_path / "tornado.svg").exists()
+
+    def test_without_one_the_report_says_what_is_left_out(self, tmp_path):
+        section = pays(content(*study(tmp_path)))
+        assert blocks(section, "paragraph")[-1]["text"].startswith("Power, space, staff and licences")
+        assert not [text for text in said(section) if text.startswith("Over")]

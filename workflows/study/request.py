@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from analysis.decisions.rules import read_rule
 from analysis.runs.facts import Economics, Facts, Offer
+from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule
 from workflows.domain import InputError, Interconnect
 from workflows.inputs import choose, found_wrong_in
 from workflows.study.study import Study
 
+_Part = TypeVar("_Part")
 _NO_EXCHANGE = "no exchange rate is assumed"
 
 
@@ -118,9 +121,33 @@ def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: 
     }
     if not prices:
         raise InputError(f"{study.file}: economics.interconnects: missing; no interconnect has a price")
-    node, mix = NodePrice.of(study.economics["node"]), study.economics.get("mix")
+    mix, node = study.economics.get("mix"), _checked(NodePrice.of, study, "node")
     offers = {name: _offer(price, node, study.file, config / "prices") for name, price in prices.items()}
-    return Economics(node, offers, Mix.of(mix) if mix else None)
+    lifetime = _lifetime(study, node, list(offers)) if "lifetime" in study.economics else None
+    if mix and "kilowatts" in mix and not (lifetime and lifetime.node_loaded_watts):
+        missing = "economics.lifetime.node_loaded_watts: missing, since economics.mix.kilowatts is given"
+        raise InputError(f"{study.file}: {missing}")
+    return Economics(node, offers, Mix.of(mix) if mix else None, lifetime)
+
+
+def _checked(make: Callable[[Mapping[str, Any]], _Part], study: Study, section: str) -> _Part:
+    try:
+        return make(study.economics[section])
+    except ValueError as error:
+        raise InputError(f"{study.file}: economics.{section}.{error}") from None
+
+
+def _lifetime(study: Study, node: NodePrice, priced: Sequence[str]) -> Lifetime:
+    """What a cluster costs after it is bought, of interconnects that have a price."""
+    lifetime = _checked(Lifetime.of, study, "lifetime")
+    where = f"{study.file}: economics.lifetime.ports"
+    for name in lifetime.ports:
+        choose(name, priced, "interconnect with a price", where)
+    if lifetime.ports and (lacking := [name for name in priced if name not in lifetime.ports]):
+        raise InputError(f"{where}.{lacking[0]}: missing; all interconnects with a price, or none")
+    if lifetime.licensed and node.cores is None:
+        raise InputError(f"{study.file}: economics.node.cores: missing, since licences are counted")
+    return lifetime
 
 
 def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Offer:

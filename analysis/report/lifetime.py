@@ -1,0 +1,47 @@
+"""What clusters cost over their years: part of the section about money."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.decisions.lifetime_pairs import mean_tornado
+from analysis.report.blocks import Block, bullets, left, row, table
+from analysis.report.content import Content
+from analysis.runs.lifetime import Lifetime
+from analysis.text import lifetime as sentences
+from analysis.text.labels import Labels
+from analysis.text.money import comparable_size
+
+
+def lifetime_blocks(content: Content, highest: pd.DataFrame) -> list[Block]:
+    """Sentences, the figure and a table about the whole cost; none without a lifetime.
+
+    Parameters
+    ----------
+    highest : DataFrame
+        Rows of ``break_even`` at the baselines' highest speedups.
+    """
+    lifetime = content.facts.economics.lifetime
+    if lifetime is None:
+        return []
+    labels, cost = content.labels, content.tables["cost"]
+    size = comparable_size(cost)
+    said = [
+        sentences.counted_sentence(lifetime),
+        sentences.whole_cost_sentence(cost[cost["nodes"] == size], labels),
+        *sentences.saving_sentences(highest, labels),
+    ]
+    if "tornado" in content.tables:
+        said += sentences.decision_sentences(mean_tornado(content.tables["tornado"]), labels)
+    return [
+        bullets(said, "Over the years"),
+        *content.figures("tornado"),
+        _assumed_table(lifetime, str(cost["currency"].iloc[0]), labels),
+    ]
+
+
+def _assumed_table(lifetime: Lifetime, currency: str, labels: Labels) -> Block:
+    """Inputs with their ranges, years and sources."""
+    rows = [row(cells, "", None) for cells in sentences.assumed_rows(lifetime, currency, labels)]
+    columns = left("Input", "Value [range]", "Year", "Source")
+    return table("What is assumed about the years, and where it is from.", columns, {"": rows})

@@ -1,0 +1,173 @@
+"""What clusters cost over their years, and which input decides, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.decisions.lifetime_pairs import PAIR, RUNS
+from analysis.runs.kinds import side
+from analysis.runs.lifetime import Assumed, Lifetime
+from analysis.tables.missing import Line, is_missing
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+from analysis.text.money import AGAINST, VERDICTS, amount, nodes
+
+_NAMES = {
+    "years": "years",
+    "utilisation": "utilisation",
+    "node_idle_watts": "power of an idle node",
+    "node_loaded_watts": "power of a computing node",
+    "pue": "PUE",
+    "energy_price": "price of energy",
+    "maintenance_percent": "maintenance",
+    "maintenance_per_node": "maintenance",
+    "licence_per_process": "licence a process",
+    "licence_per_core": "licence a core",
+    "CO2_kg_per_kWh": "CO₂ of a kilowatt hour",
+    "node_price": "price of a node",
+    RUNS: "measured times",
+}
+_UNITS = {
+    "years": "a",
+    "node_idle_watts": "W",
+    "node_loaded_watts": "W",
+    "idle_watts": "W",
+    "loaded_watts": "W",
+    "maintenance_percent": "% a year",
+    "CO2_kg_per_kWh": "kg",
+}
+_OF_AN_INTERCONNECT = {
+    "price": "price of {}",
+    "idle_watts": "power of an idle port of {}",
+    "loaded_watts": "power of a computing node's port of {}",
+}
+_MONEY_A_YEAR = ("maintenance_per_node", "licence_per_process", "licence_per_core")
+
+
+def input_name(name: str, labels: Labels) -> str:
+    """Name an input as readers see it."""
+    interconnect, _, way = name.rpartition(": ")
+    return (
+        _OF_AN_INTERCONNECT[way].format(labels.interconnect(interconnect)) if interconnect else _NAMES[name]
+    )
+
+
+def input_value(name: str, one: Assumed, currency: str) -> str:
+    """Write an input with its range and its unit."""
+    unit = _UNITS.get(name.rpartition(": ")[2], "")
+    if name == "energy_price":
+        unit = f"{currency}/kWh"
+    elif name in _MONEY_A_YEAR:
+        unit = f"{currency} a year"
+    text = formats.exact(one.value)
+    if one.range is not None:
+        text += f" [{', '.join(map(formats.exact, one.range))}]"
+    return f"{text}{formats.SPACE}{unit}" if unit else text
+
+
+def assumed_rows(lifetime: Lifetime, currency: str, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
+    """Name, value, year and source of each input."""
+    for name, one in lifetime.assumed():
+        year = "" if one.year is None else str(one.year)
+        value = input_value(name, one, currency)
+        said = input_name(name, labels)
+        yield said[0].upper() + said[1:], value, year, one.source or "not said"
+
+
+def counted_sentence(lifetime: Lifetime) -> str:
+    """Say what the whole cost is made of, and what is in no price."""
+    parts = {
+        "energy": bool(lifetime.energy_price),
+        "maintenance": bool(lifetime.maintenance_percent or lifetime.maintenance_per_node),
+        "licences": lifetime.licensed,
+    }
+    inside = ["the purchase", *(name for name, there in parts.items() if there)]
+    outside = [name for name, there in parts.items() if not there]
+    text = f"The whole cost is that of {listed(inside)}"
+    text += (
+        f"; {listed([*outside, 'space', 'staff'])} are not in it" if outside else "; space and staff are not"
+    )
+    if lifetime.energy_price and not lifetime.ports:
+        text += ". Energy is that of nodes alone, as no power of ports is given"
+    return f"{text}."
+
+
+PARTS = ("purchase", "energy", "maintenance", "licences")
+
+
+def whole_cost_sentence(cost: pd.DataFrame, labels: Labels) -> str:
+    """Say what a cluster costs over the years with each interconnect, and what that is made of.
+
+    Takes the rows of one number of nodes.
+    """
+    known = cost[cost["lifetime_cost"].notna()].sort_values("lifetime_cost", kind="stable")
+    costs = [
+        f"{amount(row, 'lifetime_cost')} with {labels.interconnect(row['interconnect'])} ({_made_of(row)})"
+        for row in known.to_dict("records")
+    ]
+    first = cost.iloc[0]
+    span = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}years"
+    return (
+        f"Over {span} a cluster of {nodes(first['nodes'])} costs, in {first['currency']} and with the range "
+        f"of all inputs together: {'; '.join(costs)}."
+    )
+
+
+def _made_of(row: Line) -> str:
+    parts = [
+        f"{formats.percent(row[f'{part}_percent'])} {part}" for part in PARTS if row[f"{part}_percent"] > 0
+    ]
+    if not is_missing(row["kilowatts"]):
+        parts.append(f"{formats.number(row['kilowatts'])}{formats.THIN}kW when all compute")
+    if not is_missing(row["lifetime_CO2_kg"]):
+        parts.append(f"{formats.number(row['lifetime_CO2_kg'] / 1000)}{formats.THIN}t of CO₂")
+    return listed(parts)
+
+
+def saving_sentences(highest: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what each interconnect saves over the years at the baseline's highest speedup, and where it pays.
+
+    Takes the rows of all cases that `analysis.text.money.at_highest_target` gives.
+    """
+    said = []
+    keys = [*AGAINST, "interconnect"]
+    ordered = labels.in_order(highest, "interconnect")
+    for (baseline, kind, placement, interconnect), rows in ordered.groupby(keys, sort=False, dropna=False):
+        percents = rows["lifetime_saving_percent"].dropna()
+        counts = rows["lifetime_verdict"].value_counts()
+        found = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
+        if unknown := int(rows["lifetime_verdict"].isna().sum()):
+            found.append(f"cannot be judged in {counted(unknown, 'case')}")
+        name = labels.placed(interconnect, side(kind, 1), placement)
+        text = f"{name} instead of {labels.placed(baseline, side(kind, 0), placement)}, at equal speed"
+        if len(percents):
+            amount = f"{formats.percent(abs(percents.mean()))} of the whole cost"
+            word = "saves" if percents.mean() > 0 else "costs"
+            amount = amount if word == "saves" else f"{amount} more"
+            mean = f", in the mean of {counted(len(percents), 'case')}" if len(rows) > 1 else ""
+            text += f", {word} {amount}{mean}"
+        said.append(f"{text}; it {listed(found)}.")
+    return said
+
+
+def decision_sentences(tornado: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which input moves the saving most, and which turn its sign. Takes the rows of `mean_tornado`."""
+    said = []
+    for (baseline, kind, interconnect), rows in tornado.groupby(PAIR, sort=False):
+        swing = (rows["percent_at_high"] - rows["percent_at_low"]).abs()
+        most = rows.loc[swing.idxmax()]
+        low, high = sorted((most["percent_at_low"], most["percent_at_high"]))
+        pair = f"{labels.interconnect(interconnect, side(kind, 1))} instead of "
+        pair += labels.interconnect(baseline, side(kind, 0))
+        text = f"{pair}: the saving depends most on the {input_name(str(most['input']), labels)}, "
+        text += "which moves it "
+        text += f"from {formats.percent(low, signed=True)} to {formats.percent(high, signed=True)}"
+        turning = [input_name(str(name), labels) for name in rows.loc[rows["decides"], "input"]]
+        text += (
+            f"; alone, {listed(turning)} can turn its sign" if turning else "; no input alone turns its sign"
+        )
+        said.append(f"{text}.")
+    return said
