@@ -3,38 +3,23 @@
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from cluster_plans import SIMULATED, STUDY, plan_on_cluster
 from programs import printed, ran, write_program
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 from study_files import study_file
 
 from workflows.domain import InputError
-from workflows.paths import ROOT
-from workflows.plan.jobs import GROUPED, batches, preparing_group, request_of, whole_node
+from workflows.plan.jobs import GROUPED, batches, preparing_group, preparing_resources, request_of, whole_node
 from workflows.plan.plan import make_plan
-
-STUDY = f"""
-name: cut
-cases_folder: {ROOT / "tests/cases"}
-cases: [faulty]
-interconnects: [shared_memory, emulated_gigabit]
-processes: [1, 2, 4]
-oversubscription: [1]
-blocks: 4
-limits: {{run_seconds: 100, idle_seconds: 20}}
-"""
-SITE = "nodes: 4\ncores_per_node: 2\nmemory_per_node_MB: 4000\njoined_by: emulated_gigabit\n"
 
 
 @pytest.fixture
 def plan_of(tmp_path):
-    def make(site="", study=STUDY):
-        (tmp_path / "site.yaml").write_text(SITE + site)
-        return make_plan(study_file(tmp_path, study), {"cluster": str(tmp_path / "site.yaml")})
-
-    return make
+    return partial(plan_on_cluster, tmp_path)
 
 
 def test_a_job_is_a_block_of_what_is_compared(plan_of):
@@ -119,9 +104,6 @@ def test_other_modules_are_measured_again(plan_of):
     assert one != other
 
 
-SIMULATED = STUDY.replace("emulated_gigabit]", "emulated_gigabit, gigabit_ethernet]")
-
-
 def test_the_simulated_part_has_nodes_for_itself(plan_of):
     """Of 4000 MB, 0.9 are asked for."""
     assert whole_node(plan_of("minutes: 9\naccount: mine\n", SIMULATED)) == {
@@ -149,7 +131,7 @@ def test_a_job_asks_for_a_core_a_task_however_many_cores_the_machine_has_that_su
 def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
     """It is asked for them when the rules of the simulated part are read."""
     (tmp_path / "bin").mkdir()
-    for program, said in {"sinfo": "batch|2|2|1:2:1|4000", "squeue": ""}.items():
+    for program, said in {"sinfo": "batch|2|2|1:2:1|4000", "squeue": "", "sbatch": ""}.items():
         write_program(tmp_path / "bin" / program, f"#!/bin/sh\necho '{said}'\n")
     (tmp_path / "site.yaml").write_text("launcher: mpirun\n")
     study = study_file(
@@ -166,7 +148,19 @@ def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
 def test_many_process_counts_are_not_prepared_in_one_job(plan_of):
     for most, group in ((GROUPED, "prepare"), (GROUPED + 1, None)):
         counts = str(list(range(1, most + 1)))
-        assert preparing_group(plan_of(study=STUDY.replace("[1, 2, 4]", counts)).asked.study) == group
+        assert preparing_group(plan_of("minutes: 999\n", STUDY.replace("[1, 2, 4]", counts))) == group
+
+
+def test_what_prepares_a_case_has_no_longer_walltime_than_a_job_may_have(plan_of):
+    """Mesh, answer, and decompositions for 2 and 4 processes, 10 minutes each."""
+    assert [preparing_group(plan_of(f"minutes: {minutes}\n")) for minutes in (40, 39)] == ["prepare", None]
+    for site, resources in (
+        ("minutes: 39\naccount: me\n", {"slurm_account": "me"}),  # Snakemake's profile says 10
+        ("minutes: 8\n", {"runtime": 8}),
+        ("minutes: 8\nscheduler: pbs\nlauncher: mpirun\n", {"runtime": 8}),
+    ):
+        assert preparing_resources(plan_of(site).here.cluster) == resources
+    assert preparing_resources(None) == {}
 
 
 def test_a_job_that_measures_loads_nothing_of_the_analysis():

@@ -30,7 +30,7 @@ class ClusterFolder:
     def __init__(self, slurm: SmallSlurm, folder: Path) -> None:
         self.slurm, self.folder = slurm, folder
         self.study, self.site = folder / "study.yaml", folder / "site.yaml"
-        self.site.write_text("joined_by: emulated_gigabit\nminutes: 5\n")
+        self.site.write_text("joined_by: emulated_gigabit\nminutes: 30\n")
 
     def faulty(self, *faults: str, blocks: int = 1, processes: tuple = (1, 2)) -> "ClusterFolder":
         cases = ", ".join("faulty" if fault == "sound" else f"faulty-{fault}" for fault in faults)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +14,9 @@ from typing import Any
 from workflows import inputs
 from workflows.domain import InputError, Interconnect, short_digest
 from workflows.jobs import slurm
+from workflows.jobs.schedulers import SCHEDULERS
 
+_OF_NODES = ("nodes", "cores_per_node", "memory_per_node_MB")
 _OF_SLURM = ("partition", "partitions", "account", "constraint", "qos", "extra")
 
 
@@ -35,6 +39,7 @@ class Cluster:
     cores_per_node: int | None
     memory_per_node_MB: int | None  # noqa: N815
     minutes: int
+    limits: Mapping[str, float]
     blocks_per_job: int
     scratch: str | None
     modules: Sequence[str]
@@ -51,12 +56,24 @@ class Cluster:
         Raises
         ------
         InputError
-            If Slurm is asked and does not know the partition, or does not answer.
+            If Slurm is asked and does not know the partition, does not answer, or is not here.
         """
-        if None not in (said := (self.nodes, self.cores_per_node, self.memory_per_node_MB)):
-            return slurm.Nodes(*said)
+        said = {key: getattr(self, key) for key in _OF_NODES}
+        if None not in said.values():
+            return slurm.Nodes(*said.values())
+        if self.is_elsewhere:
+            missing = ", ".join(key for key, value in said.items() if value is None)
+            raise InputError(f"{self.file}: {missing}: must be given to plan where there is no Slurm to ask")
         found = slurm.nodes_of(self.partition_of(interconnect), f"{self.file}: partition")
-        return slurm.Nodes(*(there if own is None else own for own, there in zip(said, found, strict=True)))
+        return slurm.Nodes(
+            *(there if own is None else own for own, there in zip(said.values(), found, strict=True))
+        )
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its scheduler is not to be found here, neither its program nor a job: one can only plan."""
+        scheduler = SCHEDULERS[self.scheduler]
+        return scheduler.job_variable not in os.environ and shutil.which(scheduler.submits) is None
 
     @cached_property
     def digest(self) -> str:
@@ -88,7 +105,7 @@ def _check_other(given: Mapping[str, Any], said: Mapping[str, Any], file: Path) 
     scheduler = given["scheduler"]
     if given["launcher"] == "srun":
         raise InputError(f"{file}: launcher: srun is Slurm's; with scheduler {scheduler}: mpirun or hydra")
-    if missing := [key for key in ("nodes", "cores_per_node", "memory_per_node_MB") if key not in said]:
+    if missing := [key for key in _OF_NODES if key not in said]:
         raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {scheduler}")
     if unknown := [key for key in _OF_SLURM if key in said]:
         raise InputError(

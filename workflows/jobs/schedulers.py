@@ -23,6 +23,8 @@ class Scheduler:
     ----------
     name : str
         As a cluster file has it.
+    submits : str
+        Program that submits a job.
     job_variable : str
         Holds the job's number.
     hosts_variable : str or None
@@ -35,6 +37,7 @@ class Scheduler:
     """
 
     name: str
+    submits: str
     job_variable: str
     hosts_variable: str | None
     question: tuple[str, ...]
@@ -74,11 +77,16 @@ class Scheduler:
 
 
 _OTHERS = (
-    Scheduler("pbs", "PBS_JOBID", "PBS_NODEFILE", ("qstat",), "unknown job|has finished"),
-    Scheduler("sge", "JOB_ID", "PE_HOSTFILE", ("qstat", "-j"), "do not exist"),
+    Scheduler("pbs", "qsub", "PBS_JOBID", "PBS_NODEFILE", ("qstat",), "unknown job|has finished"),
+    Scheduler("sge", "qsub", "JOB_ID", "PE_HOSTFILE", ("qstat", "-j"), "do not exist"),
     Scheduler(
-        "lsf", "LSB_JOBID", "LSB_DJOB_HOSTFILE", ("bjobs", "-noheader", "-o", "stat"), "DONE|EXIT|not found"
+        "lsf",
+        "bsub",
+        "LSB_JOBID",
+        "LSB_DJOB_HOSTFILE",
+        ("bjobs", "-noheader", "-o", "stat"),
+        "DONE|EXIT|not found",
     ),
-    Scheduler("flux", "FLUX_JOB_ID", None, ("flux", "jobs", "-no", "{state}"), "INACTIVE|unknown"),
+    Scheduler("flux", "flux", "FLUX_JOB_ID", None, ("flux", "jobs", "-no", "{state}"), "INACTIVE|unknown"),
 )
 SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{sort.name: sort for sort in _OTHERS}}

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from workflows.domain import InputError
 
+submits = "sbatch"
+job_variable = "SLURM_JOB_ID"
 ASK_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
@@ -151,7 +153,7 @@ def read_job(shown: str) -> Job:
 
 def this_job() -> Job | None:
     """Give the job that this process is in; None outside of a job. See `ask` for what it raises."""
-    number = os.environ.get("SLURM_JOB_ID")
+    number = os.environ.get(job_variable)
     return read_job(ask("scontrol", "show", "job", "--oneliner", number)) if number else None
 
 

@@ -9,6 +9,8 @@ from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.plan import files
 from workflows.plan.design import Cost, duration, expected_simulation
+from workflows.plan.forecast import forecast, forecast_lines
+from workflows.plan.jobs import in_jobs
 from workflows.plan.plan import Plan
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -26,7 +28,7 @@ def check_cost(plan: Plan) -> None:
 
 
 def announce(plan: Plan) -> None:
-    """Say what is about to come, once that is found possible: its cost, and the files that it imports.
+    """Say what is about to come, once that is found possible: cost, jobs, and the files that it imports.
 
     Raises
     ------
@@ -34,12 +36,17 @@ def announce(plan: Plan) -> None:
         See `check_cost` and `workflows.study.imports.check_imports`.
     """
     check_cost(plan)
+    cluster = plan.here.cluster
+    foreseen = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours) if in_jobs(plan) else []
+    if cluster and cluster.is_elsewhere:
+        alone = f"planned without {cluster.scheduler}, by {cluster.file} alone"
+        foreseen.append(f"{alone}: programs and modules are taken to be there")
     if plan.asked.study.imports:
         from workflows.study.imports import check_imports  # takes seconds that other studies can spare
 
         kinds = {interconnect.kind for interconnect in plan.asked.interconnects.values()}
         check_imports(plan.asked.study, kinds)
-    print(announcement(plan), file=sys.stderr)
+    print("\n".join([announcement(plan), *foreseen]), file=sys.stderr)
 
 
 def announcement(plan: Plan) -> str:

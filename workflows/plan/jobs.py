@@ -12,11 +12,11 @@ from typing import Any
 from workflows.domain import Case, InputError, Point, Repetition, short_digest
 from workflows.jobs import slurm
 from workflows.jobs.cluster import Cluster
+from workflows.jobs.schedulers import SCHEDULERS
 from workflows.launch.launch import most_cores_of_a_node
 from workflows.plan import files, records
 from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
-from workflows.study.study import Study
 
 OWN_MB = 600  # of Snakemake and the measuring program, on the first node
 RANK_MB = 60  # of MPI and a program without data
@@ -24,6 +24,7 @@ WALLTIME_FACTOR = 3.0  # times what is expected
 WALLTIME_MINUTES = 2.0  # beside the runs
 NODE_SHARE = 0.9  # of a node's memory, for a job that has the node for itself; systems keep some
 GROUPED = 10  # process counts of a case that one job prepares at most
+PREPARING_MINUTES = 10  # of a step that prepares a case, as the profiles have it
 
 
 def in_jobs(plan: Plan) -> bool:
@@ -129,12 +130,28 @@ def due(plan: Plan, batch: Batch) -> list[str]:
     return [digest, *files.lost_records(plan.paths.batch(batch.name))]
 
 
-def preparing_group(study: Study) -> str | None:
-    """Give the group in which all that prepares a case is one job; None where each process count is one.
+def preparing_group(plan: Plan) -> str | None:
+    """Give the group in which all that prepares a case is one job; None where each step is one.
 
-    The walltime of a group is the sum of theirs, and Snakemake's work for it grows with the cube of its size.
+    The walltime of a group is the sum of theirs, which a cluster must allow, and Snakemake's work for it
+    grows with the cube of its size.
     """
-    return "prepare" if len(study.processes) <= GROUPED else None
+    study, cluster = plan.asked.study, plan.here.cluster
+    steps = 2 + sum(count > 1 for count in study.processes)  # mesh, answer, a decomposition each count
+    fits = cluster is None or steps * PREPARING_MINUTES <= cluster.minutes
+    return "prepare" if fits and len(study.processes) <= GROUPED else None
+
+
+def preparing_minutes(cluster: Cluster) -> int:
+    """Walltime of a step that prepares a case."""
+    return min(PREPARING_MINUTES, cluster.minutes)
+
+
+def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
+    """Give the resources of what prepares a case; a walltime only where that of the profile is too long."""
+    if cluster is None or (minutes := preparing_minutes(cluster)) == PREPARING_MINUTES:
+        return site_resources(cluster)
+    return site_resources(cluster) | {"runtime": minutes * (60 if cluster.scheduler == "flux" else 1)}
 
 
 @dataclass(frozen=True)
@@ -160,19 +177,27 @@ class JobResources:
 def request_of(plan: Plan, batch: Batch) -> JobResources:
     """Choose what the job of a batch asks for.
 
-    The walltime is WALLTIME_FACTOR times what the runs are expected to take, at least what one run may take,
-    and WALLTIME_MINUTES; at most the cluster's ``minutes``.
+    The walltime is what `wanted_minutes` gives, at most the cluster's ``minutes``.
     """
-    points, limits = batch.points, plan.asked.study.limits
-    runs = [repetition.point for repetition in batch.repetitions]
-    expected = expected_cost(runs, 1, plan.asked.cases).seconds
-    seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
+    points = batch.points
     return JobResources(
         nodes=max(point.nodes for point in points),
         tasks_per_node=max(map(most_cores_of_a_node, points)),
         memory_MB=max(memory_of(plan.asked.cases[point.case], point) for point in points),
-        minutes=min(math.ceil(seconds / 60 + WALLTIME_MINUTES), plan.here.cluster.minutes),
+        minutes=min(wanted_minutes(plan, batch), plan.here.cluster.minutes),
     )
+
+
+def wanted_minutes(plan: Plan, batch: Batch) -> int:
+    """Walltime for a batch, were there no limit.
+
+    WALLTIME_FACTOR times what the runs are expected to take, at least what one run may take, and
+    WALLTIME_MINUTES.
+    """
+    runs, limits = [repetition.point for repetition in batch.repetitions], plan.asked.study.limits
+    expected = expected_cost(runs, 1, plan.asked.cases).seconds
+    seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
+    return math.ceil(seconds / 60 + WALLTIME_MINUTES)
 
 
 def check_requests(plan: Plan) -> None:
@@ -183,10 +208,19 @@ def check_requests(plan: Plan) -> None:
     Raises
     ------
     InputError
-        One line for the first that it refuses; such a job would fail, or wait for ever.
+        One line for the first that it refuses, which would fail or wait for ever, or where nothing can
+        be submitted.
     """
     cluster = plan.here.cluster
-    if not in_jobs(plan) or cluster.scheduler != "slurm":
+    if not in_jobs(plan):
+        return
+    if cluster.is_elsewhere:
+        submits = SCHEDULERS[cluster.scheduler].submits
+        raise InputError(
+            f"{cluster.file}: scheduler: {cluster.scheduler}: {submits}: no such program, so no job can be "
+            "submitted here; --dry-run plans the study"
+        )
+    if cluster.scheduler != "slurm":
         return
     from workflows.jobs import slurm_executor  # only a study on Slurm needs it
 
@@ -233,13 +267,20 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
 
     Nothing without a cluster, in an allocation, and where nothing is simulated.
     """
-    cluster = plan.here.cluster
-    if not in_jobs(plan) or not plan.design.simulated:
+    cluster, job = plan.here.cluster, whole_node_request(plan)
+    if job is None:
         return {}
-    node = cluster.nodes_of(None)
-    job = JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
     found = resources_of(cluster, job, None)
     return site_resources(cluster) | {name: value for name, value in found.items() if value is not None}
+
+
+def whole_node_request(plan: Plan) -> JobResources | None:
+    """Choose what a job with a node for itself asks for; None where `whole_node` gives nothing."""
+    cluster = plan.here.cluster
+    if not in_jobs(plan) or not plan.design.simulated:
+        return None
+    node = cluster.nodes_of(None)
+    return JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
 
 
 def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> dict[str, int | str | None]:

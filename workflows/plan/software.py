@@ -42,7 +42,7 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
     Returns
     -------
     callable
-        Whether jobs have a program, by its name.
+        Whether jobs have a program, by its name; of a cluster that is elsewhere, all are taken to be there.
 
     Raises
     ------
@@ -50,9 +50,11 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
         If a module cannot be loaded, if there is no such image, or if the cluster file is wrong.
     """
     file, methods = config.get("cluster"), set(deployment.deployment_method)
-    if not isinstance(file, str) or not methods & {DeploymentMethod.ENV_MODULES, DeploymentMethod.APPTAINER}:
+    if not isinstance(file, str):
         return shutil.which
     cluster = read_cluster(ROOT / file)
+    if cluster.is_elsewhere:
+        return bool  # of a name
     if cluster.modules and DeploymentMethod.ENV_MODULES in methods:
         loaded = environment_with(cluster.modules, f"{cluster.file}: modules")
         for name in os.environ.keys() - loaded.keys():

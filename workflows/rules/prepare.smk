@@ -11,7 +11,7 @@ OUTPUTS:
     reference   = <results>/prepared/{case}/reference.json
 """
 
-from workflows.plan.jobs import preparing_group, site_modules, site_resources
+from workflows.plan.jobs import preparing_group, preparing_resources, site_modules
 from workflows.study.cases import answer_digest
 
 if plan.here.cluster and plan.here.cluster.container:
@@ -36,13 +36,13 @@ rule prepare_serial:
         "<results>/logs/prepare/{case}-1.log",
     priority: 3
     group:
-        preparing_group(plan.asked.study)
+        preparing_group(plan)
     conda:
         "../../envs/python.yaml"
     envmodules:
         *site_modules(plan.here.cluster),
     resources:
-        **site_resources(plan.here.cluster),
+        **preparing_resources(plan.here.cluster),
     params:
         cases=cases_folder,
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
@@ -74,14 +74,14 @@ rule reference:
         "<results>/logs/prepare/{case}-reference.log",
     priority: 3
     group:
-        preparing_group(plan.asked.study)
+        preparing_group(plan)
     conda:
         "../../envs/python.yaml"
     envmodules:
         *site_modules(plan.here.cluster),
     threads: 1 if plan.here.cluster else workflow.cores
     resources:
-        **site_resources(plan.here.cluster),
+        **preparing_resources(plan.here.cluster),
     params:
         cases=cases_folder,
         answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),

@@ -1,0 +1,103 @@
+"""What a study asks of a cluster is said before anything runs, and without a scheduler too."""
+
+import sys
+from functools import partial
+
+import pytest
+from cluster_plans import SIMULATED, SITE, STUDY, plan_on_cluster
+from programs import ran
+from study_files import study_file
+
+from workflows.paths import ROOT
+from workflows.plan.forecast import forecast, forecast_lines
+
+
+@pytest.fixture
+def plan_of(tmp_path):
+    return partial(plan_on_cluster, tmp_path)
+
+
+def lines(plan):
+    said = forecast_lines(forecast(plan), plan.here.cluster, plan.design.cost.core_hours)
+    return [line.replace(f"{plan.here.cluster.file}: ", "") for line in said]
+
+
+def test_a_forecast_by_hand(plan_of):
+    """4 blocks of 1, 2 (one node) and 4 processes (two nodes of two cores), each in a job of 4 minutes.
+
+    Whole nodes: 4 x 4 min x (2 + 2 + 4 cores) = 128; four steps of 10 min on one core, in one job, are 40.
+    """
+    seen = forecast(plan_of())
+    assert (seen.measuring, seen.preparing, seen.simulating, seen.jobs) == (12, 1, 0, 13)
+    assert (seen.largest.nodes, seen.largest.tasks_per_node, seen.cores) == (2, 2, 4)
+    assert seen.core_hours == pytest.approx((128 + 40) / 60)
+    assert seen.cut == ()
+
+
+def test_cores_of_shared_nodes_are_those_asked_for(plan_of):
+    assert forecast(plan_of("exclusive: false\n")).core_hours == pytest.approx(
+        (4 * 4 * (1 + 2 + 4) + 40) / 60
+    )
+
+
+def test_what_is_simulated_has_jobs_too(plan_of):
+    """Traces on 1, 2 and 4 ranks and one job that replays them: 60 min of whole nodes of two cores each."""
+    seen = forecast(plan_of(study=SIMULATED))
+    assert seen.simulating == 4
+    assert seen.core_hours - forecast(plan_of()).core_hours == pytest.approx(4 * 2)
+
+
+def test_limits_that_are_met_are_named(plan_of):
+    site = "minutes: 3\nlimits: {submitted_jobs: 12, cores: 3, core_hours: 1}\n"
+    assert lines(plan_of(site)) == [
+        "jobs: 16 (12 to measure, 4 to prepare)",
+        "largest job: 2 x 2 cores, 728 MB a node, 3 min, counted as 4 cores",
+        "core hours: about 0.006 in runs; 1.8 if every job took its whole walltime",
+        "minutes: 3 is less than 12 of the jobs would ask for (up to 4 min); what does not fit goes on in further jobs",
+        "limits.submitted_jobs: 12 of 16 jobs may be submitted at a time: give --jobs 12",
+        "limits.core_hours: 1 is less than the 1.8 of all walltimes: jobs may be held or refused before the study is done",
+        "limits.cores: 3 is less than the 4 of the largest job, which would never run",
+    ]
+
+
+def test_limits_that_are_not_met_are_not(plan_of):
+    assert len(lines(plan_of("limits: {submitted_jobs: 13, cores: 4, core_hours: 3}\n"))) == 3
+
+
+def on_a_laptop(folder, site, *options):
+    """Give a study of a real case, whose programs are not there, to Snakemake where no scheduler is either."""
+    (folder / "bin").mkdir()
+    for program in ("sh", "bash", "which"):
+        (folder / "bin" / program).symlink_to(f"/usr/bin/{program}")
+    (folder / "site.yaml").write_text(site)
+    study = "\n".join(line for line in STUDY.splitlines() if not line.startswith("cases"))
+    study = study_file(folder, f"{study}\ncases: [cavity-4k]\n")
+    command = [sys.executable, "-m", "snakemake", "--profile", str(ROOT / "cluster"), *options]
+    command += ["--directory", str(folder), "--snakefile", str(ROOT / "Snakefile")]
+    command += ["--configfile", str(study), "--config", f"cluster={folder}/site.yaml"]
+    done = ran(*command, timeout=300, PATH=f"{folder}/bin")
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def test_a_laptop_plans_by_the_cluster_file(tmp_path):
+    done = on_a_laptop(tmp_path, f"{SITE}modules: [openfoam/v1912]\n", "-n")
+    assert done.returncode == 0, done.stderr
+    assert "\njobs: 13 (12 to measure, 1 to prepare)\n" in done.stderr
+    assert "planned without slurm" in done.stderr and "left out: case" not in done.stderr
+
+
+def test_a_laptop_submits_nothing(tmp_path):
+    done = on_a_laptop(tmp_path, SITE)
+    (line,) = [one for one in done.stderr.splitlines() if one.startswith("nodeworth:")]
+    assert line == (
+        f"nodeworth: {tmp_path}/site.yaml: scheduler: slurm: sbatch: no such program, so no job can be "
+        "submitted here; --dry-run plans the study"
+    )
+    assert done.returncode == 1
+
+
+def test_what_a_plan_without_slurm_needs_is_one_line(tmp_path):
+    done = on_a_laptop(tmp_path, SITE.replace("nodes: 4\n", ""), "-n")
+    told = f"nodeworth: {tmp_path}/site.yaml: nodes: must be given to plan where there is no Slurm to ask"
+    assert done.stderr.splitlines()[-1] == told and done.returncode == 1
