@@ -11,6 +11,8 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
+from analysis.estimates.fastest import FASTEST
+from analysis.estimates.improvement_mean import IMPROVEMENT_MEAN
 from analysis.estimates.machine_speed import ADJUSTED
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
@@ -35,6 +37,8 @@ REQUIRED = tuple(TABLES)
 
 ALL_TABLES = {
     **TABLES,
+    **FASTEST,
+    **IMPROVEMENT_MEAN,
     **MODEL_TABLES,
     **CENSORED,
     **QUALITY,

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.estimates.comparison import compare_points, percent_columns
+from analysis.estimates.compared import compare_points
+from analysis.estimates.comparison import percent_columns
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, paired_shift
 from analysis.runs.groups import Floats, Integers
@@ -231,9 +232,8 @@ def _row(line: dict[str, object], ratios: Ratios | None, effect: Effect | None) 
         return row | {"note": hindrance}
     logs = adjusted_times(ratios, effect)
     other = Sample(ratios.blocks, np.ones(len(logs)))
-    ((_, shift, _),) = compare_points(
-        [(Sample(ratios.blocks, np.exp(logs)), other, True)], [1 - float(line["coverage"]) + 1e-9]
-    )
+    pair = (Sample(ratios.blocks, np.exp(logs)), other, True)
+    shift = compare_points([pair], [1 - float(line["coverage"]) + 1e-9])[0].shift
     columns = percent_columns("adjusted", shift)
     low, high = (float(line[f"improvement_{end}"]) for end in ("low", "high"))
     if not low <= columns["adjusted_percent"] <= high:

@@ -94,13 +94,20 @@ def _case_answer(content: Content, case: str) -> list[str]:
     several = scaling["oversubscription"].nunique() > 1
     return [
         *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
-        *sentences.fastest_sentences(content.told(scaling), labels),
+        *_fastest(content, case),
         *network_answer(content, case),
         *_improvement(improvement, content, several),
         *sentences.disagreement_sentences(improvement, labels),
         *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
     ]
+
+
+def _fastest(content: Content, case: str) -> list[str]:
+    """Say which interconnect is fastest where; nothing where none competes."""
+    if "fastest" not in content.tables:
+        return []
+    return sentences.fastest_sentences(content.rows("fastest", case), content.labels)
 
 
 def _improvement(improvement: pd.DataFrame, content: Content, say_level: bool = False) -> list[str]:
@@ -199,6 +206,8 @@ def comparison(content: Content) -> Section | None:
         blocks = [paragraph(" ".join(said))] if said else []
         return section("improvement", "Improvement over the baseline", blocks)
     blocks = [*content.figures("improvement"), printed]
+    if "improvement_mean" in content.tables:
+        blocks.append(tables.improvement_mean_table(content.tables["improvement_mean"], content.labels))
     return section("improvement", "Improvement over the baseline", blocks, len(content.cases) > 1)
 
 

@@ -15,9 +15,10 @@ RULE = {
 SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
 
 
-def run_script(name, inputs, output):
+def run_script(name, inputs, output, **params):
     """Run a script of the workflow with what Snakemake would give it."""
-    snakemake = SimpleNamespace(input=SimpleNamespace(**inputs), output=output)
+    given = {"input": SimpleNamespace(**inputs), "params": SimpleNamespace(**params)}
+    snakemake = SimpleNamespace(**given, output=output)
     runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": snakemake})
 
 
@@ -30,5 +31,6 @@ def print_study(folder, runs, tables, facts, published=None):
     write_derived(published or {}, folder / "published")
     inputs = {"runs": "runs.parquet", "facts": "facts.json", "tables": "tables", "published": "published"}
     files = {key: str(folder / name) for key, name in inputs.items()}
-    run_script("report", files, SimpleNamespace(report=str(folder / "report.json")))
+    output = SimpleNamespace(report=str(folder / "report.json"))
+    run_script("report", files, output, looks=folder / "looks.json")
     return folder
