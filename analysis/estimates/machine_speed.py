@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.estimates.compared import compare_points
-from analysis.estimates.comparison import percent_columns
+from analysis.estimates.compared import compare_points, percent_columns
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, paired_shift
 from analysis.runs.groups import Floats, Integers
