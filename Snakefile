@@ -12,6 +12,7 @@ from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
 from workflows.plan.sources import source_digest
+from workflows.results.job_reports import report_while_jobs_run
 
 min_version("9.12")
 
@@ -51,6 +52,7 @@ onstart:
     with one_line_errors():
         held = start(plan)
         check_requests(plan)
+        report_while_jobs_run(plan, config)
 
 
 onsuccess:
