@@ -7,7 +7,7 @@ from snakemake.utils import min_version
 
 from workflows.measure.stopped import tell_stopped
 from workflows.plan.ending import begin, end, start
-from workflows.plan.jobs import check_requests, in_jobs
+from workflows.plan.jobs import in_jobs
 from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
@@ -51,7 +51,6 @@ include: "workflows/rules/report.smk"
 onstart:
     with one_line_errors():
         held = start(plan)
-        check_requests(plan)
         report_while_jobs_run(plan, config)
 
 
