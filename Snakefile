@@ -1,6 +1,5 @@
 # Nodeworth: how many nodes is your interconnect worth?
 #   snakemake [--configfile config/studies/smoke.yaml]
-
 from pathlib import Path
 
 from snakemake.utils import min_version
