@@ -1,17 +1,17 @@
 # Nodeworth: how many nodes is your interconnect worth?
 #   snakemake [--configfile config/studies/smoke.yaml]
-
 from pathlib import Path
 
 from snakemake.utils import min_version
 
 from workflows.measure.stopped import tell_stopped
 from workflows.plan.ending import begin, end, start
-from workflows.plan.jobs import check_requests, in_jobs
+from workflows.plan.jobs import in_jobs
 from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
 from workflows.plan.sources import source_digest
+from workflows.results.job_reports import report_while_jobs_run
 
 min_version("9.12")
 
@@ -50,7 +50,7 @@ include: "workflows/rules/report.smk"
 onstart:
     with one_line_errors():
         held = start(plan)
-        check_requests(plan)
+        report_while_jobs_run(plan, config)
 
 
 onsuccess:

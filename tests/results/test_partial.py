@@ -5,12 +5,14 @@ import os
 from types import SimpleNamespace
 
 import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
 from study_files import study_file
 
 from workflows.paths import StudyPaths
 from workflows.plan import ending
 from workflows.plan.machine import hold_study
 from workflows.plan.plan import make_plan
+from workflows.results.job_reports import _WhenJobsEnd
 from workflows.results.partial import PartialReports, is_due
 
 
@@ -78,3 +80,17 @@ def test_a_whole_report_stays(tmp_path):
     paths.report.write_text("whole")
     ending.drop_partial(paths)
     assert paths.report.read_text() == "whole" and not paths.partial.exists()
+
+
+def test_jobs_of_a_cluster_are_reported_now_and_then():
+    made = []
+    reports = SimpleNamespace(make=lambda left, say: made.append(left))
+    listening = _WhenJobsEnd(reports, every_seconds=0)
+    job_ended = logging.makeLogRecord({"msg": "", "event": LogEvent.JOB_FINISHED})
+    listening.emit(logging.makeLogRecord({"msg": "Select jobs to execute..."}))
+    listening.emit(job_ended)
+    listening._thread.join()
+    assert made == [None]
+    seldom = _WhenJobsEnd(reports, every_seconds=300)
+    seldom.emit(job_ended)
+    assert made == [None]

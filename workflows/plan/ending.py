@@ -28,7 +28,7 @@ from workflows.paths import ROOT, StudyPaths
 from workflows.plan.announce import announce, announcement, tell_done
 from workflows.plan.files import beside
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, changed_at, given, made
-from workflows.plan.jobs import in_jobs
+from workflows.plan.jobs import check_requests, in_jobs
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study
 from workflows.plan.plan import Plan, blocks_until_now
 from workflows.study.asked import Asked
@@ -78,11 +78,15 @@ def end(plan: Plan) -> None:
 
 
 def start(plan: Plan) -> int:
-    """Keep others from the study (see `hold_study`) before its first job; from now on it is not finished."""
+    """Keep others from the study before its first job, and ask whether its jobs will be taken.
+
+    See `hold_study` and `check_requests`. From now on the study is not finished.
+    """
     held = hold_study(plan.paths.results)
     (plan.paths.results / STAMP).unlink(missing_ok=True)
     end_scripts_at_sigterm()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start a thread a core in each script
+    check_requests(plan)
     return held
 
 

@@ -46,7 +46,7 @@ def write_page(
     published: Mapping[str, pd.DataFrame],
     folder: Path,
 ) -> list[Path]:
-    """Write the page alone, its data and figures as SVG, as `write_report` does; gives the figures."""
+    """Write the page alone, its data and figures, as `write_report` does; gives the files of the figures."""
     figures, report = folder / "figures", folder / "report.json"
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir(parents=True)

@@ -43,7 +43,7 @@ class PartialReports:
     def make(self, seconds_left: float | None, say: Callable[[str], None]) -> None:
         """Make a report if it is due; say in one line where it is and what it cost, or why there is none.
 
-        Of a study that goes on until a target nobody knows what is left.
+        Of a study that goes on until a target, or in jobs, nobody knows what is left.
         """
         begun = time.monotonic()
         if not is_due(begun - self._ended, self._took, seconds_left):
@@ -60,7 +60,7 @@ class PartialReports:
         if done.returncode:
             why = (done.stderr.splitlines() or [f"exit status {done.returncode}"])[-1]
             say(f"there is no report of what is recorded: {why.removeprefix('nodeworth: ')}")
-        else:
+        elif done.stdout:
             say(f"{done.stdout.strip()} (made in {self._took:.0f} s)")
 
 
@@ -85,14 +85,15 @@ def is_due(since_seconds: float, took_seconds: float, left_seconds: float | None
     return worth_it and took_seconds <= SHARE * (since_seconds + took_seconds)
 
 
-def write_partial(plan: Plan, seconds_left: float | None) -> str:
+def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
     """Write the report of what is recorded, with its tables and figures, and let ``report.html`` lead to it.
 
     Returns
     -------
-    str
-        One line: of how many blocks it is, and where.
+    str or None
+        One line: of how many blocks it is, and where. None where the whole report is about to come.
     """
+    begun = time.time()
     # Here: what measures imports this module, and none of these.
     from analysis.importers import read_published, write_derived
     from analysis.registry import read_tables
@@ -113,6 +114,8 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str:
     (draft / "facts.json").write_text(json.dumps(facts.as_json(), indent=1) + "\n")
     write_all_tables(runs, facts, details, published, tables)
     write_page(runs, read_tables(tables), facts, read_published(published), draft)
+    if paths.listed_records.exists() and paths.listed_records.stat().st_mtime > begun:
+        return None  # by now all is measured
     _publish(draft, paths)
     return f"report of {study.blocks_recorded} of {study.blocks} blocks: {paths.report}"
 
@@ -133,4 +136,4 @@ if __name__ == "__main__":
         planned = make_plan(Path(asked["study"]), asked["config"])
         if not asked["simulated"]:
             planned = replace(planned, design=replace(planned.design, simulated=()))
-        print(write_partial(planned, asked["seconds_left"]))
+        print(write_partial(planned, asked["seconds_left"]) or "", end="")

@@ -4,7 +4,6 @@ Gathers all records into one table, one row a repetition, and the facts that a r
 REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
-    again       = <results>/again.jsonl, if something was asked for again
     prepared    = <results>/prepared/{case}/processes-{processes}, all of what is measured
     expected    = <results>/prepared/{case}/reference.json, all of what is measured
     kept        = what was prepared for records of points that cannot be run here now
@@ -28,7 +27,6 @@ rule collect:
     """Collecting the records"""
     input:
         records="<results>/records.txt",
-        again=files.requests(plan.paths),  # newer than the runs table until it is fulfilled
         prepared=files.prepared(plan.paths, plan.design.points),
         expected=files.expected(plan.paths, plan.design.points),
         kept=lambda _: files.kept(plan),  # a function, which the jobs of a cluster do not call

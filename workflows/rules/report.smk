@@ -37,7 +37,6 @@ rule report:
     conda:
         "../../envs/python.yaml"
     params:
-        looks=str(plan.paths.looks),  # no output: what was looked at is never forgotten
         source=source_digest("report"),
     script:
         "../scripts/report.py"

@@ -6,6 +6,7 @@ from analysis.importers import read_published
 from analysis.report import read_tables
 from analysis.runs.runs import TableError, read_complete
 from workflows.errors import one_line_errors
+from workflows.paths import StudyPaths
 from workflows.report.proposal import write_proposals
 from workflows.report.report import write_report
 from workflows.results.looks import note_look
@@ -16,4 +17,4 @@ with one_line_errors(TableError):
     study = read_complete(inputs.runs), read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
     write_report(*study, read_published(inputs.published), folder)
     write_proposals(*study, folder)
-    note_look(Path(snakemake.params.looks), study[2])
+    note_look(StudyPaths(folder).looks, study[2])
