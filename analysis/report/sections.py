@@ -18,6 +18,7 @@ from analysis.report.changes import changes
 from analysis.report.congestion import congestion
 from analysis.report.content import Content
 from analysis.report.data_servers import data_servers
+from analysis.report.explore import explore
 from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
@@ -326,8 +327,9 @@ def make_report(
     Returns
     -------
     dict
-        ``title, subtitle, study, unfinished, cases, interconnects, sections``; texts, lists and numbers only,
-        so that it can be written as JSON. The shape of a section is that of `analysis.report.blocks.Section`.
+        ``title, subtitle, study, unfinished, cases, interconnects, sections, explore``; texts, lists and
+        numbers only, so that it can be written as JSON. The shape of a section is that of
+        `analysis.report.blocks.Section`.
     """
     runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, entries, published or {})
@@ -349,4 +351,5 @@ def make_report(
             for name in present
         ],
         "sections": made,
+        "explore": explore(content, appearance) if content.cases else None,
     }

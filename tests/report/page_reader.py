@@ -1,5 +1,8 @@
 """A reader of an HTML page: what one does with it in a browser, and what one sees of it."""
 
+import json
+from contextlib import contextmanager
+
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.actions.pointer_input import PointerInput
@@ -80,3 +83,19 @@ class Reader:
     def button(self, svg, label):
         figure = self.run("return arguments[0].closest('figure')", svg)
         return figure.find_element(By.CSS_SELECTOR, f'button[aria-label="{label}"]')
+
+
+@contextmanager
+def opened(browser, page):
+    """A page, just opened; in the end nothing may have gone wrong in it, nor been asked for."""
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    yield Reader(browser, page)
+    said = [entry["message"] for entry in browser.get_log("browser")]
+    assert [message for message in said if not message.startswith("chrome://")] == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    # The browser's own first tab asks for parts of itself, by chrome:// and chrome-untrusted://.
+    others = [one for one in requests if not one["documentURL"].startswith("chrome")]
+    assert {one["request"]["url"] for one in others} == {page.as_uri()}
+    assert browser.execute_script("return navigator.onLine") is False

@@ -1,15 +1,8 @@
 """The HTML report used as a reader does, in a browser that has no network."""
 
-import json
 import re
-import shutil
 
 import pytest
-from needs import need, need_success
-from page_reader import Reader
-from programs import write_program
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.interaction import POINTER_TOUCH
 from selenium.webdriver.common.by import By
@@ -17,49 +10,6 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 pytestmark = pytest.mark.slow
-
-ALONE = ["unshare", "--user", "--map-root-user", "--net"]
-"""Runs a program with no network at all, not even the machine's own: the driver talks to it by a pipe."""
-OPTIONS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
-    "--disable-background-networking", "--disable-component-update", "--window-size=1200,900",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Chromium in a network namespace of its own, driven through Debian's chromedriver."""
-    need("chromium", "chromedriver")
-    need_success(*ALONE, "true")
-    folder = tmp_path_factory.mktemp("browser")
-    alone = folder / "chromium"
-    write_program(alone, f'#!/bin/sh\nexec {" ".join(ALONE)} chromium "$@"\n')
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(alone)
-    for option in [*OPTIONS, f"--user-data-dir={folder / 'profile'}"]:
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def reader(browser, printed):
-    """The synthetic study's page, just opened; nothing may have gone wrong in it, nor been asked for."""
-    for log in ("browser", "performance"):
-        browser.get_log(log)
-    yield Reader(browser, printed / "report.html")
-    said = [entry["message"] for entry in browser.get_log("browser")]
-    assert [message for message in said if not message.startswith("chrome://")] == []
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    page = (printed / "report.html").as_uri()
-    # The browser's own first tab asks for parts of itself, by chrome:// and chrome-untrusted://.
-    others = [one for one in requests if not one["documentURL"].startswith("chrome")]
-    assert {one["request"]["url"] for one in others} == {page}
-    assert browser.execute_script("return navigator.onLine") is False
-
 
 SHARED = "#case-1 .mark[data-interconnect=shared_memory]"
 

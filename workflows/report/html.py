@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("report.js", "figures.js")
+EXPLORING = ("chart.js", "explore.js")
 PROLOG = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
 
@@ -33,10 +34,12 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    scripts = SCRIPTS + EXPLORING * bool(data.get("explore"))
     page = environment.get_template("report.html.j2").render(
         report=data,
         style=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),
-        script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)),
+        script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in scripts)),
+        known=Markup(json.dumps(data.get("explore"), ensure_ascii=False).replace("<", "\\u003c")),
         svg=lambda name: inline_svg((figures / f"{name}.svg").read_text(encoding="utf-8")),
     )
     draft = output.with_name(f".{output.name}")

@@ -1,0 +1,273 @@
+// Exploring: what the tables hold is looked up, interpolated between their counts and multiplied; no statistics.
+// A triple is a value with the ends of its range.
+const known = JSON.parse(document.getElementById("explore-known").textContent);
+const choice = document.getElementById("explore-choice");
+const POINT = ["processes", "nodes", "seconds", "seconds_low", "seconds_high", "speedup", "speedup_low", "speedup_high"];
+const HOURS_A_YEAR = 8766;
+const SECONDS_A_DAY = 86400;
+for (const panel of known.panels) {
+  for (const curve of panel.curves) {
+    curve.points = curve.points.map((point) => Object.fromEntries(POINT.map((name, place) => [name, point[place]])));
+  }
+}
+
+// The smallest count on the rising branch that reaches a target, on straight lines between the counts: Infinity
+// where none does, -Infinity where the first is above it, NaN where a speedup is not known.
+function reaches(counts, speedups, target) {
+  if (Number.isNaN(target) || speedups.some((speedup) => speedup === null)) return NaN;
+  const at = speedups.findIndex((speedup) => speedup >= target);
+  if (at < 0) return Infinity;
+  if (at === 0) return speedups[0] > target ? -Infinity : counts[0];
+  const share = (target - speedups[at - 1]) / (speedups[at] - speedups[at - 1]);
+  return counts[at - 1] + share * (counts[at] - counts[at - 1]);
+}
+
+// Whole nodes for a number of processes between the counts; below the first, one if that is on one.
+function wholeNodes(counts, nodes, processes) {
+  if (Number.isNaN(processes) || nodes.some((count) => count === null)) return NaN;
+  if (processes === -Infinity) return nodes[0] === 1 ? 1 : NaN;
+  if (processes === Infinity) return Infinity;
+  const at = Math.max(1, counts.findIndex((count) => count >= processes));
+  const slope = (nodes[at] - nodes[at - 1]) / (counts[at] - counts[at - 1]);
+  return Math.ceil(nodes[at - 1] + slope * (processes - counts[at - 1]) - 1e-9);
+}
+
+// A value between two of others, on the straight line; NaN outside them.
+function between(places, values, at) {
+  const next = places.findIndex((place) => place >= at);
+  if (next < 0 || (next === 0 && places[0] > at)) return NaN;
+  if (places[next] === at) return values[next];
+  return values[next - 1] + ((values[next] - values[next - 1]) * (at - places[next - 1])) / (places[next] - places[next - 1]);
+}
+
+function typed(name) {
+  const text = choice.elements[name]?.value;
+  return text ? Number(text) : null;
+}
+
+function column(curve, name) {
+  return curve.points.map((point) => point[name]);
+}
+
+function nodesOf(point) {
+  return point.nodes ?? (typed("each") && Math.ceil(point.processes / typed("each")));
+}
+
+// Price of a cluster, of which the interconnect's has a range; null where a price is not known.
+function clusterPrice(curve, nodes, end) {
+  const [node, port] = [typed("node") ?? known.node, typed(`port ${curve.interconnect}`)];
+  const listed = known.ports[curve.interconnect]?.findLast(([from]) => from <= nodes)?.[end + 1] ?? null;
+  const share = port === null ? listed : nodes > 1 ? port : 0;
+  return node === null || share === null || !Number.isFinite(nodes) ? null : nodes * (node + share);
+}
+
+function runPrice(curve, nodes, seconds, end) {
+  const [years, watts, energy, price] = [typed("years"), typed("watts"), typed("energy"), clusterPrice(curve, nodes, end)];
+  const owned = years ? price / (years * HOURS_A_YEAR) : 0;
+  const powered = watts && energy ? (nodes * watts * energy) / 1000 : 0;
+  const known = (owned || powered) && (!years || price !== null) && Number.isFinite(nodes) && seconds;
+  return known ? ((owned + powered) * seconds) / 3600 : null;
+}
+
+function priceOf(curve, point) {
+  return ["", "_low", "_high"].map((end, place) => runPrice(curve, nodesOf(point), point[`seconds${end}`], place));
+}
+
+// The fastest point of the tables for which something holds.
+function fastest(curve, holds = () => true) {
+  return curve.points.filter(holds).reduce((best, point) => (best && best.speedup >= point.speedup ? best : point), null);
+}
+
+// The fastest on so many nodes at most; between the counts on the straight line.
+function atHand(curve, hand) {
+  const inside = fastest(curve, (point) => nodesOf(point) && nodesOf(point) <= hand);
+  const next = curve.points.findIndex((point) => nodesOf(point) > hand);
+  if (next < 1 || !inside) return inside;
+  const ends = curve.points.slice(next - 1, next + 1);
+  const lines = ["processes", "speedup", "speedup_low", "speedup_high"].map((name) => {
+    const values = ends.map((point) => point[name] ?? NaN);
+    return [name, between(ends.map(nodesOf), values, hand)];
+  });
+  const point = Object.fromEntries(lines);
+  return point.speedup > inside.speedup ? point : inside;
+}
+
+// What a curve needs for a target, in triples.
+function needs(curve, target, value) {
+  const found = { curve, at_hand: typed("hand") && atHand(curve, typed("hand")) };
+  const [counts, nodes] = [column(curve, "processes"), curve.points.map(nodesOf)];
+  if (target === "price") {
+    found.point = fastest(curve, (point) => priceOf(curve, point)[0] !== null && priceOf(curve, point)[0] <= value);
+    found.speedup = found.point?.speedup ?? NaN;
+    found.processes = [found.point?.processes ?? NaN, NaN, NaN];
+  } else {
+    found.speedup = wanted(curve, target, value);
+    found.processes = ["", "_high", "_low"].map((end) => reaches(counts, column(curve, `speedup${end}`), found.speedup));
+  }
+  found.nodes = found.processes.map((count) => wholeNodes(counts, nodes, count));
+  found.price = found.nodes.map((count, end) => clusterPrice(curve, count, end));
+  found.run = found.point ? priceOf(curve, found.point) : found.nodes.map((count, end) => runPrice(curve, count, curve.reference / found.speedup, end));
+  return found;
+}
+
+function say(sentence, values) {
+  return sentence.replace(/{(\w+)}/g, (_, name) => values[name]);
+}
+
+function written(value, digits = 3) {
+  if (Math.abs(value) === Infinity) return value > 0 ? "∞" : "−∞";
+  const places = clamp(digits - 1 - Math.floor(Math.log10(Math.abs(value) || 1)), 0, 20);
+  return value.toLocaleString("en", { maximumFractionDigits: places }).replaceAll(",", "\u202f").replace("-", "−");
+}
+
+function triple([value, ...ends], digits) {
+  if (value === null || !Number.isFinite(value)) return "";
+  const range = ends.some((end) => end === null || Number.isNaN(end)) ? "" : ` [${ends.map((end) => written(end, digits)).join(", ")}]`;
+  return written(value, digits) + range;
+}
+
+function speedupOf(point) {
+  return triple([point.speedup, point.speedup_low, point.speedup_high]);
+}
+
+// What a curve saves beside the baseline, with the ranges of the node equivalents of the tables.
+function saved({ curve, processes }, baseline) {
+  const { curves, equivalents } = chosen();
+  const [first, second] = [baseline.curve, curve].map((one) => curves.indexOf(one));
+  const listed = equivalents.filter(([one, other]) => one === first && other === second);
+  const places = listed.map((row) => row[2]);
+  const ends = [3, 4].map((end) => between(places, listed.map((row) => Number(row[end] ?? NaN)), baseline.processes[0]));
+  const equivalent = [processes[0], ...ends];
+  const nodes = equivalent.map((count) => wholeNodes(column(curve, "processes"), curve.points.map(nodesOf), count));
+  const price = nodes.map((count, end) => (count === Infinity ? count : clusterPrice(curve, count, end) ?? NaN));
+  const less = (whole, [value, low, high]) => [whole - value, whole - high, whole - low];
+  return {
+    processes_saved: triple(less(baseline.processes[0], equivalent)),
+    nodes_saved: triple(less(baseline.nodes[0], nodes)),
+    price_saved: triple(less(baseline.price[0] ?? NaN, price), 4),
+  };
+}
+
+// What is told of a curve, by column.
+function told(found, baseline) {
+  const { curve, at_hand, processes, nodes } = found;
+  const texts = { processes: triple(processes), nodes: triple(nodes), price: triple(found.price, 4), run: triple(found.run) };
+  const best = fastest(curve);
+  if (processes[0] === Infinity) texts.processes = say(known.words.beyond, { processes: best.processes, speedup: written(best.speedup) });
+  if (processes[0] === -Infinity) texts.processes = say(known.words.below, { processes: best && curve.points[0].processes });
+  if (Number.isNaN(processes[0])) texts.processes = known.words.unknown;
+  if (typed("hand") && Number.isFinite(nodes[0]) && nodes[0] > typed("hand")) texts.nodes += ` (${known.words.over})`;
+  if (typed("hand")) texts.at_hand = at_hand ? say(known.words.reached, { processes: written(at_hand.processes), speedup: speedupOf(at_hand) }) : known.words.none;
+  if (found.point) texts.speedup = speedupOf(found.point);
+  else if (found !== baseline && [processes[0], baseline.processes[0]].every(Number.isFinite)) Object.assign(texts, saved(found, baseline));
+  return texts;
+}
+
+function put(parent, name, attributes = {}, text = "") {
+  const element = document.createElementNS(parent.namespaceURI, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return parent.appendChild(element);
+}
+
+function fillTable(lines) {
+  const table = document.getElementById("explore-needed");
+  const columns = Object.keys(known.columns).filter((name) => lines.some(({ texts }) => texts[name]));
+  for (const part of [table.tHead, table.tBodies[0]]) part.replaceChildren();
+  const head = put(table.tHead, "tr");
+  put(head, "th", { scope: "col", class: "left" }, known.words.first);
+  for (const name of columns) put(head, "th", { scope: "col", class: "right" }, known.columns[name]);
+  lines.forEach(({ found, texts }, place) => {
+    const row = put(table.tBodies[0], "tr", { "data-interconnect": found.curve.interconnect });
+    const name = put(row, "th", { scope: "row", class: "left" }, `${place + 1} `);
+    put(name, "span", { class: "swatch", style: `background: ${found.curve.colour}` });
+    name.append(` ${found.curve.title}`);
+    for (const one of columns) put(row, "td", { class: "right" }, texts[one]);
+  });
+}
+
+function chosen() {
+  return known.panels[choice.elements.panel.value];
+}
+
+// A target that the baseline just reaches.
+function fallback(target, baseline) {
+  const best = fastest(baseline);
+  const seconds = baseline.reference / best.speedup;
+  return { speedup: best.speedup, seconds, runs: SECONDS_A_DAY / seconds, price: priceOf(baseline, best)[0] ?? NaN }[target];
+}
+
+// The speedup that a target asks of a curve, to the digits that the points have.
+function wanted(curve, target, value) {
+  const speedup = { speedup: value, seconds: curve.reference / value, runs: (value * curve.reference) / SECONDS_A_DAY }[target];
+  return Number(speedup.toPrecision(12));
+}
+
+function explore() {
+  const { name, curves } = chosen();
+  const [target, against] = [choice.elements.target.value, curves[choice.elements.baseline.value]];
+  const usual = fallback(target, against);
+  choice.elements.value.placeholder = Number.isNaN(usual) ? "" : written(usual, 4);
+  const value = typed("value") ?? usual;
+  const all = curves.map((curve) => needs(curve, target, value));
+  const baseline = all[curves.indexOf(against)];
+  fillTable(all.map((found) => ({ found, texts: told(found, baseline) })));
+  drawChart(all);
+  const asked = Number.isNaN(value) ? [] : [say(known.words.asked, { name, target: known.targets[target], value: written(value, 4) })];
+  if (target !== "price" && known.words.same) {
+    const seconds = against.reference / baseline.speedup;
+    asked.push(say(known.words.same, { speedup: written(baseline.speedup), seconds: written(seconds), runs: written(SECONDS_A_DAY / seconds) }));
+  }
+  document.getElementById("explore-asked").textContent = asked.join(" ");
+  applyFilters();
+}
+
+// The choice is in the address, as far as it differs from the page as it was made.
+function address() {
+  const said = new URLSearchParams();
+  for (const one of choice.elements) if (one.name && one.value !== (one.dataset.usual ?? "")) said.append(one.name, one.value);
+  for (const box of form.querySelectorAll("input:not(:checked)")) said.append(`without ${box.name}`, box.value);
+  return `#explore?${said}`;
+}
+
+function remember() {
+  document.getElementById("explore-sent").href = address();
+  if (address() !== "#explore?" || location.hash.startsWith("#explore?")) history.replaceState(null, "", address());
+}
+
+function listCurves() {
+  const { curves, baseline } = chosen();
+  const list = choice.elements.baseline;
+  list.replaceChildren();
+  curves.forEach((curve, place) => put(list, "option", { value: place }, curve.title));
+  list.value = list.dataset.usual = String(baseline);
+}
+
+function recall() {
+  if (!location.hash.startsWith("#explore?")) return explore();
+  const said = new URLSearchParams(location.hash.slice("#explore?".length));
+  const fill = (one) => { one.value = said.get(one.name) ?? one.dataset.usual ?? ""; };
+  fill(choice.elements.panel);
+  listCurves();
+  for (const one of choice.elements) if (one.name) fill(one);
+  for (const box of form.querySelectorAll("input")) box.checked = !said.getAll(`without ${box.name}`).includes(box.value);
+  explore();
+  document.getElementById("explore").scrollIntoView();
+}
+
+choice.addEventListener("submit", (event) => event.preventDefault());
+for (const kind of ["input", "change"]) {
+  choice.addEventListener(kind, (event) => {
+    if (event.target.name === "panel") listCurves();
+    explore();
+  });
+}
+choice.addEventListener("reset", () => setTimeout(() => {
+  listCurves();
+  explore();
+}));
+document.addEventListener("filtered", remember);
+window.addEventListener("hashchange", recall);
+new ResizeObserver(explore).observe(document.getElementById("explore-chart").parentElement);
+listCurves();
+recall();
