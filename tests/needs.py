@@ -15,6 +15,7 @@ DEFAULT_SIGNALS = ["env", "--default-signal"]
 
 NAMESPACES = "namespaces"  # the right to make some, which root mostly has
 SLURM = ("srun", "slurmctld", "slurmd", "munged", NAMESPACES)
+GRID_ENGINE = (".cache/grid-engine/usr/sbin/sge_qmaster", NAMESPACES)
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n"
 
 
@@ -35,6 +36,9 @@ def unmet(program: str) -> str | None:
     """Why a program or a right cannot be used here; None if it can."""
     if program == NAMESPACES:
         return _failure(("unshare", "--mount", "--net", "--pid", "--fork", "true"))
+    if program.startswith(".cache/"):
+        unpack = "python -m tests.slurm.small_cell --unpack"
+        return None if (ROOT / program).exists() else f"{program} is not there ({unpack} makes it)"
     if shutil.which(program) is None:
         package = _packages().get(program)
         return f"{program} not installed" + (f" (Debian: {package})" if package else "")

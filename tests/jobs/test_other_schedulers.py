@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-from types import SimpleNamespace
 
 import pytest
 from programs import printed, ran, write_program
@@ -56,7 +55,14 @@ PLAYS = {
             variables='SGE_O_WORKDIR=$PWD JOB_ID=$number PE_HOSTFILE="$PLAYED/hosts-$number"',
             answer="$number",
         ),
-        "qstat": KNOWN.format(there="R", gone="'Following jobs do not exist'"),
+        "qstat": """#!/bin/sh
+test "$1" = -f && exit
+for file in "$PLAYED"/known-*; do
+    test -e "$file" && echo "${file##*-} 0.5 nodeworth me r 11/23/2026 13:42:05 all.q@n1 2"
+done
+exit 0
+""",
+        "qacct": "#!/bin/sh\necho failed 100 : assumedly after job\n",
     },
     "lsf": {
         "bsub": SUBMIT.format(
@@ -160,7 +166,7 @@ def test_a_job_that_vanishes_has_failed(scheduler, tmp_path):
     (tmp_path / "known-7").unlink()
     assert status(scheduler, "7", tmp_path, tmp_path) == "failed"
     logs = tmp_path / ".snakemake/cluster_logs"
-    logs.mkdir(parents=True)
+    logs.mkdir(parents=True, exist_ok=True)
     for exit_status, told in (("0", "success"), ("1", "failed")):
         (logs / "7.status").write_text(f"{exit_status}\n")
         assert status(scheduler, "7", tmp_path, tmp_path) == told
@@ -185,30 +191,96 @@ def test_the_nodes_of_a_job(name, variable, lines, tmp_path, monkeypatch):
     assert (job.number, scheduler.hosts(job.node_list), job.is_over) == ("7", ("n1", "n2"), False)
 
 
+@pytest.fixture
+def answering(tmp_path, monkeypatch):
+    """Let a program print something and end with a status."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def make(program, answer, exit_status=0):
+        (tmp_path / f"{program}.said").write_text(answer)
+        write_program(tmp_path / program, f"#!/bin/sh\ncat {tmp_path}/{program}.said\nexit {exit_status}\n")
+
+    return make
+
+
 @pytest.mark.parametrize(
-    ("name", "status", "answer", "over"),
+    ("name", "program", "status", "answer", "over"),
     [
-        ("pbs", 0, "7.server  nodeworth  me  00:00:01 R batch", False),
-        ("pbs", 153, "qstat: Unknown Job Id 7.server", True),
-        ("pbs", 35, "qstat: 7.server Job has finished, use -x or -H to obtain historical information", True),
-        ("sge", 1, "Following jobs do not exist: \n7", True),
-        ("lsf", 0, "RUN", False),
-        ("lsf", 0, "EXIT", True),
-        ("flux", 0, "INACTIVE", True),
+        ("pbs", "qstat", 0, "7.server  nodeworth  me  00:00:01 R batch", False),
+        ("pbs", "qstat", 153, "qstat: Unknown Job Id 7.server", True),
+        ("pbs", "qstat", 35, "qstat: 7.server Job has finished, use -x or -H to obtain information", True),
+        ("lsf", "bjobs", 0, "RUN", False),
+        ("lsf", "bjobs", 0, "EXIT", True),
+        ("flux", "flux", 0, "RUN", False),
+        ("flux", "flux", 0, "INACTIVE", True),
     ],
 )
-def test_a_job_is_over_when_its_scheduler_says_so(name, status, answer, over, monkeypatch):
-    told = SimpleNamespace(returncode=status, stdout=answer, stderr="")
-    monkeypatch.setattr(schedulers.subprocess, "run", lambda *_, **__: told)
+def test_a_job_is_over_when_its_scheduler_says_so(name, program, status, answer, over, answering):
+    answering(program, answer, status)
     assert schedulers.SCHEDULERS[name].job("7.server").is_over is over
 
 
-def test_a_scheduler_that_is_away_does_not_end_a_job(monkeypatch):
-    said = "Connection refused\nqstat: cannot connect to server"
-    told = SimpleNamespace(returncode=255, stdout="", stderr=said)
-    monkeypatch.setattr(schedulers.subprocess, "run", lambda *_, **__: told)
-    with pytest.raises(InputError, match=r"^qstat: Connection refused qstat: cannot connect"):
-        schedulers.SCHEDULERS["pbs"].job("7.server")
+@pytest.mark.parametrize(("name", "program"), [("pbs", "qstat"), ("sge", "qstat")])
+def test_a_scheduler_that_is_away_does_not_end_a_job(name, program, answering, tmp_path):
+    answering(program, "Connection refused\nqstat: cannot connect to server", 255)
+    with pytest.raises(InputError, match=rf"^{name}: Connection refused qstat: cannot connect"):
+        schedulers.SCHEDULERS[name].job("7.server")
+    assert status(name, "7.server", tmp_path, tmp_path) == "running"
+
+
+# What Grid Engine 8.1.9 printed on a small cell.
+LISTED = """job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID
+-----------------------------------------------------------------------------------------------------------------
+      7 0.50000 nodeworth  root         {state:5} 11/23/2026 13:42:16 {queue:30}     2
+"""
+ENDED = """qname        all.q
+hostname     emulated-node1
+start_time   Mon Nov 23 13:42:41 2026
+end_time     Mon Nov 23 13:43:23 2026
+failed       {failed}
+exit_status  {status}
+ru_wallclock {took}s
+"""
+KILLED = "137                  (Killed)"
+
+
+@pytest.mark.parametrize(
+    ("state", "queue", "told"),
+    [
+        ("r", "all.q@emulated-node1", "RUNNING"),
+        ("t", "all.q@emulated-node1", "RUNNING"),
+        ("dr", "all.q@emulated-node1", "COMPLETING"),
+        ("qw", "", "RUNNING"),
+        ("hqw", "", "RUNNING"),
+        ("Eqw", "", "FAILED"),
+    ],
+)
+def test_a_job_that_grid_engine_lists(state, queue, told, answering, tmp_path):
+    """``qstat -j`` gives the reason of an error, ``qstat -f -qs u`` a host that is not heard of: here none."""
+    answering("listed", LISTED.format(state=state, queue=queue))
+    write_program(
+        tmp_path / "qstat",
+        "#!/bin/sh\ncase $1 in -u) listed ;; -j) echo 'error reason 1: no such folder' ;; esac\n",
+    )
+    assert schedulers.SCHEDULERS["sge"].job("7").state == told
+
+
+@pytest.mark.parametrize(
+    ("failed", "exit_status", "took", "told"),
+    [
+        ("0", "0", 42, "COMPLETED"),
+        ("0", "3", 1, "FAILED"),
+        ("37  : qmaster enforced h_rt, h_cpu, or h_vmem limit", KILLED, 3, "TIMEOUT"),
+        ("37  : qmaster enforced h_rt, h_cpu, or h_vmem limit", "0", 3, "TIMEOUT"),  # it was trapped
+        ("100 : assumedly after job", KILLED, 3, "CANCELLED"),
+        ("26  : opening input/output file", "0", 0, "FAILED"),
+        ("0", "0", 0, "NODE_FAIL"),  # was deleted by force after 42 s, its host being gone
+    ],
+)
+def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, told, answering):
+    answering("qstat", "")
+    answering("qacct", ENDED.format(failed=failed, status=exit_status, took=took))
+    assert schedulers.SCHEDULERS["sge"].job("7").state == told
 
 
 @pytest.mark.parametrize(

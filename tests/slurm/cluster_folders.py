@@ -12,7 +12,6 @@ from small_slurm import SmallSlurm
 
 from workflows.paths import ROOT
 
-SNAKEMAKE = [sys.executable, str(Path(__file__).with_name("asking_snakemake.py"))]
 FAULTY = f"""
 name: faulty
 cases_folder: {ROOT / "tests/cases"}
@@ -26,6 +25,9 @@ limits: {{run_seconds: 120, idle_seconds: 0}}
 
 class ClusterFolder:
     """A study and the cluster file that it runs with, in a folder of their own."""
+
+    profile = "cluster"
+    snakemake = (sys.executable, str(Path(__file__).with_name("asking_snakemake.py")))
 
     def __init__(self, slurm: SmallSlurm, folder: Path) -> None:
         self.slurm, self.folder = slurm, folder
@@ -44,7 +46,7 @@ class ClusterFolder:
     def command(self, *options: str, target: str = "results/faulty/runs.csv") -> list[str]:
         where = ["--directory", str(self.folder), "--snakefile", str(ROOT / "Snakefile")]
         where += ["--configfile", str(self.study), "--config", f"cluster={self.site}"]
-        argv = [*SNAKEMAKE, "--profile", "cluster", *where, *options, "--", target]
+        argv = [*self.snakemake, "--profile", self.profile, *where, *options, "--", target]
         return self.slurm.on_head(argv)
 
     def start(self, *options: str, **more: str) -> subprocess.Popen:

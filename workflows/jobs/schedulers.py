@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +12,14 @@ from types import ModuleType
 
 from workflows.domain import InputError
 from workflows.jobs import slurm
+from workflows.paths import ROOT
+
+STATE = ROOT / "cluster/state.sh"
 
 
 @dataclass(frozen=True)
 class Scheduler:
-    """What a scheduler says of a job in the job's environment, and what it is asked.
+    """What a scheduler says of a job in the job's environment; `STATE` asks it about others.
 
     Attributes
     ----------
@@ -30,18 +32,12 @@ class Scheduler:
     hosts_variable : str or None
         Names a file whose lines begin with a host, which may have several lines; a job without it is on one
         host.
-    question : tuple of str
-        A command that shows the state of a job whose number is added.
-    gone : str
-        Regular expression of what it prints of a job that is over, upper and lower case alike.
     """
 
     name: str
     submits: str
     job_variable: str
     hosts_variable: str | None
-    question: tuple[str, ...]
-    gone: str
 
     def this_job(self) -> slurm.Job | None:
         """Give the job that this process is in, without end and restarts; None outside of a job."""
@@ -52,24 +48,21 @@ class Scheduler:
         return slurm.Job(number, "RUNNING", ",".join(hosts)) if number else None
 
     def job(self, number: str) -> slurm.Job:
-        """Find whether a job still waits or runs; how it ended is not known.
+        """Find whether a job still waits or runs, and how it ended as far as that is known.
 
         Raises
         ------
         InputError
-            If the command is not there or does not answer.
+            If the scheduler is not there or does not answer.
         """
-        command = [*self.question, number]
+        command = [str(STATE), self.name, number]
         try:
-            asked = subprocess.run(command, capture_output=True, text=True, timeout=slurm.ASK_SECONDS)
+            asked = subprocess.run(command, capture_output=True, text=True, timeout=2 * slurm.ASK_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError(f"{command[0]}: {error}") from None
-        answer = asked.stdout + asked.stderr
-        if re.search(self.gone, answer, re.I):
-            return slurm.Job(number, "unknown")
+            raise InputError(f"{STATE}: {error}") from None
         if asked.returncode:
-            raise InputError(f"{command[0]}: {' '.join(answer.split())}")
-        return slurm.Job(number, "RUNNING")
+            raise InputError(f"{self.name}: {' '.join(asked.stderr.split())}")
+        return slurm.Job(number, asked.stdout.split()[0])
 
     def hosts(self, node_list: str) -> tuple[str, ...]:
         """Give the nodes of a list as `this_job` writes it."""
@@ -77,16 +70,9 @@ class Scheduler:
 
 
 _OTHERS = (
-    Scheduler("pbs", "qsub", "PBS_JOBID", "PBS_NODEFILE", ("qstat",), "unknown job|has finished"),
-    Scheduler("sge", "qsub", "JOB_ID", "PE_HOSTFILE", ("qstat", "-j"), "do not exist"),
-    Scheduler(
-        "lsf",
-        "bsub",
-        "LSB_JOBID",
-        "LSB_DJOB_HOSTFILE",
-        ("bjobs", "-noheader", "-o", "stat"),
-        "DONE|EXIT|not found",
-    ),
-    Scheduler("flux", "flux", "FLUX_JOB_ID", None, ("flux", "jobs", "-no", "{state}"), "INACTIVE|unknown"),
+    Scheduler("pbs", "qsub", "PBS_JOBID", "PBS_NODEFILE"),
+    Scheduler("sge", "qsub", "JOB_ID", "PE_HOSTFILE"),
+    Scheduler("lsf", "bsub", "LSB_JOBID", "LSB_DJOB_HOSTFILE"),
+    Scheduler("flux", "flux", "FLUX_JOB_ID", None),
 )
 SCHEDULERS: Mapping[str, Scheduler | ModuleType] = {"slurm": slurm, **{sort.name: sort for sort in _OTHERS}}

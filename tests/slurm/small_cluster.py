@@ -1,0 +1,137 @@
+"""A cluster of a few nodes on this machine, without its scheduler.
+
+The nodes are network namespaces joined by shaped links, as `workflows.launch.emulation` builds them. All of it
+lives in a process namespace of its own, whose first process dies with the one that started it: the kernel then
+ends everything, however the starter ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workflows.launch.emulation import EmulatedNode, emulated_nodes, occupants, usable_cores
+from workflows.launch.leftovers import end_all, remove_stale
+from workflows.measure.running import scratch_folder
+from workflows.paths import INTERCONNECTS, ROOT
+from workflows.study.interconnects import load_interconnect
+
+START_SECONDS = 120.0
+_FIRST_PROCESS = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # reaps what others leave
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@dataclass
+class SmallCluster:
+    """Nodes that run, and daemons on them.
+
+    Attributes
+    ----------
+    nodes : tuple of EmulatedNode
+        Those that run jobs.
+    head : EmulatedNode
+        Where the controller is, and where users type.
+    folder : Path
+        Configuration, state and logs.
+    """
+
+    nodes: tuple[EmulatedNode, ...]
+    head: EmulatedNode
+    folder: Path
+    first_process: int
+    _daemons: dict[str, subprocess.Popen] = field(default_factory=dict)
+
+    def on_head(self, command: Sequence[str], cwd: Path = ROOT) -> list[str]:
+        """Make a command run on the head node."""
+        return self._inside(self.head, ["env", "-C", str(cwd), *command])
+
+    def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess:
+        """Run a command on the head node to its end."""
+        return subprocess.run(self.on_head(command), capture_output=True, text=True, timeout=timeout)
+
+    def ask(self, *command: str) -> str:
+        """Give what a command of Slurm prints; an error if it fails."""
+        done = self.run(*command)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def switch_off(self, node: EmulatedNode) -> None:
+        """End everything that runs on a node at once, as without power."""
+        end_all(lambda: occupants([node.net]))
+        self._daemons.pop(node.name).wait(timeout=10)
+
+    def _until(self, holds, what: str) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not holds():
+            daemon = self._daemons.get(what)
+            ended = daemon is not None and daemon.poll() is not None
+            if ended or time.monotonic() > deadline:
+                raise RuntimeError(f"{what} did not start:\n{self.logs()}")
+            time.sleep(0.1)
+
+    def logs(self, lines: int = 15) -> str:
+        """Give the last lines of every log."""
+        shown = {
+            file.name: file.read_text(errors="replace").splitlines()[-lines:]
+            for file in sorted(self.folder.glob("*.log"))
+        }
+        return "\n".join(f"{name}: {line}" for name, last in shown.items() for line in last)
+
+    def _start(self, node: EmulatedNode, command: Sequence[str]) -> subprocess.Popen:
+        argv = ["setpriv", "--pdeathsig", "KILL", "--", *self._inside(node, command)]
+        with (self.folder / f"{Path(command[0]).name}-{node.name}.out.log").open("a") as log:
+            return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _stop(self, name: str) -> None:
+        daemon = self._daemons.pop(name)
+        pids = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
+        for pid in pids:
+            os.kill(int(pid), 15)
+        daemon.wait(timeout=30)
+
+    def _inside(self, node: EmulatedNode, command: Sequence[str]) -> list[str]:
+        return node.enter(
+            ["nsenter", "--target", str(self.first_process), "--mount", "--pid", "--", *command]
+        )
+
+
+@contextlib.contextmanager
+def small_cluster(nodes: int, interconnect: str) -> Iterator[SmallCluster]:
+    """Start nodes of one core and a head; end everything of it on leaving, and, if this process is killed, by the kernel.
+
+    Where the machine has fewer cores, nodes share them. Of an emulated `interconnect`, which joins them.
+    """
+    remove_stale()
+    link = load_interconnect(interconnect, INTERCONNECTS).emulate
+    own = usable_cores()
+    cores = [own[place % len(own)] for place in range(nodes)] + own[:1]
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch_folder())
+        made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": 1}, cores))
+        yield SmallCluster(made[:-1], made[-1], folder, stack.enter_context(_process_namespace()))
+
+
+@contextlib.contextmanager
+def _process_namespace() -> Iterator[int]:
+    """Make a process and mount namespace; give the id of its first process, with which all others end."""
+    argv = ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    argv += ["--mount-proc", "--propagation", "private", "--", sys.executable, "-c", _FIRST_PROCESS]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as maker:
+        try:
+            if maker.stdout.readline() != "ready\n":
+                raise RuntimeError("cannot make a process namespace (as root?)")
+            yield int(Path(f"/proc/{maker.pid}/task/{maker.pid}/children").read_text())
+        finally:
+            maker.kill()

@@ -1,0 +1,103 @@
+"""A real Grid Engine: what it says of jobs, and a study of which jobs are deleted and lose their host."""
+
+import re
+import sys
+
+import pytest
+from cluster_folders import ClusterFolder
+from needs import GRID_ENGINE
+
+from tests.slurm.small_cell import small_cell
+from workflows.paths import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*GRID_ENGINE)]
+SITE = (
+    "scheduler: sge\nlauncher: mpirun\nnodes: 4\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
+    "joined_by: emulated_gigabit\n"
+)
+
+
+class CellFolder(ClusterFolder):
+    """A study and the files of Grid Engine that it runs with."""
+
+    profile = "cluster/sge"
+    snakemake = (sys.executable, "-m", "snakemake", "--seconds-between-status-checks", "1")
+
+    def __init__(self, cell, folder):
+        super().__init__(cell, folder)
+        self.site.write_text(SITE)
+        (folder / "cluster").symlink_to(ROOT / "cluster")
+
+    def queue(self):
+        return self.slurm.ask("qstat", "-f")
+
+
+@pytest.fixture(scope="module")
+def cell():
+    with small_cell(nodes=5) as running:
+        yield running
+
+
+def master_of(cell, number):
+    """Give the node on which a job's script runs."""
+    rows = (line.split() for line in cell.ask("qstat").splitlines())
+    name = next(row[7] for row in rows if row and row[0] == number).partition("@")[2]
+    return next(node for node in cell.nodes if node.name == name)
+
+
+def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count(cell, tmp_path):
+    folder = CellFolder(cell, tmp_path).faulty("slow", blocks=2, processes=(2,))
+    study = folder.start()
+    first, second = folder.until(lambda: len(found := folder.under_way()) == 2 and found)
+    off = master_of(cell, first["job"])
+    cell.switch_off(off)
+    cell.ask("qdel", second["job"])
+    said = folder.finish(study)
+    cell.start_node(off)
+    assert said.endswith("exit status 0"), said
+    records = folder.records().values()
+    for note, state in ((first, "NODE_FAIL"), (second, "CANCELLED")):
+        mine = [one for one in records if one["block"] == note["planned"]["block"]]
+        assert [one["cluster"]["state"] for one in mine] == [state, "RUNNING"], said
+        assert [one["seconds"] for one in mine] == [None, 0.25]
+        assert re.search(rf"attempt-1\.json: job {note['job']} ended as {state} on emulated-node", said)
+    assert not list(tmp_path.glob("results/*/scratch/*"))
+
+
+def test_what_it_says_of_jobs(cell, tmp_path):
+    def submit(*options):
+        return cell.ask("qsub", "-terse", "-j", "y", "-o", "/dev/null", *options)
+
+    def asked(script, number):
+        return cell.run(
+            "env", "-C", str(tmp_path), str(ROOT / "cluster" / script), "sge", number
+        ).stdout.strip()
+
+    def ends_as(number, state):
+        folder.until(lambda: asked("state.sh", number).startswith(state), 60)
+
+    folder = CellFolder(cell, tmp_path)
+    (tmp_path / "out").touch()
+    deleted, limited = (
+        submit("-b", "y", "sleep", "300"),
+        submit("-b", "y", "-l", "h_rt=0:0:2", "sleep", "300"),
+    )
+    waiting = submit("-b", "y", "-hold_jid", deleted, "true")
+    ends = {
+        submit("-b", "y", "true"): "COMPLETED",
+        submit("-b", "y", "sh", "-c", "'exit 3'"): "FAILED exit status 3",
+    }
+    wrong = cell.ask("qsub", "-terse", "-j", "y", "-o", "/nonexistent/log", "-b", "y", "true")
+    for number in (deleted, limited):
+        folder.until(lambda number=number: "r" in cell.state(number), 60)
+    assert [asked("status.sh", number) for number in (deleted, limited, waiting)] == ["running"] * 3
+    cell.ask("qdel", deleted)
+    for number, state in {**ends, limited: "TIMEOUT", deleted: "CANCELLED"}.items():
+        ends_as(number, state)
+        assert asked("status.sh", number) == "failed"  # it told no exit status
+    ends_as(wrong, "FAILED")
+    assert "/nonexistent/log" in asked("state.sh", wrong)
+    assert asked("status.sh", wrong) == "failed"
+    log = (tmp_path / f".snakemake/cluster_logs/{wrong}.log").read_text()
+    assert log.startswith(f"nodeworth: job {wrong} told no exit status: FAILED") and "/nonexistent/log" in log
+    folder.until(lambda: not cell.state(wrong), 60)  # a job in error is deleted, and is not run later
