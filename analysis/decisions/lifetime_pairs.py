@@ -21,6 +21,8 @@ from analysis.tables.frames import with_ends
 RUNS = "runs"
 """Name among the inputs of what was measured: how many nodes are as fast."""
 MEASURES = ("lifetime_saving", "break_even_nodes", "break_even_years", "break_even_energy_price")
+AT_ONCE = 64
+"""Sizes worked out at once: all of them at thousands of corners would fill the memory."""
 PAIR = ["baseline_interconnect", "kind", "interconnect"]
 """Columns that tell one comparison from another over all cases."""
 Sizes = tuple[Floats, Floats, Floats, Floats]
@@ -268,6 +270,6 @@ def _over_draws(measure: Callable[[Sizes], Floats], draws: Sizes) -> Floats:
     """
     shape = draws[0].shape
     each, where = np.unique(np.stack([one.ravel() for one in draws]), axis=1, return_inverse=True)
-    values = measure(tuple(each))
-    ends = [end[:, where.ravel()].reshape(-1, *shape) for end in (values.min(axis=-1), values.max(axis=-1))]
-    return np.concatenate(ends, axis=-2)
+    some = [measure(tuple(part)) for part in np.array_split(each, -(-each.shape[1] // AT_ONCE), axis=1)]
+    least, most = (np.concatenate([end(one, axis=-1) for one in some], axis=1) for end in (np.min, np.max))
+    return np.concatenate([end[:, where.ravel()].reshape(-1, *shape) for end in (least, most)], axis=-2)

@@ -32,8 +32,8 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         figure = canvas(sum(heights) + 0.4)
         caption = (
             "Which input decides: what the interconnect saves of the whole cost at the baseline's highest "
-            "speedup, with one input at a time at its least and at its most. The thin line is the saving with all "
-            "at their values; left of 0 the interconnect costs more."
+            "speedup, with one input at a time at its least and at its most. The thin line is the saving "
+            "with all at their values; left of 0 the interconnect costs more."
         )
         alt = "Saving over the years in percent, for each input at its least and at its most."
         drawing = Drawing("tornado", "tornado", figure, caption, alt)

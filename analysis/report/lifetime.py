@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.decisions.lifetime_pairs import mean_tornado
+from analysis.decisions.lifetime_pairs import PAIR, mean_tornado
 from analysis.report.blocks import Block, bullets, left, row, table
 from analysis.report.content import Content
 from analysis.runs.lifetime import Lifetime
 from analysis.text import lifetime as sentences
 from analysis.text.labels import Labels
 from analysis.text.money import comparable_size
+
+NO_TORNADO = pd.DataFrame(columns=PAIR)
 
 
 def lifetime_blocks(content: Content, highest: pd.DataFrame) -> list[Block]:
@@ -25,14 +27,13 @@ def lifetime_blocks(content: Content, highest: pd.DataFrame) -> list[Block]:
     if lifetime is None:
         return []
     labels, cost = content.labels, content.tables["cost"]
-    size = comparable_size(cost)
+    same_size = cost[cost["nodes"] == comparable_size(cost)]
+    means = mean_tornado(content.tables["tornado"]) if "tornado" in content.tables else NO_TORNADO
     said = [
         sentences.counted_sentence(lifetime),
-        sentences.whole_cost_sentence(cost[cost["nodes"] == size], labels),
-        *sentences.saving_sentences(highest, labels),
+        sentences.whole_cost_sentence(same_size, labels),
+        *sentences.saving_sentences(highest, means, labels),
     ]
-    if "tornado" in content.tables:
-        said += sentences.decision_sentences(mean_tornado(content.tables["tornado"]), labels)
     return [
         bullets(said, "Over the years"),
         *content.figures("tornado"),

@@ -13,7 +13,7 @@ from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
-from analysis.text.money import AGAINST, VERDICTS, amount, nodes
+from analysis.text.money import AGAINST, amount, nodes
 
 _NAMES = {
     "years": "years",
@@ -127,47 +127,47 @@ def _made_of(row: Line) -> str:
     return listed(parts)
 
 
-def saving_sentences(highest: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say what each interconnect saves over the years at the baseline's highest speedup, and where it pays.
+def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what each interconnect saves over the years, where it pays, and which input decides.
 
-    Takes the rows of all cases that `analysis.text.money.at_highest_target` gives.
+    Parameters
+    ----------
+    highest : DataFrame
+        Rows of ``break_even`` that `analysis.text.money.at_highest_target` gives, of all cases.
+    means : DataFrame
+        As `analysis.decisions.lifetime_pairs.mean_tornado` gives it; may have no rows.
     """
     said = []
-    keys = [*AGAINST, "interconnect"]
     ordered = labels.in_order(highest, "interconnect")
+    keys = [*AGAINST, "interconnect"]
     for (baseline, kind, placement, interconnect), rows in ordered.groupby(keys, sort=False, dropna=False):
         percents = rows["lifetime_saving_percent"].dropna()
-        counts = rows["lifetime_verdict"].value_counts()
-        found = [f"{word} in {counted(counts[word], 'case')}" for word in VERDICTS if word in counts]
-        if unknown := int(rows["lifetime_verdict"].isna().sum()):
-            found.append(f"cannot be judged in {counted(unknown, 'case')}")
         name = labels.placed(interconnect, side(kind, 1), placement)
         text = f"{name} instead of {labels.placed(baseline, side(kind, 0), placement)}, at equal speed"
         if len(percents):
-            amount = f"{formats.percent(abs(percents.mean()))} of the whole cost"
-            word = "saves" if percents.mean() > 0 else "costs"
-            amount = amount if word == "saves" else f"{amount} more"
-            mean = f", in the mean of {counted(len(percents), 'case')}" if len(rows) > 1 else ""
-            text += f", {word} {amount}{mean}"
-        said.append(f"{text}; it {listed(found)}.")
+            mean = f" in the mean of {counted(len(percents), 'case')}" if len(rows) > 1 else ""
+            more = "" if percents.mean() > 0 else " more"
+            text += f", {'costs' if more else 'saves'} {formats.percent(abs(percents.mean()))}{more}{mean}"
+        of_pair = means[(means[PAIR] == [baseline, kind, interconnect]).all(axis=1)]
+        said.append(f"{text}: it {_verdicts(rows['lifetime_verdict'])}.{_decision(of_pair, labels)}")
     return said
 
 
-def decision_sentences(tornado: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say which input moves the saving most, and which turn its sign. Takes the rows of `mean_tornado`."""
-    said = []
-    for (baseline, kind, interconnect), rows in tornado.groupby(PAIR, sort=False):
-        swing = (rows["percent_at_high"] - rows["percent_at_low"]).abs()
-        most = rows.loc[swing.idxmax()]
-        low, high = sorted((most["percent_at_low"], most["percent_at_high"]))
-        pair = f"{labels.interconnect(interconnect, side(kind, 1))} instead of "
-        pair += labels.interconnect(baseline, side(kind, 0))
-        text = f"{pair}: the saving depends most on the {input_name(str(most['input']), labels)}, "
-        text += "which moves it "
-        text += f"from {formats.percent(low, signed=True)} to {formats.percent(high, signed=True)}"
-        turning = [input_name(str(name), labels) for name in rows.loc[rows["decides"], "input"]]
-        text += (
-            f"; alone, {listed(turning)} can turn its sign" if turning else "; no input alone turns its sign"
-        )
-        said.append(f"{text}.")
-    return said
+def _verdicts(verdicts: pd.Series) -> str:
+    words = verdicts.fillna("cannot be judged").replace("undecided", "is undecided")
+    counts = words.value_counts(sort=False)
+    if len(verdicts) == 1:
+        return str(words.iloc[0])
+    return listed(f"{word} in {counted(count, 'case')}" for word, count in counts.items())
+
+
+def _decision(means: pd.DataFrame, labels: Labels) -> str:
+    """Say which input moves the saving of a pair most, and which turn its sign; nothing without inputs."""
+    if means.empty:
+        return ""
+    most = means.iloc[0]
+    low, high = (formats.percent(most[f"percent_at_{end}"], signed=True) for end in ("low", "high"))
+    turning = [input_name(str(name), labels) for name in means.loc[means["decides"], "input"]]
+    alone = f"alone, {listed(turning, 'or')} turns its sign" if turning else "no input alone turns its sign"
+    name = input_name(str(most["input"]), labels)
+    return f" Most depends on the {name}: at its least {low}, at its most {high}; {alone}."

@@ -247,7 +247,9 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
     said = []
     for (kinds, budget), rows in purchase.groupby(["compared_kinds", "budget"], sort=False):
         which = f", of the {listed(str(kinds).split('/'))} ones," * (purchase["compared_kinds"].nunique() > 1)
-        start = f"For {money(budget)}{formats.SPACE}{rows['currency'].iloc[0]} at most"
+        limit = rows["kilowatts_limit"].iloc[0]
+        power = "" if is_missing(limit) else f" and {formats.number(limit)}{formats.THIN}kW"
+        start = f"For {money(budget)}{formats.SPACE}{rows['currency'].iloc[0]}{power} at most"
         best = rows[rows["best"].fillna(False)]
         if best.empty:
             said.append(f"{start}{which} nothing that was run can be bought.")

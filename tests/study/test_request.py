@@ -32,6 +32,19 @@ economics:
     shared_memory: {parts: sandia_2004, item: infiniband_4x_24_port}
   mix: {weights: {cavity: 1}, budgets: [10000]}
 """
+YEARS = (
+    MONEY
+    + """
+  lifetime:
+    years: {value: 5, range: [4, 6], year: 2026, source: a plan}
+    utilisation: 0.8
+    node_idle_watts: 100
+    node_loaded_watts: 300
+    ports:
+      tcp_loopback: {idle_watts: 5, loaded_watts: 5}
+      shared_memory: {idle_watts: 0, loaded_watts: 0}
+"""
+)
 STUDY = AboutStudy(name="mine", seed=3, baselines=["tcp_loopback"], compare_kinds=[["measured", "emulated"]])
 
 
@@ -163,6 +176,44 @@ def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
     assert old in MONEY
     told = refusal(InputError, facts, tmp_path, MONEY.replace(old, new))
     assert told.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("utilisation: 0.8", "utilisation: 1.5", "lifetime.utilisation: 1.5; above 0, at most 1"),
+        ("utilisation: 0.8", "utilisation: often", "lifetime.utilisation: 'often' is not a number or a section"),
+        ("utilisation: 0.8\n", "\n", "lifetime.utilisation: missing (Share of the time that nodes compute"),
+        ("range: [4, 6]", "range: [6, 8]", "lifetime.years: range: 6 to 8 does not hold 5"),
+        ("source: a plan", "origin: a plan", "lifetime.years.origin: unknown key"),
+        ("    node_idle_watts: 100\n", "", "lifetime.node_idle_watts: missing, since power is counted"),
+        ("      shared_memory: {idle_watts: 0, loaded_watts: 0}\n", "",
+         "lifetime.ports.shared_memory: missing; all interconnects with a price, or none"),
+        ("shared_memory: {idle", "infiniband: {idle", "lifetime.ports: no interconnect with a price 'infiniband'"),
+        ("    node_idle_watts: 100\n", "    node_idle_watts: 100\n    licence_per_core: 9\n",
+         "node.cores: missing, since licences are counted"),
+        ("year: 2004}", "year: 2004, price_range: [1, 2]}", "node.price_range: 1 to 2 does not hold price, 2500"),
+    ],
+)  # fmt: skip
+def test_one_line_for_what_is_wrong_about_the_years(tmp_path, old, new, line):
+    assert old in YEARS
+    told = refusal(InputError, facts, tmp_path, YEARS.replace(old, new))
+    assert told.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
+
+
+def test_the_years_reach_the_analysis(tmp_path):
+    lifetime = request_of(facts(tmp_path, YEARS)).market.lifetime
+    assert (lifetime.years.ends, lifetime.years.year, lifetime.years.source) == ((4, 6), 2026, "a plan")
+    assert lifetime.ports["tcp_loopback"].loaded_watts.value == 5 and not lifetime.licensed
+    assert request_of(facts(tmp_path, MONEY)).market.lifetime is None
+
+
+def test_a_limit_of_power_needs_the_power_of_a_node(tmp_path):
+    limited = MONEY.replace("budgets: [10000]", "budgets: [10000], kilowatts: 5")
+    told = refusal(InputError, facts, tmp_path, limited)
+    assert told.endswith(
+        "economics.lifetime.node_loaded_watts: missing, since economics.mix.kilowatts is given"
+    )
 
 
 def test_names_of_a_study_that_imports_are_those_of_its_files(tmp_path):
