@@ -23,8 +23,15 @@ from analysis.estimates.sites import by_site
 from analysis.estimates.solver_work import make_solver_efficiency
 from analysis.estimates.time_parts import make_part_tables
 from analysis.registry import ALL_TABLES, REQUIRED, finished
+from analysis.runs.kinds import ran
 from analysis.tables.frames import Pieces, merge
 from analysis.text import ways
+
+DIRECTIONS = (
+    *("improvement", "node_equivalent", "oversubscription", "placement", "changes", "changes_summary"),
+    *("value", "break_even", "purchase", "packing", "advice", "proposal"),
+)
+"""Tables that say what is faster, worth it or to be done; of an unfinished study not of runs."""
 
 
 def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
@@ -52,11 +59,19 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     """
     settings = request.settings
     check_names(runs, settings)
-    tables = by_site(runs, lambda own: _tables_of_one_site(own, request))
+    tables = by_site(runs, lambda own: _tables_of_one_site(own, request), settings.alpha)
     tables |= make_changes(runs, settings)
     tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
+    if settings.unfinished:
+        tables |= {name: _untold(tables[name]) for name in DIRECTIONS if name in tables}
     always = REQUIRED + (MONEY if "cost" in tables else ())
     return {name: tables[name] for name in ALL_TABLES if name in always or len(tables.get(name, ()))}
+
+
+def _untold(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out what is told of runs, since more of them are to come."""
+    kinds = table["compared_kinds" if "compared_kinds" in table else "kind"]
+    return table[~kinds.map(ran).astype(bool)].reset_index(drop=True)
 
 
 def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:

@@ -41,6 +41,8 @@ class StudyPaths:
         """Lines that the Snakemake that submitted the jobs is to print for them."""
         self.facts = results / FACTS
         self.runs = results / "runs.csv"
+        self.looks = results / "looks.json"
+        """Whole reports that were made; it belongs to no rule, so that none is forgotten."""
 
     def prepared(self, case: str, processes: int) -> Path:
         """Folder of a case prepared for a process count."""

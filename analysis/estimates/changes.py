@@ -130,7 +130,7 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
     rows = pd.DataFrame(found.rows).sort_values(
         ["site_before", "site_after"], kind="stable", ignore_index=True
     )
-    changes = corrected(rows)
+    changes = corrected(rows, settings.alpha)
     changes = validated(
         CHANGES["changes"], changes.assign(verdict=rows["verdict"].fillna(changes["verdict"]))
     )

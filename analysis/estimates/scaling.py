@@ -49,7 +49,7 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
         If the settings name an interconnect that the table has not, or there are two references.
     """
     check_names(runs, settings)
-    return by_site(runs, lambda own: _tables_of_one_site(own, settings))
+    return by_site(runs, lambda own: _tables_of_one_site(own, settings), settings.alpha)
 
 
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
@@ -84,7 +84,7 @@ def core_tables(pieces: Pieces, runs: pd.DataFrame, settings: Settings) -> dict[
         tables["scaling"] = add_rates(tables["scaling"], runs)
     mark_censored(tables, runs, settings)
     for name in ("improvement", "oversubscription", "placement"):
-        tables[name] = corrected(tables[name])
+        tables[name] = corrected(tables[name], settings.alpha)
     return {name: validated(schema, tables[name]) for name, schema in TABLES.items()}
 
 

@@ -10,9 +10,7 @@ import pandas as pd
 
 from analysis.estimates.outcomes import verdicts
 from analysis.runs.groups import Floats
-
-DISTINGUISHABLE = 0.05
-"""Holm-adjusted p-value up to which two things count as told apart."""
+from analysis.runs.settings import DISTINGUISHABLE
 
 
 def holm(p_values: Floats) -> Floats:
@@ -29,8 +27,8 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def blocks_needed(tests: int, paired: bool) -> int:
-    """Blocks at which the smallest p-value of a family of tests can fall to `DISTINGUISHABLE` at all.
+def blocks_needed(tests: int, paired: bool, alpha: float = DISTINGUISHABLE) -> int:
+    """Blocks at which the smallest p-value of a family of tests can fall to `alpha` at all.
 
     The smallest n with ``tests`` times the smallest possible p-value up to it: 2 / 2^n paired, 2 / C(2n, n)
     unpaired. For a single paired test six, for sixteen ten.
@@ -38,11 +36,11 @@ def blocks_needed(tests: int, paired: bool) -> int:
     return next(
         blocks
         for blocks in count(2)
-        if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= DISTINGUISHABLE
+        if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= alpha
     )
 
 
-def corrected(table: pd.DataFrame) -> pd.DataFrame:
+def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE) -> pd.DataFrame:
     """Correct the p-values of a table, count the blocks that the best would need, and judge.
 
     Parameters
@@ -50,6 +48,8 @@ def corrected(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         With ``p_value``, empty where there is no test, and ``paired``; without that column none is paired.
         With ``least_p``, the least p-value that a row's blocks can give, rows are judged too.
+    alpha : float
+        Adjusted p-value up to which two things count as told apart.
 
     Returns
     -------
@@ -62,13 +62,13 @@ def corrected(table: pd.DataFrame) -> pd.DataFrame:
     adjusted = pd.Series(holm(table["p_value"].to_numpy(float)), table.index)
     tested = adjusted.notna()
     paired = table["paired"] if "paired" in table else pd.Series(False, table.index)
-    needed = {pairing: blocks_needed(max(tested.sum(), 1), pairing) for pairing in (False, True)}
+    needed = {pairing: blocks_needed(max(tested.sum(), 1), pairing, alpha) for pairing in (False, True)}
     table = table.assign(
         p_adjusted=adjusted,
-        distinguishable=(adjusted <= DISTINGUISHABLE).astype("boolean").where(tested),
+        distinguishable=(adjusted <= alpha).astype("boolean").where(tested),
         blocks_needed=paired.map(needed).where(tested),
     )
     if "least_p" in table:
-        testable = holm(table["least_p"].where(tested).to_numpy(float)) <= DISTINGUISHABLE
+        testable = holm(table["least_p"].where(tested).to_numpy(float)) <= alpha
         table["verdict"] = verdicts(table, testable)
     return table

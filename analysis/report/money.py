@@ -40,7 +40,7 @@ def pays(content: Content) -> Section | None:
     if "purchase" in content.tables:
         said = money_sentences.purchase_sentences(content.tables["purchase"], labels)
         blocks += [bullets(said, f"What to buy for {_mix(content)}")] if said else []
-    elif content.facts.economics.mix:
+    elif content.facts.economics.mix and not content.facts.study.unfinished:
         unknown = "no interconnect with a price has valid runs of all of it"
         blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
     if len(content.cases) > 1 and len(highest):

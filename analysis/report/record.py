@@ -69,7 +69,7 @@ def method_paragraphs(content: Content) -> list[str]:
         )
     if not (scaling["kind"] == "simulated").all():
         said.append(_intervals(scaling, content.labels))
-    said.append(_tests(content.tables))
+    said.append(_tests(content))
     said.append(" ".join(_words(content.tables, content.labels)))
     return said
 
@@ -146,8 +146,11 @@ def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
     )
 
 
-def _tests(tables: Mapping[str, pd.DataFrame]) -> str:
+def _tests(content: Content) -> str:
+    tables = content.tables
     improvement = tables["improvement"]
+    if content.facts.study.unfinished:
+        return "Nothing is tested before the last block."
     if improvement["p_adjusted"].isna().all():
         return "Nothing is tested: that takes two blocks of both sides at least."
     tested = improvement[improvement["p_adjusted"].notna()]
@@ -161,7 +164,8 @@ def _tests(tables: Mapping[str, pd.DataFrame]) -> str:
     return (
         f"{text}. The estimate and the interval of a comparison follow from its test; a process count that "
         "was chosen from the data is chosen anew wherever the test permutes them. Within each table p-values "
-        "are Holm-corrected. Faster or slower is said where p is at most 0.05 and the interval agrees."
+        "are Holm-corrected. Faster or slower is said where p is at most "
+        f"{formats.exact(content.facts.all_settings().alpha)} and the interval agrees."
     )
 
 

@@ -93,13 +93,20 @@ def _case_answer(content: Content, case: str) -> list[str]:
     several = scaling["oversubscription"].nunique() > 1
     return [
         *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
-        *sentences.fastest_sentences(scaling, labels),
+        *sentences.fastest_sentences(content.told(scaling), labels),
         *network_answer(content, case),
-        *sentences.improvement_sentences(improvement, labels, say_level=several),
+        *_improvement(improvement, content, several),
         *sentences.disagreement_sentences(improvement, labels),
         *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
     ]
+
+
+def _improvement(improvement: pd.DataFrame, content: Content, say_level: bool = False) -> list[str]:
+    """Say what is compared; of an unfinished study, nothing where there is no comparison yet."""
+    if improvement.empty and content.facts.study.unfinished:
+        return []
+    return sentences.improvement_sentences(improvement, content.labels, say_level)
 
 
 def _lowest(rows: pd.DataFrame) -> int:
@@ -108,16 +115,19 @@ def _lowest(rows: pd.DataFrame) -> int:
 
 def _limits(content: Content) -> list[str]:
     """Say how far the sentences and numbers can be trusted."""
-    scaling, labels = content.tables["scaling"], content.labels
-    said = []
+    scaling, labels, study = content.tables["scaling"], content.labels, content.facts.study
+    said = sentences.look_sentences(study)
     simulated = scaling["kind"] == "simulated"
     if simulated.any():
         said.append("Brackets of simulated times hold the band of the simulation, which is no interval.")
     scaling = scaling[~simulated]
-    if scaling["speedup_low"].notna().any():
+    if scaling["speedup_low"].notna().any() and study.unfinished:
+        said.append(f"Brackets hold {labels.confidence} intervals.")
+    elif scaling["speedup_low"].notna().any():
         said.append(
             f"Brackets hold {labels.confidence} intervals; p-values are after Holm's correction. Faster or "
-            "slower is said where p is at most 0.05, and the interval does not hold 0."
+            f"slower is said where p is at most {formats.exact(content.facts.all_settings().alpha)}, and the "
+            "interval does not hold 0."
         )
     elif scaling["n"].gt(1).any():
         said.append("The reference has one block alone, so that speedups have no interval.")
@@ -184,8 +194,9 @@ def comparison(content: Content) -> Section | None:
     improvement = content.tables["improvement"]
     printed = tables.improvement_table(improvement, content.labels)
     if not printed["groups"]:
-        said = sentences.improvement_sentences(improvement, content.labels)
-        return section("improvement", "Improvement over the baseline", [paragraph(" ".join(said))])
+        said = _improvement(improvement, content)
+        blocks = [paragraph(" ".join(said))] if said else []
+        return section("improvement", "Improvement over the baseline", blocks)
     blocks = [*content.figures("improvement"), printed]
     return section("improvement", "Improvement over the baseline", blocks, len(content.cases) > 1)
 
@@ -201,6 +212,8 @@ def equivalents(content: Content) -> Section | None:
 def oversubscription(content: Content) -> Section | None:
     """Oversubscription levels side by side."""
     gains, labels = content.tables["oversubscription"], content.labels
+    if gains.empty and content.facts.study.unfinished:
+        return None
     if gains.empty:
         levels = sorted({int(level) for level in content.tables["scaling"]["oversubscription"]})
         text = f"Oversubscription {listed(map(str, levels))} have no core count in common."

@@ -19,7 +19,7 @@ MOST_ROWS = 120
 def fastest(content: Content) -> Section | None:
     """The fastest interconnect at each count and oversubscription level, and by how much."""
     labels = content.labels
-    won = winners(content.tables["scaling"], labels.declared)
+    won = winners(content.told(content.tables["scaling"]), labels.declared)
     if won.empty:
         return None
     blocks: list[Block] = []

@@ -45,6 +45,16 @@ class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
     compare_sites: Pairs = ()
     file: str | None = None
     until: AboutTarget | None = None
+    blocks_recorded: int | None = None
+    looks: Sequence[int] = ()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether blocks of the plan are still to be recorded, or to be added until a target."""
+        going_on = self.until is not None and self.until.reason is None
+        if self.blocks is None or self.blocks_recorded is None:
+            return False
+        return self.blocks_recorded < self.blocks or going_on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +246,8 @@ class Facts(JsonPart, made=_MADE):
             baselines=tuple(study.baselines),
             compare_kinds=_pairs(study.compare_kinds),
             compare_sites=_pairs(study.compare_sites),
+            unfinished=study.unfinished,
+            look=max(len(study.looks), 1),
         )
 
 

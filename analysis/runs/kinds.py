@@ -40,6 +40,17 @@ def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> 
     return sorted(sets, key=lambda members: [ordered.index(kind) for kind in members])
 
 
+def ran(kind: str) -> bool:
+    """Whether results of a kind, or one side of a comparison, are from runs and not from models or papers.
+
+    Examples
+    --------
+    >>> ran("measured/simulated"), ran("simulated")
+    (True, False)
+    """
+    return not {"measured", "emulated"}.isdisjoint(kind.split("/"))
+
+
 def side(kind: str, index: int) -> str:
     """Give the kind of one side of a comparison: index 0 is the baseline, 1 what is compared with it.
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from analysis.runs.json_parts import JsonPart
 
+DISTINGUISHABLE = 0.05
+"""Holm-adjusted p-value up to which two things count as told apart, at the first look."""
+
 
 @dataclass(frozen=True)
 class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_interconnect"}):
@@ -69,6 +72,10 @@ class Settings(Chosen):
         ``strong`` (fixed size) or ``weak`` (size grows with the processes).
     compare_sites : tuple of pairs
         Sites whose times are compared point by point, as ``(("before", "after"),)``.
+    unfinished : bool
+        Whether planned blocks are still to be recorded, so that no direction is told.
+    look : int
+        Which whole report of the study this is, from 1: later ones are of more blocks.
     """
 
     study: str = "study"
@@ -77,6 +84,13 @@ class Settings(Chosen):
     seed: int = 0
     scaling: str = "strong"
     compare_sites: tuple[tuple[str, str], ...] = ()
+    unfinished: bool = False
+    look: int = 1
+
+    @property
+    def alpha(self) -> float:
+        """Holm-adjusted p-value up to which two things count as told apart: at look k > 1, over 2^k."""
+        return DISTINGUISHABLE / (2**self.look if self.look > 1 else 1)
 
     def baselines_among(self, names: Sequence[str]) -> list[str]:
         """Baselines among interconnects of one kind: those that are named, else the first."""

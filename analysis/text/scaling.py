@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.estimates.outcomes import MEDIANS_DISAGREE, OUTCOMES, outcome
+from analysis.runs.facts import AboutStudy
 from analysis.runs.kinds import comparable_sets, side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.tables.selection import CURVE
@@ -46,6 +47,24 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
             f"{labels.speedup.capitalize()}{whose} refers to {what}, {formats.seconds(seconds)}{why}."
         )
     return sentences
+
+
+def look_sentences(study: AboutStudy) -> list[str]:
+    """Say that a study is unfinished, or that it was extended after a report, and what follows."""
+    if study.unfinished:
+        of = study.until.max_blocks if study.until else study.blocks
+        most = " at most" if study.until else ""
+        return [
+            f"{formats.whole(study.blocks_recorded)} of {counted(of, 'block')}{most}: curves only, no "
+            "direction is told before the last."
+        ]
+    if len(study.looks) < 2:
+        return []
+    k, before = len(study.looks), listed(map(str, study.looks[:-1]))
+    return [
+        f"This is look {k} at the study: it was extended after a report of {before} blocks. So that looking "
+        f"again makes no chance finding, its tests go by 0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
+    ]
 
 
 def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -> list[str]:

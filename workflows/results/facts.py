@@ -35,6 +35,7 @@ from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.stopping import Stopping, core_hours, judge
+from workflows.results.looks import looks, recorded_blocks
 from workflows.simulation.fit import fit_summary
 from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked
@@ -76,9 +77,12 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     own_site = {study.site: Site(str(study.file), made, VERSION, machine)} if study.site else {}
     until = _until_facts(plan, runs[runs["origin"] == "run"], records)
+    about = replace(stated.study, until=until, blocks_recorded=recorded_blocks(design, records))
+    if until is None and about.blocks_recorded is not None:
+        about = replace(about, looks=looks(paths.looks, about.blocks, whole=not about.unfinished))
     return replace(
         stated,
-        study=replace(stated.study, until=until),
+        study=about,
         cases=_with_sizes(cases) | _others(known.cases, cases),
         interconnects=interconnects | _others(known.interconnects, interconnects),
         sites={**known.sites, **own_site},

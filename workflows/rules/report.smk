@@ -11,7 +11,7 @@ REQUIRED INPUTS:
 OUTPUTS:
 
     figures     = <results>/figures, every figure as SVG and PNG
-    report      = <results>/report.json, sections as plain data
+    report      = <results>/report.json, sections as plain data; it is noted in looks.json
     pdf         = <results>/report.pdf
     html        = <results>/report.html
     proposal    = <results>/proposal.pdf, .tex and .docx, the table that computing centres ask for
@@ -53,6 +53,7 @@ rule report_data:
     conda:
         "../../envs/python.yaml"
     params:
+        looks=str(plan.paths.looks),  # no output: what was looked at is never forgotten
         source=source_digest("report_data"),
     script:
         "../scripts/report_data.py"

@@ -1,0 +1,62 @@
+"""What is told of a study that is not finished, and of one that was extended after a report."""
+
+import pandas as pd
+import pytest
+from report_parts import part, plain, said, sayings
+from synthetic_study import make_runs, make_settings, make_whole_study
+
+from analysis.figures.draw import draw_figures
+from analysis.pipeline import DIRECTIONS
+from analysis.report import make_report
+
+
+def reported(**study):
+    """Tables and report of the same runs, as a study of these facts."""
+    made = make_whole_study(make_runs(blocks=8, cases=("elbow",)), **study)
+    return made[1], make_report(*made, [drawing.entry() for drawing in draw_figures(*made)])
+
+
+@pytest.fixture(scope="module")
+def unfinished():
+    return reported(blocks=20, blocks_recorded=8)
+
+
+def test_an_unfinished_study_tells_no_direction(unfinished):
+    tables, report = unfinished
+    assert [name for name in DIRECTIONS if len(tables.get(name, ()))] == []
+    assert len(tables["scaling"]) and len(tables["peaks"]) and len(tables["precision"])
+    text = plain("\n".join(sayings(report)))
+    assert "8 of 20 blocks: curves only, no direction is told before the last." in said(
+        part(report, "answer")
+    )
+    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most"):
+        assert word not in text
+    assert {"improvement", "equivalents", "fastest", "oversubscription", "turnaround", "money"}.isdisjoint(
+        section["id"] for section in report["sections"]
+    )
+    assert part(report, "case-1") is not None or part(report, "case") is not None
+
+
+def test_a_whole_study_tells_them():
+    tables, report = reported(blocks_recorded=8, looks=[8])
+    assert "faster" in set(tables["improvement"]["verdict"])
+    assert "curves only" not in plain("\n".join(sayings(report)))
+    assert "p is at most 0.05," in said(part(report, "answer"))
+
+
+def test_a_later_look_tests_at_a_smaller_level_and_says_so():
+    first, _ = reported(looks=[8])
+    second, report = reported(looks=[6, 8])
+    text = said(part(report, "answer"))
+    assert "This is look 2 at the study: it was extended after a report of 6 blocks." in text
+    assert "0.05/2²" in text and "p is at most 0.0125," in text
+    pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])
+    told = second["improvement"]["p_adjusted"] <= 0.0125
+    assert second["improvement"]["distinguishable"].tolist() == told.tolist()
+    assert (second["improvement"]["blocks_needed"] > first["improvement"]["blocks_needed"]).all()
+
+
+def test_models_and_papers_are_told_while_runs_go_on():
+    runs = make_runs(blocks=8, cases=("elbow",)).assign(kind="published")
+    facts_of = make_whole_study(runs, blocks=20, blocks_recorded=8)
+    assert make_settings(facts_of[2]).unfinished and len(facts_of[1]["improvement"])

@@ -1,0 +1,108 @@
+"""Which reports count as looks at a study, and when its blocks are whole."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from refused import refusal
+from small_records import record
+from study_files import study_file
+
+from analysis.runs.facts import AboutStudy, AboutTarget, Facts
+from workflows.domain import InputError
+from workflows.paths import ROOT
+from workflows.plan.plan import make_plan
+from workflows.plan.record import Record
+from workflows.results.looks import looks, note_look, recorded_blocks
+
+STUDY = f"""
+name: small
+cases: [harmonic-smoke]
+cases_folder: {ROOT}/tests/cases
+interconnects: [shared_memory]
+processes: [1, 2]
+blocks: 3
+"""
+
+
+@pytest.fixture
+def design(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return make_plan(study_file(tmp_path, STUDY)).design
+
+
+def records(design, *blocks):
+    """A record of each point in some blocks."""
+    known = record(cluster=None)
+    held = {key: getattr(known, key) for key in ("study", "application", "kind", "repetition", "attempt")}
+    held |= {"started": known.started}
+    return [
+        Record.of_point(point, **held, block=block, inputs=design.inputs(point))
+        for block in blocks
+        for point in design.points
+    ]
+
+
+def test_a_block_is_whole_once_all_of_its_points_are_recorded(design):
+    assert recorded_blocks(design, []) == 0
+    assert recorded_blocks(design, records(design, 1, 2)) == 2
+    assert recorded_blocks(design, records(design, 1, 2, 3)[:-1]) == 2
+    assert recorded_blocks(design, records(design, 1, 2, 3)) == 3
+
+
+def test_records_of_other_inputs_and_of_jobs_that_ended_do_not_make_a_block_whole(design):
+    *others, last = records(design, 1, 2, 3)
+    assert recorded_blocks(design, [*others, replace(last, inputs={"case": "old"})]) == 2
+    assert recorded_blocks(design, [*others, replace(last, interrupted=True)]) == 2
+    assert recorded_blocks(design, [*others, *[replace(last, interrupted=True)] * 3]) == 3
+
+
+def test_points_that_cannot_be_run_here_count_by_their_records(design):
+    nothing = replace(design, points=())
+    assert recorded_blocks(nothing, []) is None
+    assert recorded_blocks(nothing, records(design, 1, 2)) == 2
+
+
+def facts(blocks, recorded=None, **study):
+    recorded = blocks if recorded is None else recorded
+    return Facts(study=AboutStudy(blocks=blocks, blocks_recorded=recorded, **study), made="2026-11-23")
+
+
+def test_looks_are_whole_reports_of_more_blocks(tmp_path):
+    file = tmp_path / "looks.json"
+    assert looks(file, 6, whole=True) == [6] and looks(file, 6, whole=False) == []
+    for told in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
+        note_look(file, told)
+    assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
+    assert looks(file, 24, whole=True) == [6, 12, 24] and looks(file, 24, whole=False) == [6, 12]
+    assert looks(file, 6, whole=True) == [6]  # made again, it is the look that it was
+
+
+def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):
+    file = tmp_path / "looks.json"
+    target = AboutTarget(5.0, 20, 6, 1.0, 4.0, 0.5, True, "the target was reached")
+    note_look(file, facts(8, until=target))
+    note_look(file, Facts(study=AboutStudy(blocks=6)))
+    assert not file.exists()
+
+
+def test_a_study_with_a_target_is_unfinished_until_it_stops():
+    target = AboutTarget(5.0, 20, 6, 1.0, 7.0, 0.5, False, None)
+    assert facts(8, until=target).study.unfinished
+    assert not facts(8, until=replace(target, reason="20 blocks are the most")).study.unfinished
+
+
+@pytest.mark.parametrize(
+    ("look", "alpha"), [((), 0.05), ((6,), 0.05), ((6, 12), 0.0125), ((6, 12, 24), 0.00625)]
+)
+def test_each_look_halves_the_level(look, alpha):
+    settings = facts(24, looks=look).all_settings()
+    assert settings.alpha == alpha and not settings.unfinished
+
+
+def test_what_is_wrong_is_one_line(tmp_path):
+    file = tmp_path / "looks.json"
+    file.write_text('{"looks": [{"blocks": 0, "made": null}]}')
+    assert refusal(InputError, looks, file, 6, True) == f"{file}: looks[0].blocks: 0 is too small; at least 1"
+    file.write_text("[")
+    assert "is no JSON" in refusal(InputError, looks, file, 6, True)
