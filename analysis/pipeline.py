@@ -18,7 +18,7 @@ from analysis.estimates.curves import Curve, all_curves, ranking
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import make_quality_tables
-from analysis.estimates.scaling import check_names, core_pieces, core_tables
+from analysis.estimates.scaling import check_names, core_pieces, core_tables, judged
 from analysis.estimates.sites import by_site
 from analysis.estimates.solver_work import make_solver_efficiency
 from analysis.estimates.time_parts import make_part_tables
@@ -59,7 +59,7 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     """
     settings = request.settings
     check_names(runs, settings)
-    tables = by_site(runs, lambda own: _tables_of_one_site(own, request), settings.alpha)
+    tables = judged(by_site(runs, lambda own: _tables_of_one_site(own, request)), settings)
     tables |= make_changes(runs, settings)
     tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
     if settings.unfinished:
@@ -93,7 +93,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
                     of_mix.append(curves)
 
     pieces = merge(all_pieces())
-    tables = core_tables(pieces, runs, settings) | make_part_tables(runs)
+    tables = core_tables(pieces, runs) | make_part_tables(runs)
     tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
     tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}

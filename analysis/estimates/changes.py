@@ -12,7 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.estimates.bootstrap import percentile_interval
-from analysis.estimates.comparison import compare_points, percent_columns
+from analysis.estimates.compared import Contrast, compare_points, percent_columns, simultaneous
 from analysis.estimates.outcomes import outcome
 from analysis.estimates.points import CasePoints, cases
 from analysis.estimates.significance import corrected
@@ -20,6 +20,7 @@ from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 from analysis.tables.contract import (
+    AT_ONCE,
     COUNT,
     NOTE,
     P_VALUES,
@@ -58,6 +59,7 @@ CHANGES = {
         blocks_needed=COUNT,
         coverage=SHARE,
         least_p=SHARE,
+        **AT_ONCE,
     ).remove_columns(["site"]),
     "changes_summary": table_schema(
         "changes_summary",
@@ -131,9 +133,9 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
         ["site_before", "site_after"], kind="stable", ignore_index=True
     )
     changes = corrected(rows, settings.alpha)
-    changes = validated(
-        CHANGES["changes"], changes.assign(verdict=rows["verdict"].fillna(changes["verdict"]))
-    )
+    verdicts = rows["verdict"].fillna(changes["verdict"])
+    changes = changes.assign(verdict=verdicts, **simultaneous(changes, settings.alpha))
+    changes = validated(CHANGES["changes"], changes)
     for before, after in settings.compare_sites:
         if not any((mean["site_before"], mean["site_after"]) == (before, after) for mean in found.means):
             raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
@@ -237,8 +239,9 @@ def _change(points: CasePoints, before: int, after: int, settings: Settings) -> 
         ends = (("", ""), ("_low", "_high"), ("_high", "_low"))
         return percent_columns("change", [logs[first][0] - logs[second][1] for first, second in ends])
     samples = points.samples[before], points.samples[after], False
-    ((blocks, shift, _),) = compare_points([samples], [1 - settings.level])
+    blocks, shift, *_ = compare_points([samples], [1 - settings.level])[0]
     tests = {name: getattr(shift, name) for name in ("p_value", "least_p", "coverage")}
+    tests["tested"] = Contrast(samples)
     return percent_columns("change", shift) | {"blocks": blocks} | tests
 
 

@@ -10,15 +10,22 @@ from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.estimates.chosen import SWEEPS, chosen_p
+from analysis.estimates.compared import (
+    Compared,
+    Contrast,
+    Samples,
+    alone,
+    compare_points,
+    percent_columns,
+    share_blocks,
+)
 from analysis.estimates.curves import Curve, alike
-from analysis.estimates.dependence import CREDIBLE, lag_one, spread_about, worth
 from analysis.estimates.outcomes import MEDIANS_DISAGREE
 from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
-from analysis.estimates.shift import EQUAL, Shift, paired_shift, plainly_asymmetric, unpaired_shift
+from analysis.estimates.shift import EQUAL, Shift, plainly_asymmetric
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
 
@@ -84,99 +91,8 @@ def of_one_baseline(compared: Iterable[Pair]) -> Iterator[tuple[Curve, tuple[Cur
         yield baselines[0], others, kind
 
 
-class Compared(NamedTuple):
-    """How two points compare.
-
-    Attributes
-    ----------
-    blocks : int
-        Pairs; of unpaired points, blocks of the one that has fewer.
-    shift : Shift
-        Of the log times of the first above those of the second.
-    dependent : bool
-        Whether pairs depend on the ones before them; interval and test are of as many independent ones as
-        they are worth.
-    """
-
-    blocks: int
-    shift: Shift
-    dependent: bool = False
-
-
-Samples = tuple[Sample, Sample, bool]
-"""Of two points, and whether they are paired."""
-
-
-def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Compared]:
-    """Compare pairs of points, with intervals that may miss in so much.
-
-    Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone.
-    """
-    found: list[Compared] = []
-    ratios: dict[int, list[tuple[int, Floats]]] = {}
-    for number, ((first, second, paired), alpha) in enumerate(zip(samples, alphas, strict=True)):
-        mine, theirs = _common(first, second)
-        blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
-        if paired and blocks > 1:
-            ratios.setdefault(blocks, []).append(
-                (number, np.log(first.seconds[mine] / second.seconds[theirs]))
-            )
-        if paired or blocks < 2:
-            middle = np.log(np.median(first.seconds) / np.median(second.seconds)) if blocks < 2 else np.nan
-            found.append(Compared(blocks, _alone(middle)))
-        else:
-            found.append(
-                Compared(blocks, unpaired_shift(np.log(first.seconds), np.log(second.seconds), alpha))
-            )
-    for blocks, some in ratios.items():
-        numbers, logs = zip(*some, strict=True)
-        shifts, dependent = _in_their_order(np.stack(logs), np.array([alphas[number] for number in numbers]))
-        for number, depends, *shift in zip(numbers, dependent.tolist(), *shifts, strict=True):
-            found[number] = Compared(blocks, Shift(*shift), depends)
-    return found
-
-
-def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
-    """Location of paired log ratios (rows, pairs), and which rows depend credibly on the pair before."""
-    shifts = paired_shift(ratios, alphas)
-    correlation, p_value = lag_one(ratios)
-    dependent = p_value <= CREDIBLE
-    if dependent.any():
-        effective = worth(correlation[dependent], ratios.shape[1])
-        wider = paired_shift(
-            spread_about(ratios[dependent], shifts.estimate[dependent], effective), alphas[dependent]
-        )
-        for all_rows, some in zip(shifts, wider, strict=True):
-            all_rows[dependent] = some
-    return shifts, dependent
-
-
-def _alone(log_ratio: float) -> Shift:
-    """An estimate without interval and test."""
-    return Shift(log_ratio, *[np.nan] * (len(Shift._fields) - 1))
-
-
 def _same_machine(kind: str) -> bool:
     return "/" not in kind or set(kind.split("/")) == {"measured", "emulated"}
-
-
-def share_blocks(first: Sample, second: Sample) -> bool:
-    """Whether at least half of the smaller sample's blocks are the other's too."""
-    common, _ = _common(first, second)
-    return 2 * len(common) >= min(len(first.blocks), len(second.blocks))
-
-
-def _common(first: Sample, second: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the common blocks in either sample."""
-    if np.array_equal(first.blocks, second.blocks):  # as a rule, and far faster
-        return np.arange(len(first.blocks)), np.arange(len(first.blocks))
-    return np.intersect1d(first.blocks, second.blocks, return_indices=True)[1:]
-
-
-def percent_columns(name: str, shift: Shift) -> dict[str, float]:
-    """Columns of a change in percent, with the ends of its interval."""
-    ends = dict(zip(("percent", "low", "high"), shift, strict=False))
-    return {f"{name}_{end}": 100 * np.expm1(value) for end, value in ends.items()}
 
 
 class _Place(NamedTuple):
@@ -259,6 +175,11 @@ class _Placed:
         first, second = self.baseline.samples[mine], self.other.samples[theirs]
         return first, second, _same_machine(self.kind) and share_blocks(first, second)
 
+    @cached_property
+    def stopped(self) -> bool:
+        """Whether a run of either curve was stopped at its time limit."""
+        return any(sample.stopped for curve in (self.baseline, self.other) for sample in curve.samples)
+
     def averages(self) -> Samples:
         """Geometric means over the counts of the average, by sweep."""
         mine, theirs = ([pair[side] for pair in self.place.up_to] for side in (0, 1))
@@ -286,7 +207,12 @@ def _means(curve: Curve, positions: Sequence[int]) -> Sample:
     blocks, logs = curve.sweeps
     means = logs[positions].mean(axis=0) if positions else np.full(len(blocks), np.nan)
     there = ~np.isnan(means)
-    return Sample(blocks[there], np.exp(means[there]))
+    found = Sample(blocks[there], np.exp(means[there]))
+    samples = [curve.samples[position] for position in positions]
+    stopped = [sample.blocks[np.isinf(sample.at_most)] for sample in samples if sample.stopped]
+    if not stopped or not (beyond := np.isin(found.blocks, np.concatenate(stopped))).any():
+        return found
+    return found._replace(longest=np.where(beyond, np.inf, found.seconds))
 
 
 def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, object]]:
@@ -301,12 +227,12 @@ def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, obje
         _Placed(*pair, place) for pair, place in zip(compared, places, strict=True) if type(place) is _Place
     ]
     columns = iter(_compared(found, 1 - settings.level))
-    tests, rows = ("blocks", "p_value", "least_p"), []
+    tests, rows = ("blocks", "p_value", "least_p", "tested"), []
     for pair, place in zip(compared, places, strict=True):
         baseline = pair[0]
         row = names_of_pair(*pair) | {"baseline_peak_processes": int(baseline.processes[baseline.peak])}
         row["paired"] = False
-        nothing = percent_columns("improvement", _alone(np.nan)) | dict.fromkeys(tests, np.nan)
+        nothing = percent_columns("improvement", alone(np.nan)) | dict.fromkeys(tests, np.nan)
         rows.append(row | nothing | ({"note": place} if isinstance(place, str) else next(columns)))
     return rows
 
@@ -318,18 +244,19 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
     averages = compare_points([one.averages() for one in found], [alpha] * len(found))
     p_values = _p_values(found, at, candidates)
     rows = []
-    for one, here, average, tests in zip(found, at, averages, p_values, strict=True):
-        shift, notes = here.shift, [one.place.note] if one.place.note else []
-        mean = average.shift if average.blocks > 1 else _alone(one.of_medians(one.place.up_to))
+    for one, here, average, tests, several in zip(found, at, averages, p_values, candidates, strict=True):
+        shift, notes = here.shift, list(filter(None, [one.place.note, here.note]))
+        mean = average.shift if average.blocks > 1 else alone(one.of_medians(one.place.up_to))
         here_by_medians = one.of_medians([one.place.at])
         if "simulated" in one.kind:
             shift, mean = (_band(one, counts) for counts in ([one.place.at], one.place.up_to))
             tests = {}
         elif here.blocks < 2:
-            shift = _alone(here_by_medians)
+            shift = alone(here_by_medians)
         elif shift.estimate * here_by_medians < -(EQUAL**2):
             notes.append(MEDIANS_DISAGREE)
         columns = {"paired": one.samples[2], "blocks": here.blocks, "coverage": shift.coverage} | tests
+        columns["tested"] = Contrast(one.samples, several)
         rows.append(
             dict(zip(("at_processes", "at_processes_other"), one.counts, strict=True))
             | percent_columns("improvement", shift)
@@ -349,7 +276,7 @@ def _band(one: _Placed, counts: Sequence[Positions]) -> Shift:
 def _candidates(found: Sequence[_Placed]) -> list[int]:
     """From how many counts each one's count was chosen: those that may be where the chooser peaks.
 
-    All common ones, where that is not known.
+    All common ones, where that is not known, as where a run was stopped.
     """
     baselines = {id(one.baseline): one.baseline for one in found if not one.place.of_other}
     peaks = {
@@ -360,7 +287,9 @@ def _candidates(found: Sequence[_Placed]) -> list[int]:
     several = []
     for one in found:
         common = [pair[one.place.of_other] for pair in one.place.among or one.place.up_to]
-        if one.place.of_other:
+        if one.stopped:
+            number = 0
+        elif one.place.of_other:
             number = int(may_peak([one.other.at(common)]).sum())
         else:
             number = peaks[id(one.baseline)]
@@ -381,11 +310,11 @@ def _p_values(
     for number, (one, here, several) in enumerate(zip(found, compared, candidates, strict=True)):
         shift = here.shift
         if one.counts[0] != one.counts[1]:
-            shift = _alone(shift.estimate)
+            shift = alone(shift.estimate)
         rows.append(
             {name: float(np.minimum(several * getattr(shift, name), 1)) for name in ("p_value", "least_p")}
         )
-        plain = several > 1 and not here.dependent and not np.isnan(shift.p_value)
+        plain = several > 1 and not (here.dependent or one.stopped or np.isnan(shift.p_value))
         if plain and (times := _chosen_from(one)) is not None:
             chooser, other, position = times
             ratios = (other - chooser)[position]
@@ -455,11 +384,11 @@ def _gain(
     """What a point of a curve brings over a point of another; no test of simulated times."""
     pair = _Placed(baseline, curve, curve.kind, _Place((i, j), [], False, [], None))
     blocks, shift = None, _band(pair, [(i, j)])
+    samples = baseline.samples[i], curve.samples[j], paired
     if curve.kind != "simulated":
-        ((blocks, shift, _),) = compare_points(
-            [(baseline.samples[i], curve.samples[j], paired)], [1 - settings.level]
-        )
+        blocks, shift, *_ = compare_points([samples], [1 - settings.level])[0]
     return {
+        "tested": Contrast(samples),
         **curve.names,
         "processes": curve.processes[j],
         "cores": curve.table["cores"][j],

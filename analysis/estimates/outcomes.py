@@ -21,7 +21,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     Parameters
     ----------
     table : DataFrame
-        With the columns of a quantity in percent, ``distinguishable``, ``blocks`` and ``kind``.
+        With the columns of a quantity in percent, ``distinguishable``, ``coverage``, ``blocks`` and ``kind``.
     testable : array (rows,)
         Whether Holm's correction could reject the row, were every test as significant as its blocks allow.
 
@@ -41,8 +41,8 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     unknown = np.isnan(low + high)
     judged = np.select(
         [
-            np.isnan(estimate),
-            tested & (~np.asarray(testable) | np.isnan(low)),
+            np.isnan(estimate) & ~tested,
+            tested & (~np.asarray(testable) | table["coverage"].isna().to_numpy()),
             tested & sure & table["distinguishable"].fillna(False).to_numpy(bool),
             tested,
             table["kind"].str.contains("simulated").to_numpy(bool) & sure,

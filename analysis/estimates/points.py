@@ -27,11 +27,34 @@ _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 
 
 class Sample(NamedTuple):
-    """Block times: block numbers, increasing, and seconds; of a point also the sweeps that they are of."""
+    """Block times.
+
+    Attributes
+    ----------
+    blocks : array (blocks,)
+        Their numbers, increasing.
+    seconds : array (blocks,)
+        Of a block that was stopped, what it took at least.
+    sweeps : array (blocks,)
+        Of a point, the sweeps that they are of.
+    longest : array (blocks,) or None
+        What they took at most, infinite where a block was stopped; None where none was.
+    """
 
     blocks: NDArray[np.int64]
     seconds: Floats
     sweeps: NDArray[np.int64] = np.empty(0, np.int64)
+    longest: Floats | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a block was stopped at its time limit."""
+        return self.longest is not None
+
+    @property
+    def at_most(self) -> Floats:
+        """What the blocks took at most."""
+        return self.seconds if self.longest is None else self.longest
 
 
 @dataclass(frozen=True)
@@ -186,6 +209,8 @@ def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
         table = {name: column[start:stop] for name, column in points.items()}
         rows = [slice(*row) for row in pairwise(bounds[start : stop + 1])]
         samples = [Sample(*(times[name][row] for name in ("block", "seconds", "sweep"))) for row in rows]
+        for number in np.flatnonzero(table["censored"]):
+            samples[number] = samples[number]._replace(longest=times["at_most"][rows[number]])
         draws = _case_draws(table, samples, ends[start:stop], settings)
         yield CasePoints(table["case"][0], table, samples, draws)
 

@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.csv
 
-from analysis.estimates.censored import mark_censored
+from analysis.estimates.compared import simultaneous
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
@@ -25,7 +25,10 @@ from analysis.estimates.sites import by_site
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 from analysis.tables.contract import TABLES, validated
-from analysis.tables.frames import Piece, Pieces, merge, stacked
+from analysis.tables.frames import Piece, Pieces, Tables, merge, stacked
+
+TESTED = ("improvement", "oversubscription", "placement")
+"""Tables whose rows are tests."""
 
 
 def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
@@ -49,7 +52,7 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
         If the settings name an interconnect that the table has not, or there are two references.
     """
     check_names(runs, settings)
-    return by_site(runs, lambda own: _tables_of_one_site(own, settings), settings.alpha)
+    return judged(by_site(runs, lambda own: _tables_of_one_site(own, settings)), settings)
 
 
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
@@ -57,7 +60,6 @@ def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.
     return core_tables(
         merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)),
         runs,
-        settings,
     )
 
 
@@ -77,15 +79,24 @@ def core_pieces(
     }
 
 
-def core_tables(pieces: Pieces, runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
-    """Make the tables of `analysis.tables.contract.TABLES` from all cases' pieces, and test their rows."""
+def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Make the tables of `analysis.tables.contract.TABLES` from all pieces; `judged` ends those of tests."""
     tables = {name: stacked(pieces.get(name, [])) for name in TABLES}
     if len(tables["scaling"]):
         tables["scaling"] = add_rates(tables["scaling"], runs)
-    mark_censored(tables, runs, settings)
-    for name in ("improvement", "oversubscription", "placement"):
-        tables[name] = corrected(tables[name], settings.alpha)
-    return {name: validated(schema, tables[name]) for name, schema in TABLES.items()}
+    ended = {name: validated(TABLES[name], table) for name, table in tables.items() if name not in TESTED}
+    return tables | ended
+
+
+def judged(tables: Tables, settings: Settings) -> dict[str, pd.DataFrame]:
+    """Correct the tests of all sites' rows, judge them, and add intervals that hold at once."""
+    found = {}
+    for name in TESTED:
+        table = corrected(tables[name], settings.alpha)
+        if len(table):
+            table = table.assign(**simultaneous(table, settings.alpha))
+        found[name] = validated(TABLES[name], table)
+    return {**tables, **found}
 
 
 def check_names(runs: pd.DataFrame, settings: Settings) -> None:

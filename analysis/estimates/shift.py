@@ -52,7 +52,7 @@ class Shift(NamedTuple):
     least_p: Floats
 
 
-def paired_shift(ratios: Floats, alpha: Floats | float) -> Shift:
+def paired_shift(ratios: Floats, alpha: Floats | float, by_sign: NDArray[np.bool_] | None = None) -> Shift:
     """Location of paired log ratios, exact for ratios that are symmetric about it.
 
     Pseudo-median, interval and test are those of the signed ranks: the ends are the k-th smallest and the
@@ -65,12 +65,14 @@ def paired_shift(ratios: Floats, alpha: Floats | float) -> Shift:
     ratios : array (rows, pairs)
     alpha : float or array (rows,)
         By how much the intervals may miss.
+    by_sign : array (rows,), optional
+        Which have their median; by default those that are plainly asymmetric.
     """
     ratios = distributions.thinned(np.asarray(ratios, float))
     rows, pairs = ratios.shape
     alphas = np.broadcast_to(alpha, rows)
     found = np.empty((len(Shift._fields), rows))
-    skewed = plainly_asymmetric(ratios)
+    skewed = plainly_asymmetric(ratios) if by_sign is None else by_sign
     first, second = np.triu_indices(pairs)
     step = max(ROOM // len(first), 1)
     symmetric = np.flatnonzero(~skewed)

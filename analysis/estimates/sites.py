@@ -14,7 +14,6 @@ import pandas as pd
 from analysis.estimates.significance import corrected
 from analysis.runs.facts import AboutInterconnect, Facts
 from analysis.runs.runs import TableError
-from analysis.runs.settings import DISTINGUISHABLE
 from analysis.tables.frames import Tables
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
@@ -37,9 +36,7 @@ def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(site), own
 
 
-def by_site(
-    runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables], alpha: float = DISTINGUISHABLE
-) -> Tables:
+def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Tables:
     """Make tables site by site.
 
     Parameters
@@ -48,8 +45,6 @@ def by_site(
         As `analysis.runs.runs.read_runs` gives it.
     make : callable
         Gives tables by name from the runs of one site.
-    alpha : float
-        Adjusted p-value up to which two things count as told apart.
 
     Returns
     -------
@@ -72,16 +67,16 @@ def by_site(
         for name, table in made.items():
             table = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
             by_name.setdefault(name, []).append(table)
-    return {name: _joined(tables, alpha) for name, tables in by_name.items()}
+    return {name: _joined(tables) for name, tables in by_name.items()}
 
 
-def _joined(tables: list[pd.DataFrame], alpha: float) -> pd.DataFrame:
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
     whole = pd.concat(tables, ignore_index=True)
     if "p_adjusted" not in whole or whole.empty:
         return whole
-    again = corrected(whole, alpha)
+    again = corrected(whole)
     return whole.assign(**{key: again[key].astype(whole[key].dtype) for key in _TESTED if key in whole})
 
 

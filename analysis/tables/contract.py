@@ -27,6 +27,8 @@ OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
 """Columns about a test after Holm's correction."""
 JUDGED = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
 """What a comparison came to, what its interval covers, and the least p-value that its blocks can give."""
+AT_ONCE = {"simultaneous_low": NUMBER, "simultaneous_high": NUMBER}
+"""Interval of a comparison in percent that holds together with those of the whole table."""
 
 
 def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
@@ -100,6 +102,7 @@ TABLES = table_schemas(
         note=NOTE,
         **JUDGED,
         at_processes_other=COUNT,
+        **AT_ONCE,
     ),
     node_equivalent=dict(
         case=TEXT,
@@ -123,6 +126,7 @@ TABLES = table_schemas(
         processes_per_node=POSITIVE,
         **OF_A_TEST,
         **JUDGED,
+        **AT_ONCE,
     ),
     placement=dict(
         **OF_A_CURVE,
@@ -140,6 +144,7 @@ TABLES = table_schemas(
         distinguishable=MARK,
         **OF_A_TEST,
         **JUDGED,
+        **AT_ONCE,
     ),
 )
 """Schema of each table by its name, which is that of its file."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.estimates.comparison import compare_points
+from analysis.estimates.compared import compare_points
 from analysis.estimates.dependence import effective_sweeps, lag_one, spread_about, worth
 from analysis.estimates.points import Sample
 

@@ -241,7 +241,10 @@ def judged(*rows):
     """Verdicts of rows of estimate, ends, p, least p."""
     names = ["improvement_percent", "improvement_low", "improvement_high", "p_value", "least_p"]
     table = pd.DataFrame(rows, columns=names, dtype=float)
-    return corrected(table.assign(blocks=6, kind="measured", paired=True))["verdict"].tolist()
+    table = table.assign(blocks=6, kind="measured", paired=True, coverage=0.95)
+    return corrected(table.assign(coverage=table["coverage"].where(table["improvement_low"].notna())))[
+        "verdict"
+    ].tolist()
 
 
 class TestVerdicts:

@@ -1,0 +1,178 @@
+"""How the times of two points compare: one functional of their log times, with its interval and its test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.estimates.dependence import CREDIBLE, lag_one, spread_about, worth
+from analysis.estimates.points import Sample
+from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
+from analysis.runs.groups import Floats
+
+STOPPED = "runs were stopped at their time limit"
+AT_LEAST, AT_MOST, EITHER = (
+    f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")
+)
+"""Notes of a comparison with such runs: the estimate does not hang on them, or is a bound, or is none."""
+
+
+class Compared(NamedTuple):
+    """How two points compare.
+
+    Attributes
+    ----------
+    blocks : int
+        Pairs; of unpaired points, blocks of the one that has fewer.
+    shift : Shift
+        Of the log times of the first above those of the second.
+    dependent : bool
+        Whether pairs depend on the ones before them; interval and test are of as many independent ones as
+        they are worth.
+    note : str or None
+        What the estimate is where runs were stopped at their time limit.
+    """
+
+    blocks: int
+    shift: Shift
+    dependent: bool = False
+    note: str | None = None
+
+
+Samples = tuple[Sample, Sample, bool]
+"""Of two points, and whether they are paired."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Contrast:
+    """What a row of a table compares, and from how many process counts its own was chosen."""
+
+    samples: Samples
+    candidates: int = 1
+
+
+def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Compared]:
+    """Compare pairs of points, with intervals that may miss in so much.
+
+    Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone.
+    """
+    found: list[Compared] = []
+    ratios: dict[int, list[tuple[int, Floats]]] = {}
+    for number, ((first, second, paired), alpha) in enumerate(zip(samples, alphas, strict=True)):
+        mine, theirs = _common(first, second)
+        blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
+        if blocks < 2:
+            middle = np.log(np.median(first.seconds) / np.median(second.seconds))
+            found.append(Compared(blocks, alone(middle)))
+        elif first.stopped or second.stopped:
+            found.append(_between(first, second, (mine, theirs) if paired else None, alpha, blocks))
+        elif paired:
+            logs = np.log(first.seconds[mine] / second.seconds[theirs])
+            ratios.setdefault(blocks, []).append((number, logs))
+            found.append(Compared(blocks, alone(np.nan)))  # below, together with others
+        else:
+            shift = unpaired_shift(np.log(first.seconds), np.log(second.seconds), alpha)
+            found.append(Compared(blocks, shift))
+    for blocks, some in ratios.items():
+        numbers, logs = zip(*some, strict=True)
+        shifts, dependent = _in_their_order(np.stack(logs), np.array([alphas[number] for number in numbers]))
+        for number, depends, *shift in zip(numbers, dependent.tolist(), *shifts, strict=True):
+            found[number] = Compared(blocks, Shift(*shift), depends)
+    return found
+
+
+def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
+    """Location of paired log ratios (rows, pairs), and which rows depend credibly on the pair before."""
+    shifts = paired_shift(ratios, alphas)
+    correlation, p_value = lag_one(ratios)
+    dependent = p_value <= CREDIBLE
+    if dependent.any():
+        effective = worth(correlation[dependent], ratios.shape[1])
+        wider = paired_shift(
+            spread_about(ratios[dependent], shifts.estimate[dependent], effective), alphas[dependent]
+        )
+        for all_rows, some in zip(shifts, wider, strict=True):
+            all_rows[dependent] = some
+    return shifts, dependent
+
+
+def _between(
+    first: Sample, second: Sample, common: tuple[NDArray, NDArray] | None, alpha: float, blocks: int
+) -> Compared:
+    """Bounds of a comparison in which runs were stopped, which took from their limit to infinity.
+
+    Estimate, ends and rank sums rise with each time of the first and fall with each of the second, so that
+    the two extremes hold all that there can be: the estimate is the one nearer to 0, ends and p-value are the
+    less telling ones. Where the extremes differ in sign there is no estimate, and p is 1. Paired ratios keep
+    the signed ranks, since their asymmetry is not known.
+    """
+    extremes = []
+    for mine, theirs in ((first.seconds, second.at_most), (first.at_most, second.seconds)):
+        one, other = np.log(mine), np.log(theirs)
+        if common is None:
+            extremes.append(unpaired_shift(one, other, alpha))
+        else:
+            ratios = (one[common[0]] - other[common[1]])[None]
+            shifts = paired_shift(ratios, alpha, by_sign=np.zeros(1, bool))
+            extremes.append(Shift(*(float(row[0]) for row in shifts)))
+    low, high = extremes
+    estimate, p_value, note = np.nan, 1.0, EITHER
+    if low.estimate > EQUAL or high.estimate < -EQUAL:
+        estimate, note = (low.estimate, AT_LEAST) if low.estimate > 0 else (high.estimate, AT_MOST)
+        note = STOPPED if high.estimate - low.estimate < EQUAL else note
+        p_value = max(low.p_value, high.p_value)
+    ends = (end if np.isfinite(end) else np.nan for end in (low.low, high.high))
+    return Compared(blocks, Shift(estimate, *ends, low.coverage, p_value, low.least_p), False, note)
+
+
+def alone(log_ratio: float) -> Shift:
+    """An estimate without interval and test."""
+    return Shift(log_ratio, *[np.nan] * (len(Shift._fields) - 1))
+
+
+def share_blocks(first: Sample, second: Sample) -> bool:
+    """Whether at least half of the smaller sample's blocks are the other's too."""
+    common, _ = _common(first, second)
+    return 2 * len(common) >= min(len(first.blocks), len(second.blocks))
+
+
+def _common(first: Sample, second: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the common blocks in either sample."""
+    if np.array_equal(first.blocks, second.blocks):  # as a rule, and far faster
+        return np.arange(len(first.blocks)), np.arange(len(first.blocks))
+    return np.intersect1d(first.blocks, second.blocks, return_indices=True)[1:]
+
+
+def percent_columns(name: str, shift: Shift) -> dict[str, float]:
+    """Columns of a change in percent, with the ends of its interval."""
+    ends = dict(zip(("percent", "low", "high"), shift, strict=False))
+    return {f"{name}_{end}": 100 * np.expm1(value) for end, value in ends.items()}
+
+
+def simultaneous(table: pd.DataFrame, alpha: float) -> dict[str, Floats]:
+    """Columns of the same exact intervals, all of which hold at once: m tests, each at 1 - alpha / m.
+
+    One that leaves out 0 is of a test that Holm's correction rejects. A count that was chosen from K counts
+    has its interval at 1 - alpha / (m K), of which its test, that chooses anew, knows nothing: where that
+    does not reject, the interval is made to hold 0.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``tested`` (of `Contrast`), ``p_value``, ``p_adjusted`` and ``least_p``.
+    """
+    low, high = np.full((2, len(table)), np.nan)
+    tests = max(int(table["p_value"].notna().sum()), 1)
+    rows = np.flatnonzero((table["p_value"].notna() & (table["least_p"] * tests <= alpha)).to_numpy(bool))
+    compared = [table["tested"].iat[row] for row in rows]
+    shares = [alpha / tests / one.candidates for one in compared]
+    for row, one in zip(rows, compare_points([one.samples for one in compared], shares), strict=True):
+        low[row], high[row] = 100 * np.expm1(one.shift.low), 100 * np.expm1(one.shift.high)
+    held = table["p_adjusted"].to_numpy(float) > alpha
+    low[held], high[held] = np.minimum(low[held], 0), np.maximum(high[held], 0)
+    return {"simultaneous_low": low, "simultaneous_high": high}
