@@ -28,7 +28,15 @@ from analysis.tables.frames import Pieces, merge
 from analysis.text import ways
 
 DIRECTIONS = (
-    *("improvement", "node_equivalent", "oversubscription", "placement", "changes", "changes_summary"),
+    *(
+        "fastest",
+        "improvement",
+        "node_equivalent",
+        "oversubscription",
+        "placement",
+        "changes",
+        "changes_summary",
+    ),
     *("value", "break_even", "purchase", "packing", "advice", "proposal"),
 )
 """Tables that say what is faster, worth it or to be done; of an unfinished study not of runs."""
@@ -96,7 +104,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
     tables = core_tables(pieces, runs) | make_part_tables(runs)
     tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
     tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
-    tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
+    tables |= {name: finished(name, pieces[name]) for name in pieces if name not in tables}
     if costs is not None:
         tables |= whole_market(runs, costs, of_mix, market, settings)
     return tables

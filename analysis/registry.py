@@ -11,6 +11,7 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
+from analysis.estimates.fastest import FASTEST
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
 from analysis.estimates.quality import QUALITY
@@ -34,6 +35,7 @@ REQUIRED = tuple(TABLES)
 
 ALL_TABLES = {
     **TABLES,
+    **FASTEST,
     **MODEL_TABLES,
     **CENSORED,
     **QUALITY,

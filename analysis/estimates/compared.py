@@ -11,15 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates.dependence import CREDIBLE, lag_one, spread_about, worth
+from analysis.estimates.outcomes import AT_LEAST, AT_MOST, EITHER, STOPPED
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
 from analysis.runs.groups import Floats
-
-STOPPED = "runs were stopped at their time limit"
-AT_LEAST, AT_MOST, EITHER = (
-    f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")
-)
-"""Notes of a comparison with such runs: the estimate does not hang on them, or is a bound, or is none."""
 
 
 class Compared(NamedTuple):
@@ -133,6 +128,11 @@ def _between(
 def alone(log_ratio: float) -> Shift:
     """An estimate without interval and test."""
     return Shift(log_ratio, *[np.nan] * (len(Shift._fields) - 1))
+
+
+def same_machine(*kinds: str) -> bool:
+    """Whether results of one or two kinds may have been made side by side."""
+    return len({*kinds}) == 1 or {*kinds} == {"measured", "emulated"}
 
 
 def share_blocks(first: Sample, second: Sample) -> bool:

@@ -19,6 +19,7 @@ from analysis.estimates.compared import (
     alone,
     compare_points,
     percent_columns,
+    same_machine,
     share_blocks,
 )
 from analysis.estimates.curves import Curve, alike
@@ -89,10 +90,6 @@ def of_one_baseline(compared: Iterable[Pair]) -> Iterator[tuple[Curve, tuple[Cur
     for _, group in groupby(compared, key):
         baselines, others, (kind, *_) = zip(*group, strict=True)
         yield baselines[0], others, kind
-
-
-def _same_machine(kind: str) -> bool:
-    return "/" not in kind or set(kind.split("/")) == {"measured", "emulated"}
 
 
 class _Place(NamedTuple):
@@ -173,7 +170,7 @@ class _Placed:
         """Of both points."""
         mine, theirs = self.place.at
         first, second = self.baseline.samples[mine], self.other.samples[theirs]
-        return first, second, _same_machine(self.kind) and share_blocks(first, second)
+        return first, second, same_machine(*self.kind.split("/")) and share_blocks(first, second)
 
     @cached_property
     def stopped(self) -> bool:
@@ -227,7 +224,7 @@ def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, obje
         _Placed(*pair, place) for pair, place in zip(compared, places, strict=True) if type(place) is _Place
     ]
     columns = iter(_compared(found, 1 - settings.level))
-    tests, rows = ("blocks", "p_value", "least_p", "tested"), []
+    tests, rows = ("blocks", "p_value", "least_p", "coverage", "tested"), []
     for pair, place in zip(compared, places, strict=True):
         baseline = pair[0]
         row = names_of_pair(*pair) | {"baseline_peak_processes": int(baseline.processes[baseline.peak])}

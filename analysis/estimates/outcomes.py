@@ -12,6 +12,11 @@ OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Of the last two, verdicts say more."""
 MEDIANS_DISAGREE = "the medians of the times say the opposite"
 """Note of a comparison whose sign is not that of the medians in table ``scaling``."""
+STOPPED = "runs were stopped at their time limit"
+AT_LEAST, AT_MOST, EITHER = (
+    f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")
+)
+"""Notes of a comparison with such runs: the estimate does not hang on them, or is a bound, or is none."""
 _QUANTITIES = ("improvement", "gain", "change")
 
 

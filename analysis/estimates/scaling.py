@@ -17,6 +17,7 @@ from analysis.estimates.compared import simultaneous
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
+from analysis.estimates.fastest import FASTEST, fastest_rows
 from analysis.estimates.metrics import efficiency, incremental_efficiency, serial_fraction
 from analysis.estimates.peaks import peak_columns
 from analysis.estimates.rates import add_rates
@@ -43,8 +44,9 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
     -------
     dict of DataFrame
         ``scaling, peaks, improvement, node_equivalent, oversubscription, placement``, with the
-        columns of `analysis.tables.contract.TABLES`. Missing is missing; times in seconds, improvements and
-        gains in percent. Without a valid run over an interconnect they have no rows.
+        columns of `analysis.tables.contract.TABLES`, and ``fastest`` if interconnects compete.
+        Missing is missing; times in seconds, improvements and gains in percent. Without a valid run over
+        an interconnect they have no rows.
 
     Raises
     ------
@@ -76,6 +78,7 @@ def core_pieces(
         "placement": [row for curves in of_cases for row in placement_rows(curves, settings)],
         "improvement": compare(compared, settings),
         "node_equivalent": list(equivalent_pieces(compared, settings)),
+        "fastest": list(fastest_rows(of_cases, settings)),
     }
 
 
@@ -85,6 +88,8 @@ def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     if len(tables["scaling"]):
         tables["scaling"] = add_rates(tables["scaling"], runs)
     ended = {name: validated(TABLES[name], table) for name, table in tables.items() if name not in TESTED}
+    if fastest := pieces.get("fastest"):
+        ended["fastest"] = validated(FASTEST["fastest"], stacked(fastest))
     return tables | ended
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from analysis.report.blocks import Block, figure
 from analysis.runs.facts import Facts
-from analysis.runs.kinds import ran
 from analysis.text.labels import Labels
 
 
@@ -43,10 +42,6 @@ class Content:
     def cases(self) -> list[str]:
         """Cases that have estimates, in the study's order."""
         return self.labels.sorted_cases(self.tables["scaling"]["case"])
-
-    def told(self, scaling: pd.DataFrame) -> pd.DataFrame:
-        """Rows of points that are compared: none of runs while the study is unfinished."""
-        return scaling[~scaling["kind"].map(ran)] if self.facts.study.unfinished else scaling
 
     def figures(self, topic: str, case: str | None = None) -> list[Block]:
         """Figures of a topic, of one case if one is given."""

@@ -93,13 +93,20 @@ def _case_answer(content: Content, case: str) -> list[str]:
     several = scaling["oversubscription"].nunique() > 1
     return [
         *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
-        *sentences.fastest_sentences(content.told(scaling), labels),
+        *_fastest(content, case),
         *network_answer(content, case),
         *_improvement(improvement, content, several),
         *sentences.disagreement_sentences(improvement, labels),
         *sentences.equivalent_sentences(equivalent, labels, say_level=several),
         *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
     ]
+
+
+def _fastest(content: Content, case: str) -> list[str]:
+    """Say which interconnect is fastest where; nothing where none competes."""
+    if "fastest" not in content.tables:
+        return []
+    return sentences.fastest_sentences(content.rows("fastest", case), content.labels)
 
 
 def _improvement(improvement: pd.DataFrame, content: Content, say_level: bool = False) -> list[str]:

@@ -11,9 +11,10 @@ import pandas as pd
 from analysis.report.blocks import Block, Row, left, right, row, table
 from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.runs.kinds import side
-from analysis.tables.missing import Line, as_float, interval, is_missing
+from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
 from analysis.text import formats
+from analysis.text import scaling as sentences
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
 
@@ -176,11 +177,13 @@ def _peak(line: Line) -> str:
 def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     """Print every comparison that could be made with its interval, its test and what it says."""
     several = improvement["oversubscription"].nunique() > 1
+    at_once = bool(improvement[["simultaneous_low", "simultaneous_high"]].notna().any(axis=None))
     fields = [
         texts("Case", labels.case, "case"),
         texts("Interconnect", labels.compared),
         numbers("Processes", _counts, "at_processes", "at_processes_other"),
-        numbers("Improvement (%)", in_percent("improvement")),
+        numbers("Improvement (%)", _improvement),
+        *[numbers("All at once (%)", _at_once)] * at_once,
         numbers("Average (%)", in_percent("average")),
         numbers("p", _p_value, "p_adjusted"),
         texts("Outcome", _verdict),
@@ -193,9 +196,25 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += f", with {labels.intervals(improvement)}"
     if improvement["p_adjusted"].notna().any():
         caption += "; p after Holm's correction"
+    caption += "; intervals in All at once hold together" * at_once
     keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
     lines = labels.lines(improvement[improvement["improvement_percent"].notna()], *keys)
     return line_table(f"{caption}.", fields, lines, lambda line: f"Over {_baseline(line, labels, several)}")
+
+
+def _improvement(line: Line) -> str:
+    """Write an improvement with its interval, with words where stopped runs make it a bound."""
+    return sentences.bound(line["note"]) + formats.bracketed_percent(*percent_interval(line, "improvement"))
+
+
+def _at_once(line: Line) -> str:
+    """Write an interval that holds together with those of the other rows."""
+    ends = line["simultaneous_low"], line["simultaneous_high"]
+    if all(map(is_missing, ends)):
+        return MISSING
+    places = formats.percent_places(line["improvement_percent"])
+    low, high = (MISSING if is_missing(end) else formats.fixed(end, places, signed=True) for end in ends)
+    return f"[{low}, {high}]"
 
 
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.estimates.fastest import FASTEST
 from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
-from analysis.report.lines import line_table, numbers, texts
+from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.tables.contract import validated
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.best_network import QUANTITIES, network_figures, network_sentences, span
@@ -19,9 +21,9 @@ MOST_ROWS = 120
 def fastest(content: Content) -> Section | None:
     """The fastest interconnect at each count and oversubscription level, and by how much."""
     labels = content.labels
-    won = winners(content.told(content.tables["scaling"]), labels.declared)
-    if won.empty:
+    if "fastest" not in content.tables:
         return None
+    won = winners(content.tables["fastest"])
     blocks: list[Block] = []
     for case, of_case in labels.by_case(won):
         blocks.append(
@@ -38,18 +40,21 @@ def fastest(content: Content) -> Section | None:
 def network_answer(content: Content, case: str) -> list[str]:
     """Whether the network with the best figures makes the fastest runs of a case."""
     scaling, labels = content.rows("scaling", case), content.labels
-    won = winners(scaling, labels.declared)
+    competing = content.tables.get("fastest", validated(FASTEST["fastest"], pd.DataFrame()))
+    won = winners(competing[competing["case"] == case])
     return network_sentences(scaling, won, network_figures(content.published), labels)
 
 
 def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     rows, caption = won, "The shortest time at each count, beside the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
-        curve = ["site", "case", "kinds", "oversubscription", "processes_per_node"]
+        curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node"]
         rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():
-        caption += " With ≈, its interval overlaps another's."
+        caption += " With ≈, another may be the fastest too (multiple comparisons with the best)."
+    if rows["lead_low"].notna().any():
+        caption += " Ratios are joint ones, with intervals in brackets."
     nodes, levels, sites = (rows[key].nunique() > 1 for key in ("nodes", "oversubscription", "site"))
     placed = bool(rows["processes_per_node"].notna().any())
     caption += " Only equal numbers of processes per node are compared." * placed
@@ -61,9 +66,6 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         about = "" if is_missing(near) or not near else f"{formats.THIN}≈"
         return f"{labels.interconnect(interconnect, kind)}{about}"
 
-    def longer(percent: float) -> str:
-        return formats.fixed(percent, 1, signed=True)
-
     fields = [
         *[texts("Site", lambda site: formats.MISSING if is_missing(site) else site, "site")] * sites,
         *[numbers("Nodes", formats.whole, "nodes")] * nodes,
@@ -72,8 +74,8 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         texts("Fastest", fastest, "interconnect", "kind", "near"),
         numbers("Time (s)", formats.number, "seconds"),
         texts("Next", labels.interconnect, "next_interconnect", "next_kind"),
-        numbers("Next takes longer by (%)", longer, "lead_percent"),
-        numbers("Slowest takes longer by (%)", longer, "spread_percent"),
+        numbers("Next takes longer by (%)", in_percent("lead")),
+        numbers("Slowest takes longer by (%)", in_percent("spread")),
         numbers("Compared", str, "interconnects"),
     ]
     return line_table(caption, fields, labels.lines(rows, "case"), title)

@@ -125,6 +125,15 @@ def _bracketed(value: float, low: float, high: float, places: int, signed: bool 
     return f"{estimate} [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
 
 
+def percent_with_interval(value: float, low: float, high: float, signed: bool = False) -> str:
+    """Percentage with its interval, for a sentence: ``+23 % [+18, +29]``, or the percentage alone."""
+    places = percent_places(value)
+    text = percent(value, signed, places)
+    if is_missing(low) or is_missing(high):
+        return text
+    return f"{text} [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
+
+
 def spanned(low: str, high: str) -> str:
     """Two written numbers as a range, ``27 to 30``; as one where they are the same."""
     return low if low == high else f"{low} to {high}"

@@ -7,14 +7,13 @@ say otherwise, and every name of an interconnect that was not measured says its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from analysis.estimates.outcomes import MEDIANS_DISAGREE, OUTCOMES, outcome
+from analysis.estimates.outcomes import AT_LEAST, AT_MOST, MEDIANS_DISAGREE, OUTCOMES, outcome
 from analysis.runs.facts import AboutStudy
-from analysis.runs.kinds import comparable_sets, side
+from analysis.runs.kinds import side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.tables.selection import CURVE
 from analysis.text import formats
@@ -102,32 +101,27 @@ def peak_sentences(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -
     return sentences
 
 
-def fastest_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say which interconnect has the shortest median time at each count, and whose intervals overlap.
+def fastest_sentences(fastest: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which interconnect has the shortest median time at each count, and which may be the fastest too.
 
-    Only kinds that may be compared compete; counts with one interconnect are passed over.
+    Takes rows of the table ``fastest``.
     """
-    own = scaling[~scaling["serial"]]
     sentences = []
-    sets = comparable_sets(own["kind"], labels.declared)
-    sites = list(own.groupby("site", dropna=False, sort=False))
-    for kinds, (site, of_site) in product(sets, sites):
-        of_kinds = of_site[of_site["kind"].isin(kinds)]
+    sets, sites = fastest["compared_kinds"].nunique(), fastest["site"].nunique(dropna=False)
+    for (kinds, site), rows in fastest.groupby(["compared_kinds", "site"], dropna=False, sort=False):
         groups: dict[tuple[int, str, str], list[int]] = {}
         point = ["oversubscription", "processes_per_node", "processes"]
-        for (level, _, count), competing in of_kinds.groupby(point, dropna=False):
-            if len(competing) > 1:
-                groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
-        fastest = [
-            f"{name} at {processes(*counts)}{_on_nodes(of_kinds, level, counts)}{and_level(own, level)}"
-            f"{f' (its interval overlaps that of {near})' if near else ''}"
+        for (level, _, count), competing in rows.groupby(point, dropna=False):
+            groups.setdefault((level, *_fastest(competing, labels)), []).append(int(count))
+        told = [
+            f"{name} at {processes(*counts)}{_on_nodes(rows, level, counts)}{and_level(fastest, level)}"
+            f"{f' ({near} cannot be told apart from it)' if near else ''}"
             for (level, name, near), counts in groups.items()
         ]
-        if fastest:
-            which = f" of the {listed(kinds)} interconnects" if len(sets) > 1 else ""
-            which += f" ({site})" if len(sites) > 1 and not is_missing(site) else ""
-            sure = "" if of_kinds["seconds_low"].notna().all() else " (not all times have an interval)"
-            sentences.append(f"Fastest{which}{sure}: {'; '.join(fastest)}.")
+        which = f" of the {listed(kinds.split('/'))} interconnects" if sets > 1 else ""
+        which += f" ({site})" if sites > 1 and not is_missing(site) else ""
+        sure = "" if rows["may_be_fastest"].notna().all() else " (by the medians; not all are tested)"
+        sentences.append(f"Fastest{which}{sure}: {'; '.join(told)}.")
     return sentences
 
 
@@ -141,9 +135,11 @@ def _on_nodes(rows: pd.DataFrame, level: int, counts: Sequence[int]) -> str:
 
 
 def _fastest(rows: pd.DataFrame, labels: Labels) -> tuple[str, str]:
-    first, *others = rows.sort_values(["seconds", "interconnect"]).to_dict("records")
+    first, *others = rows.sort_values("place").to_dict("records")
     equal = [row for row in others if row["seconds"] == first["seconds"]]
-    near = [row for row in others[len(equal) :] if row["seconds_low"] <= first["seconds_high"]]
+    near = [
+        row for row in others[len(equal) :] if not is_missing(row["may_be_fastest"]) and row["may_be_fastest"]
+    ]
     names = listed(map(labels.curve, [first, *equal]))
     return f"{names}, equal," if equal else names, listed(map(labels.curve, near))
 
@@ -338,22 +334,23 @@ def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
 
 
 def _percent_interval(row: Line, quantity: str) -> str:
-    value, low, high = percent_interval(row, quantity)
-    places = formats.percent_places(value)
-    text = formats.percent(value, signed=True, places=places)
-    if is_missing(low) or is_missing(high):
-        return text
-    return f"{text} [{formats.fixed(low, places, signed=True)}, {formats.fixed(high, places, signed=True)}]"
+    return formats.percent_with_interval(*percent_interval(row, quantity), signed=True)
 
 
 def _numbers(row: Line, quantity: str) -> str:
     """Write a comparison with its interval and its p-value, or why there is none."""
-    text = _percent_interval(row, quantity)
+    text = bound(row.get("note")) + _percent_interval(row, quantity)
     if not is_missing(row["p_adjusted"]):
         unpaired = "" if row.get("paired", True) else ", unpaired"
         return f"{text}, {formats.p_value(row['p_adjusted'])}{unpaired}"
     note = row.get("note")
     return text if is_missing(note) else f"{text}, {str(note).removeprefix('no test: ')}"
+
+
+def bound(note: object) -> str:
+    """Begin a comparison with stopped runs whose estimate is a bound: ``at least``, else nothing."""
+    told = "" if is_missing(note) else str(note)
+    return "at least " * (AT_LEAST in told) + "at most " * (AT_MOST in told)
 
 
 def _several_levels(table: pd.DataFrame) -> bool:

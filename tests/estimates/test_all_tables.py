@@ -61,7 +61,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
 
 def test_what_does_not_apply_is_not_there(runs, settings):
     found = names(runs, Request(settings))
-    assert found == {*REQUIRED, *MODELS, *QUALITY, "precision", *TURNAROUND}
+    assert found == {*REQUIRED, "fastest", *MODELS, *QUALITY, "precision", *TURNAROUND}
     weak = names(runs, Request(Settings(draws=100, scaling="weak")))
     assert not weak & TURNAROUND and weak > MODELS
     alone = runs[runs["interconnect"] != "swift"]

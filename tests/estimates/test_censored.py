@@ -6,7 +6,8 @@ import pytest
 from small_runs import FACTORS, rows, runs_table
 
 from analysis.decisions.request import Request
-from analysis.estimates.compared import AT_LEAST, EITHER, STOPPED, compare_points
+from analysis.estimates.compared import compare_points
+from analysis.estimates.outcomes import AT_LEAST, EITHER, STOPPED
 from analysis.estimates.points import Sample
 from analysis.estimates.scaling import make_tables
 from analysis.pipeline import make_all_tables

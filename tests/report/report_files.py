@@ -11,9 +11,10 @@ from analysis.importers import write_derived
 SCRIPTS = Path(__file__).parents[2] / "workflows" / "scripts"
 
 
-def run_script(name, inputs, output):
+def run_script(name, inputs, output, **params):
     """Run a script of the workflow with what Snakemake would give it."""
-    snakemake = SimpleNamespace(input=SimpleNamespace(**inputs), output=output)
+    given = {"input": SimpleNamespace(**inputs), "params": SimpleNamespace(**params)}
+    snakemake = SimpleNamespace(**given, output=output)
     runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": snakemake})
 
 
@@ -28,7 +29,7 @@ def print_study(folder, runs, tables, facts, published=None):
     names |= {name: name for name in ("tables", "figures", "published")}
     files = {key: str(folder / name) for key, name in names.items()}
     run_script("figures", files, SimpleNamespace(figures=files["figures"]))
-    run_script("report_data", files, SimpleNamespace(report=files["report"]))
+    run_script("report_data", files, SimpleNamespace(report=files["report"]), looks=folder / "looks.json")
     for ending in ("pdf", "html"):
         run_script("print_report", files, [str(folder / f"report.{ending}")])
     return folder

@@ -4,9 +4,10 @@ import pandas as pd
 import pytest
 from synthetic_study import make_runs, make_study
 
+from analysis.estimates.fastest import FASTEST
 from analysis.estimates.outcomes import MEDIANS_DISAGREE
 from analysis.runs.facts import Facts
-from analysis.tables.contract import TABLES
+from analysis.tables.contract import TABLES, validated
 from analysis.text import scaling as sentences
 from analysis.text.labels import Labels
 
@@ -137,43 +138,42 @@ class TestPeaks:
         assert sentences.peak_sentences(table("peaks"), table("scaling"), LABELS) == []
 
 
+def competing(place, interconnect, processes, seconds, may_be=None, kinds="measured", kind="measured"):
+    row = {"case": "duct", "interconnect": interconnect, "kind": kind, "oversubscription": 1}
+    row |= {"processes": processes, "compared_kinds": kinds, "seconds": seconds, "place": place}
+    return row | {"may_be_fastest": may_be}
+
+
+def fastest(*rows):
+    return sentences.fastest_sentences(validated(FASTEST["fastest"], pd.DataFrame(rows)), LABELS)
+
+
 class TestFastest:
-    def test_intervals_that_overlap_are_said(self):
-        rows = [point("swift", 8, 2.0, 1.9, 2.1), point("other", 8, 2.05, 2.0, 2.2)]
-        rows += [point("swift", 16, 2.0, 1.9, 2.1), point("other", 16, 1.0, 0.9, 1.1)]
-        assert plain(sentences.fastest_sentences(table("scaling", *rows), LABELS)) == [
-            "Fastest: InfiniBand at 8 processes (its interval overlaps that of Myrinet); Myrinet at 16 processes."
+    def test_those_that_cannot_be_told_apart_are_said(self):
+        rows = [competing(1, "swift", 8, 2.0, True), competing(2, "other", 8, 2.05, True)]
+        rows += [competing(1, "other", 16, 1.0, True), competing(2, "swift", 16, 2.0, False)]
+        assert plain(fastest(*rows)) == [
+            "Fastest: InfiniBand at 8 processes (Myrinet cannot be told apart from it); Myrinet at 16 processes."
         ]
 
     def test_equal_times_are_both_named(self):
-        rows = [point("swift", 8, 2.0, 1.9, 2.1), point("other", 8, 2.0, 1.8, 2.2)]
-        assert plain(sentences.fastest_sentences(table("scaling", *rows), LABELS)) == [
-            "Fastest: Myrinet and InfiniBand, equal, at 8 processes."
-        ]
+        rows = [competing(1, "other", 8, 2.0, True), competing(2, "swift", 8, 2.0, True)]
+        assert plain(fastest(*rows)) == ["Fastest: Myrinet and InfiniBand, equal, at 8 processes."]
 
     def test_kinds_that_may_not_be_compared_have_sentences_of_their_own(self):
-        rows = [point(name, 8, seconds, 1.9, 2.1) for name, seconds in (("swift", 2.0), ("other", 2.5))]
-        rows += [point(name, 8, 3.0, 2.9, 3.1, kind="simulated") for name in ("swift", "other")]
-        said = plain(sentences.fastest_sentences(table("scaling", *rows), LABELS))
-        assert [one.split(":")[0] for one in said] == [
+        rows = [
+            competing(place, name, 8, 2.0 + place, True, kind, kind)
+            for kind in ("measured", "simulated")
+            for place, name in ((1, "swift"), (2, "other"))
+        ]
+        assert [one.split(":")[0] for one in plain(fastest(*rows))] == [
             "Fastest of the measured interconnects",
             "Fastest of the simulated interconnects",
         ]
 
-    def test_kinds_compete_only_if_declared(self):
-        rows = [point("swift", 8, 2.0, 1.9, 2.1), point("slow", 8, 1.0, 0.9, 1.1, kind="emulated")]
-        declared = sentences.fastest_sentences(table("scaling", *rows), LABELS)
-        assert plain(declared) == ["Fastest: Gigabit Ethernet (emulated) at 8 processes."]
-        assert sentences.fastest_sentences(table("scaling", *rows), Labels(Facts())) == []
-
-    def test_times_without_interval_are_said(self):
-        rows = [point("swift", 8, 2.0), point("other", 8, 2.05)]
-        (said,) = sentences.fastest_sentences(table("scaling", *rows), LABELS)
-        assert plain([said]) == ["Fastest (not all times have an interval): InfiniBand at 8 processes."]
-
-    def test_the_serial_run_does_not_compete(self):
-        rows = [point("swift", 1, 12.0, serial=True), point("other", 1, 12.0, serial=True)]
-        assert sentences.fastest_sentences(table("scaling", *rows), LABELS) == []
+    def test_times_without_a_test_are_said(self):
+        (said,) = fastest(competing(1, "swift", 8, 2.0), competing(2, "other", 8, 2.05))
+        assert plain([said]) == ["Fastest (by the medians; not all are tested): InfiniBand at 8 processes."]
 
 
 class TestImprovement:
@@ -359,7 +359,7 @@ def test_no_sentence_of_a_study_contains_a_missing_number(blocks, serial):
     for case in ("elbow", "cavity"):
         rows = {name: table[table["case"] == case] for name, table in tables.items()}
         said += sentences.peak_sentences(rows["peaks"], rows["scaling"], labels)
-        said += sentences.fastest_sentences(rows["scaling"], labels)
+        said += sentences.fastest_sentences(rows["fastest"], labels)
         said += sentences.improvement_sentences(rows["improvement"], labels)
         said += sentences.oversubscription_sentences(rows["oversubscription"], labels)
         said += sentences.equivalent_sentences(rows["node_equivalent"], labels)

@@ -26,14 +26,17 @@ def plain(sentences):
     return [one.replace("\u202f", " ").replace("\u00a0", " ") for one in sentences]
 
 
-def scaling(**times):
-    """Scaling table of one case: times of each interconnect by process count, on a node a process."""
+def tables(blocks=(1.0,), compare_kinds=(), kinds=None, **times):
+    """Tables of one case: times of each interconnect by process count, on a node a process."""
     rows = [
-        {"case": "duct", "interconnect": name, "processes": count, "nodes": count, "seconds": seconds}
+        {"case": "duct", "interconnect": name, "processes": count, "nodes": count}
+        | {"seconds": seconds * blocks[block], "block": block, "kind": (kinds or {}).get(name, "published")}
         for name, by_count in times.items()
         for count, seconds in by_count.items()
+        for block in range(len(blocks))
     ]
-    return make_tables(complete_runs(pd.DataFrame(rows)), Settings(study="own"))["scaling"]
+    settings = Settings(study="own", compare_kinds=compare_kinds, draws=100)
+    return make_tables(complete_runs(pd.DataFrame(rows)), settings)
 
 
 def figures(**networks):
@@ -56,7 +59,7 @@ class TestGamess:
     """Table 1 of the paper, by hand."""
 
     def test_the_fastest_at_each_node_count_and_level(self, gamess):
-        won = winners(gamess[1]["scaling"], [])
+        won = winners(gamess[1]["fastest"])
         found = won.set_index(["oversubscription", "nodes"])[["interconnect", "seconds", "next_interconnect"]]
         assert {place: tuple(row) for place, row in zip(found.index, found.to_numpy(), strict=True)} == {
             (1, 1): ("myrinet_mpi", 5651, "infiniband_mpi"),
@@ -73,18 +76,18 @@ class TestGamess:
 
     def test_timings_are_similar_unless_the_cpus_are_overloaded(self, gamess):
         """Slowest over fastest: 3062/3006 to 1852/1727 at level 1, 1559/1279 to 5026/3277 at level 2."""
-        assert plain(spread_sentences(winners(gamess[1]["scaling"], []))) == [
+        assert plain(spread_sentences(winners(gamess[1]["fastest"]))) == [
             "The slowest interconnect takes 1.9 % to 7.2 % longer than the fastest at oversubscription 1 and 22 % to "
             "53 % longer than the fastest at oversubscription 2."
         ]
 
     def test_what_happens_inside_one_node_is_not_the_network(self, gamess):
-        (said,) = plain(inside_sentences(winners(gamess[1]["scaling"], [])))
+        (said,) = plain(inside_sentences(winners(gamess[1]["fastest"])))
         assert said.startswith("Runs of 1 and 2 processes on one node send nothing through the network")
 
     def test_the_fastest_network_does_not_make_the_fastest_run(self, gamess):
         rows, published = gamess[1]["scaling"], gamess[2]
-        said = network_sentences(rows, winners(rows, []), network_figures(published), LABELS)
+        said = network_sentences(rows, winners(gamess[1]["fastest"]), network_figures(published), LABELS)
         assert plain(said) == [
             "Lowest latency: quadrics_mpi (published), 2 to 3 µs; highest bandwidth: infiniband_mpi (published), "
             "5900 to 6750 Mbit/s or quadrics_mpi (published), 6370 Mbit/s.",
@@ -96,9 +99,9 @@ class TestGamess:
         ]
 
     def test_nodes_are_named_where_they_grow_with_the_processes(self, gamess):
-        (said,) = plain(fastest_sentences(gamess[1]["scaling"], LABELS))
+        (said,) = plain(fastest_sentences(gamess[1]["fastest"], LABELS))
         told = "myrinet_mpi (published) at 1 process (1 node)"
-        assert said.startswith(f"Fastest (not all times have an interval): {told}")
+        assert said.startswith(f"Fastest (by the medians; not all are tested): {told}")
         assert "myrinet_tcp (published) at 4 and 8 processes (2 and 4 nodes) and oversubscription 2" in said
 
     def test_the_report_says_so_with_reference_and_without_intervals(self, gamess):
@@ -113,7 +116,7 @@ class TestGamess:
         assert [group["title"] for group in own["groups"]] == levels
         assert own["groups"][1]["rows"][2]["cells"] == [
             *("4", "8", "myrinet_tcp (published)", "1279", "infiniband_mpi (published)"),
-            *("+3.1", "+21.9", "5"),
+            *("+3.1", "+22", "5"),
         ]
         assert ["gigabit_ethernet (published)", "31 to 90", "900 to 940"] in cells(networks)
 
@@ -125,39 +128,98 @@ class TestNetworks:
         assert found.loc["gigabit_ethernet"].tolist() == [31, 90, 900, 940]
 
     def test_the_fastest_network_may_make_the_fastest_run(self):
-        rows = scaling(swift={2: 4, 4: 2}, slow={2: 5, 4: 3})
-        said = network_sentences(rows, winners(rows, []), figures(swift=(2, 9000), slow=(30, 900)), LABELS)
+        made = tables(swift={2: 4, 4: 2}, slow={2: 5, 4: 3})
+        rows, won = made["scaling"], winners(made["fastest"])
+        said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
         assert plain(said)[1] == (
             "The fastest run takes 2.00 s on 4 processes (4 nodes), over swift (published), with 2 µs and 9000 Mbit/s."
         )
         assert plain(said)[2].endswith("swift (published) is fastest at 2 of 2.")
 
     def test_one_network_with_both_figures_is_no_comparison(self):
-        rows = scaling(swift={2: 4}, slow={2: 5})
+        made = tables(swift={2: 4}, slow={2: 5})
+        rows, won = made["scaling"], winners(made["fastest"])
         known = figures(swift=(2, 9000), slow=(None, 900))
-        assert network_sentences(rows, winners(rows, []), known, LABELS) == []
-        assert network_sentences(rows, winners(rows, []), network_figures({}), LABELS) == []
+        assert network_sentences(rows, won, known, LABELS) == []
+        assert network_sentences(rows, won, network_figures({}), LABELS) == []
 
     def test_published_figures_say_nothing_of_runs_of_our_own(self):
-        rows = scaling(swift={2: 4}, slow={2: 5}).assign(kind="measured")
+        made = tables(swift={2: 4}, slow={2: 5})
+        rows, won = made["scaling"].assign(kind="measured"), winners(made["fastest"])
         known = figures(swift=(2, 9000), slow=(30, 900))
-        assert network_sentences(rows, winners(rows, []), known, LABELS) == []
+        assert network_sentences(rows, won, known, LABELS) == []
+
+
+NOISE = (0.9, 1.1, 0.95, 1.05, 1.0, 1.02, 0.98, 1.2)
+"""Of a whole block: the times of two interconnects overlap, their ratio does not change."""
 
 
 class TestWinners:
     def test_kinds_that_may_not_be_compared_do_not_compete(self):
-        rows = scaling(swift={2: 4}, slow={2: 5})
-        rows.loc[rows["interconnect"] == "slow", "kind"] = "emulated"
-        assert winners(rows, []).empty
-        (won,) = winners(rows, [("emulated", "published")]).to_dict("records")
-        assert (won["interconnect"], won["kinds"]) == ("swift", "emulated/published")
+        kinds = {"slow": "emulated", "swift": "measured"}
+        assert "fastest" not in tables(kinds=kinds, swift={2: 4}, slow={2: 5})
+        declared = (("emulated", "measured"),)
+        (won,) = winners(
+            tables(kinds=kinds, compare_kinds=declared, swift={2: 4}, slow={2: 5})["fastest"]
+        ).to_dict("records")
+        assert (won["interconnect"], won["compared_kinds"]) == ("swift", "measured/emulated")
 
-    def test_overlapping_intervals_are_counted(self):
-        rows = scaling(swift={2: 4}, near={2: 4.1}, slow={2: 9})
-        assert winners(rows, [])["near"].isna().all()
-        rows["seconds_low"], rows["seconds_high"] = rows["seconds"] - 0.2, rows["seconds"] + 0.2
-        assert winners(rows, [])["near"].tolist() == [1]
+    def test_intervals_of_times_overlap_and_the_joint_ratio_tells_them_apart(self):
+        """Each block takes 2 % longer over near: the times of both are 10 % apart from block to block."""
+        made = tables(NOISE, swift={2: 4.0}, near={2: 4.08}, slow={2: 9.0})
+        rows = made["scaling"].set_index("interconnect")
+        assert rows.loc["near", "seconds_low"] < rows.loc["swift", "seconds_high"]
+        (won,) = winners(made["fastest"]).to_dict("records")
+        assert won["near"] == 0 and won["interconnect"] == "swift"
+        assert [won[f"lead_{end}"] for end in ("percent", "low", "high")] == pytest.approx([2, 2, 2])
+        assert plain(spread_sentences(winners(made["fastest"]))) == [
+            "The slowest interconnect takes 125 % [+125, +125] longer than the fastest."
+        ] or plain(spread_sentences(winners(made["fastest"]))) == [
+            "The slowest interconnect takes 125 % [125, 125] longer than the fastest."
+        ]
+
+    def test_those_that_take_turns_may_both_be_the_fastest(self):
+        """Near takes 2 % more and 2 % less in turn, and is 0.1 % behind in the median."""
+        runs = [
+            {
+                "case": "duct",
+                "interconnect": name,
+                "processes": 2,
+                "kind": "measured",
+                "block": block,
+                "seconds": seconds,
+            }
+            for block, noise in enumerate(NOISE)
+            for name, seconds in (
+                ("swift", 4 * noise),
+                ("near", 4.004 * noise * (1.02 if block % 2 else 0.98)),
+            )
+        ]
+        made = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["fastest"]
+        assert winners(made)["near"].tolist() == [1]
+        assert made["longer_low"].max() < 0 < made["longer_high"].max()
+        (said,) = plain(fastest_sentences(made, LABELS))
+        assert said.endswith("cannot be told apart from it).")
+
+    def test_one_figure_each_is_not_tested(self):
+        won = winners(tables(swift={2: 4}, near={2: 4.1}, slow={2: 9})["fastest"])
+        assert won["near"].isna().all() and won["lead_low"].isna().all()
+        assert won["lead_percent"].tolist() == pytest.approx([2.5])
+
+    def test_bands_of_simulated_times_hold_the_ratio(self):
+        """4 [3, 5] against 6 [5.5, 7]: 50 %, from 5.5/5 to 7/3; only the first can be the least."""
+        rows = [
+            {"case": "duct", "interconnect": name, "processes": 2, "kind": "simulated", "seconds": seconds}
+            | {"seconds_low": low, "seconds_high": high}
+            for name, seconds, low, high in (("swift", 4, 3, 5), ("slow", 6, 5.5, 7))
+        ]
+        made = make_tables(complete_runs(pd.DataFrame(rows)), Settings(draws=100))["fastest"]
+        last = made.iloc[-1]
+        assert last[["longer_percent", "longer_low", "longer_high"]].tolist() == pytest.approx(
+            [50, 10, 400 / 3]
+        )
+        assert made["may_be_fastest"].tolist() == [True, False]
 
     def test_a_study_on_one_node_has_no_word_about_nodes(self):
-        rows = scaling(swift={2: 4, 4: 2}, slow={2: 5, 4: 3}).assign(nodes=1)
-        assert inside_sentences(winners(rows, [])) == []
+        made = tables(swift={2: 4, 4: 2}, slow={2: 5, 4: 3})["fastest"].assign(nodes=1)
+        assert inside_sentences(winners(made)) == []
