@@ -12,6 +12,7 @@ from pandera.errors import SchemaError, SchemaErrors
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
 from analysis.estimates.fastest import FASTEST
+from analysis.estimates.improvement_mean import IMPROVEMENT_MEAN
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
 from analysis.estimates.quality import QUALITY
@@ -36,6 +37,7 @@ REQUIRED = tuple(TABLES)
 ALL_TABLES = {
     **TABLES,
     **FASTEST,
+    **IMPROVEMENT_MEAN,
     **MODEL_TABLES,
     **CENSORED,
     **QUALITY,

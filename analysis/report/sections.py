@@ -205,6 +205,8 @@ def comparison(content: Content) -> Section | None:
         blocks = [paragraph(" ".join(said))] if said else []
         return section("improvement", "Improvement over the baseline", blocks)
     blocks = [*content.figures("improvement"), printed]
+    if "improvement_mean" in content.tables:
+        blocks.append(tables.improvement_mean_table(content.tables["improvement_mean"], content.labels))
     return section("improvement", "Improvement over the baseline", blocks, len(content.cases) > 1)
 
 

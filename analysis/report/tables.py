@@ -199,7 +199,39 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     caption += "; intervals in All at once hold together" * at_once
     keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
     lines = labels.lines(improvement[improvement["improvement_percent"].notna()], *keys)
-    return line_table(f"{caption}.", fields, lines, lambda line: f"Over {_baseline(line, labels, several)}")
+    return line_table(f"{caption}.", fields, lines, _over_baseline(labels, several))
+
+
+def _over_baseline(labels: Labels, several: bool) -> Callable[[Line], str]:
+    """Write the baseline above its rows."""
+    return lambda line: f"Over {_baseline(line, labels, several)}"
+
+
+MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
+"""Means over cases, as a row begins."""
+
+
+def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
+    """Print the mean improvement over the cases, and what its interval means."""
+    several = means["oversubscription"].nunique() > 1
+    fields = [
+        texts("Interconnect", labels.compared),
+        texts("Mean", MEANS.get, "mean"),
+        numbers("Cases", formats.whole, "cases"),
+        numbers("Improvement (%)", in_percent("improvement")),
+        numbers("Average (%)", in_percent("average")),
+    ]
+    caption = "Mean over the cases of the table above: of the ratios (geometric), of the percentages (plain)."
+    if means["improvement_low"].notna().any():
+        caption += (
+            f" Brackets hold {labels.confidence} intervals of Student's t over the cases: they are about "
+            "cases like these, as if these had been drawn from them, and wide where cases are few."
+        )
+    if means["cases"].lt(3).any():
+        caption += " Fewer than three cases say nothing of others: no interval."
+    lines = labels.lines(means, "baseline_interconnect", "oversubscription", "interconnect")
+    title = _over_baseline(labels, several)
+    return line_table(caption, fields, lines, title, of_cases=False)
 
 
 def _improvement(line: Line) -> str:
