@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import listed
 from analysis.text.labels import Labels
@@ -80,12 +81,13 @@ def network_sentences(
         return []
     lowest = list(figures.index[figures["latency_us_low"] <= figures["latency_us_high"].min()])
     highest = list(figures.index[figures["peak_Mbps_high"] >= figures["peak_Mbps_low"].max()])
-    best = rows.loc[rows["seconds"].idxmin(), "interconnect"]
+    best = rows.loc[rows["seconds"].idxmin()]
     named = list(dict.fromkeys([*lowest, *highest]))
     return [
         f"Lowest latency: {_holders(lowest, figures, 'latency_us', labels)}; "
         f"highest bandwidth: {_holders(highest, figures, 'peak_Mbps', labels)}.",
-        f"The fastest run takes {fastest_run(rows, labels)}{_verdict(best, named, figures)}.",
+        f"The fastest run takes {fastest_run(rows, labels)}{_verdict(best['interconnect'], named, figures)}"
+        f"{_doubt(best, named, won, labels)}.",
         _records(named, rows, won, labels),
     ]
 
@@ -108,6 +110,14 @@ def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
     if best in named:
         return f", with {known}"
     return f", with {known}: the fastest network does not make the fastest run"
+
+
+def _doubt(best: pd.Series, named: Sequence[str], won: pd.DataFrame, labels: Labels) -> str:
+    """Name the best networks that may make the fastest run too."""
+    there = alike(won, best, ["oversubscription", "processes_per_node", "processes"])
+    may_be = [name for name in named if name != best["interconnect"] and name in {*there["alike"].explode()}]
+    names = listed(labels.interconnect(name, "published") for name in may_be)
+    return f" ({names} cannot be told apart from it)" if names else ""
 
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:

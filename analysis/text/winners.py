@@ -16,7 +16,7 @@ _COLUMNS = [
     *POINT,
     *("nodes", "interconnects", "interconnect", "kind", "seconds", "next_interconnect", "next_kind"),
     *(f"{which}_{end}" for which in ("lead", "spread") for end in ("percent", "low", "high")),
-    "near",
+    *("near", "alike"),
 ]
 
 
@@ -34,7 +34,7 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
         One row a site, case, set of kinds, oversubscription, placement and process count. ``nodes``: missing
         where competitors have different numbers of nodes. ``interconnects``: how many compete. ``lead``: how
         much longer the next takes, ``spread``: the slowest, each with its interval. ``near``: how many others
-        may be the fastest, missing where that is not known.
+        may be the fastest, missing where that is not known; ``alike``: names of all that may be.
     """
     rows = [
         [*point, *_winner(found.sort_values("place"))]
@@ -54,6 +54,7 @@ def _winner(found: pd.DataFrame) -> list[object]:
         *second[LONGER],
         *last[LONGER],
         int(found["may_be_fastest"].sum()) - 1 if known else None,
+        tuple(found.loc[found["may_be_fastest"].fillna(False), "interconnect"]),
     ]
 
 

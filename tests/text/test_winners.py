@@ -136,6 +136,22 @@ class TestNetworks:
         )
         assert plain(said)[2].endswith("swift (published) is fastest at 2 of 2.")
 
+    def test_a_run_that_is_not_told_apart_refutes_no_network(self):
+        """Swift has the better network and takes 0.1 % longer, 2 % more and 2 % less in turn."""
+        runs = [
+            {"case": "duct", "interconnect": name, "processes": 2, "block": block, "seconds": seconds}
+            for block, noise in enumerate(NOISE)
+            for name, seconds in (
+                ("slow", 4 * noise),
+                ("swift", 4.004 * noise * (1.02 if block % 2 else 0.98)),
+            )
+        ]
+        made = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))
+        rows, won = made["scaling"], winners(made["fastest"])
+        said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
+        assert plain(said)[1].endswith("(swift (published) cannot be told apart from it).")
+        assert won["alike"].map(sorted).tolist() == [["slow", "swift"]]
+
     def test_one_network_with_both_figures_is_no_comparison(self):
         made = tables(swift={2: 4}, slow={2: 5})
         rows, won = made["scaling"], winners(made["fastest"])
