@@ -241,12 +241,9 @@ def _improvement(line: Line) -> str:
 
 def _at_once(line: Line) -> str:
     """Write an interval that holds together with those of the other rows."""
-    ends = line["simultaneous_low"], line["simultaneous_high"]
-    if all(map(is_missing, ends)):
-        return MISSING
     places = formats.percent_places(line["improvement_percent"])
-    low, high = (MISSING if is_missing(end) else formats.fixed(end, places, signed=True) for end in ends)
-    return f"[{low}, {high}]"
+    ends = formats.ends(line["simultaneous_low"], line["simultaneous_high"], places, signed=True)
+    return ends.strip() or MISSING
 
 
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:

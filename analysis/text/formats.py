@@ -120,18 +120,20 @@ def bracketed_percent(value: float, low: float, high: float) -> str:
 
 def _bracketed(value: float, low: float, high: float, places: int, signed: bool = False) -> str:
     estimate = fixed(value, places, signed)
-    if any(map(is_missing, (value, low, high))):
-        return estimate
-    return f"{estimate} [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
+    return estimate if is_missing(value) else f"{estimate}{ends(low, high, places, signed)}"
+
+
+def ends(low: float, high: float, places: int, signed: bool = False) -> str:
+    """Interval after its estimate; where stopped runs leave one end alone, the other is missing."""
+    if is_missing(low) and is_missing(high):
+        return ""
+    return f" [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
 
 
 def percent_with_interval(value: float, low: float, high: float, signed: bool = False) -> str:
     """Percentage with its interval, for a sentence: ``+23 % [+18, +29]``, or the percentage alone."""
     places = percent_places(value)
-    text = percent(value, signed, places)
-    if is_missing(low) or is_missing(high):
-        return text
-    return f"{text} [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
+    return f"{percent(value, signed, places)}{ends(low, high, places, signed)}"
 
 
 def spanned(low: str, high: str) -> str:
