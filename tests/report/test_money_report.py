@@ -17,7 +17,7 @@ from analysis.pipeline import make_all_tables
 from analysis.report.content import Content
 from analysis.report.money import pays
 from analysis.report.turnaround import turnaround
-from analysis.runs.facts import Economics, Facts
+from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
 from analysis.text.money import at_highest_target, comparable_size
 
@@ -32,7 +32,9 @@ FIGURES = {"value": pareto_figures, "packing": turnaround_figures}
 EXACT = (1,) * 5  # five equal blocks: intervals are points
 
 
-def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), compare=(), prices=PRICES):
+def study(
+    tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), compare=(), prices=PRICES, **about
+):
     """One case on up to 8 nodes: gigabit peaks at 4 with 2.0, infiniband has that on 2 and reaches 4.0."""
     (tmp_path / "book.csv").write_text(prices)
     book = read_book(tmp_path / "book.csv")
@@ -44,10 +46,11 @@ def study(tmp_path, *, node=None, mix=None, kinds=("measured", "measured"), comp
     )
     node = node or NodePrice(1000.0, "USD", 2004)
     offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
-    settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare)
+    unfinished = AboutStudy(**about).unfinished
+    settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare, unfinished=unfinished)
     request = Request(settings, Queue(8), market=Market(node, offers, mix))
     told = {
-        "study": {"name": "duct", "compare_kinds": [list(pair) for pair in compare]},
+        "study": {"name": "duct", "compare_kinds": [list(pair) for pair in compare]} | about,
         "cases": {"duct": {"title": "Duct"}},
         "interconnects": {
             name: {"title": name.capitalize(), "kind": kind}
@@ -243,3 +246,15 @@ def test_the_published_study_has_money_from_end_to_end():
     ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()
     assert set(economics.offers) == set(ran)
     assert economics.node.source.startswith("assumed")
+
+
+def test_an_unfinished_study_says_what_things_cost_and_not_what_to_buy(tmp_path):
+    mix = Mix({"duct": 1.0}, (20_000.0,))
+    whole = content(*study(tmp_path, mix=mix))
+    made = study(tmp_path, mix=mix, blocks=8, blocks_recorded=5)
+    told = pays(content(*made))
+    assert "buy" in "\n".join(said(pays(whole))) and turnaround(whole) is not None
+    assert "buy" not in plain("\n".join(one["text"] for one in blocks(told, "paragraph")))
+    assert not {"buy", "pays", "lowest"} & set(" ".join(said(told)).split())
+    assert [one["caption"][:18] for one in blocks(told, "table")] == ["Price of a cluster"]
+    assert turnaround(content(*made)) is None
