@@ -15,7 +15,6 @@ from analysis.decisions.turnaround import packing_pieces
 from analysis.estimates.censored import make_censored
 from analysis.estimates.changes import make_changes
 from analysis.estimates.curves import Curve, all_curves, ranking
-from analysis.estimates.improvement_mean import make_improvement_mean
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import make_quality_tables
@@ -31,7 +30,6 @@ from analysis.text import ways
 DIRECTIONS = (
     "fastest",
     "improvement",
-    "improvement_mean",
     "node_equivalent",
     "oversubscription",
     "placement",
@@ -74,8 +72,6 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     check_names(runs, settings)
     tables = judged(by_site(runs, lambda own: _tables_of_one_site(own, request)), settings)
     tables |= make_changes(runs, settings)
-    weights = request.market.mix.weights if request.market and request.market.mix else {}
-    tables |= make_improvement_mean(tables["improvement"], weights, settings.level)
     tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
     if settings.unfinished:
         tables |= {name: _untold(tables[name]) for name in DIRECTIONS if name in tables}

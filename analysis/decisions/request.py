@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -29,6 +30,11 @@ class Request:
     queue: Queue = field(default_factory=Queue)
     rule: Rule | None = None
     market: Market | None = None
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """How much each case counts in what the cluster is for; nothing where that is not told."""
+        return self.market.mix.weights if self.market and self.market.mix else {}
 
 
 def request_of(facts: Facts) -> Request:

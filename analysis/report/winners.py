@@ -24,6 +24,8 @@ def fastest(content: Content) -> Section | None:
     if "fastest" not in content.tables:
         return None
     won = winners(content.tables["fastest"])
+    if won.empty:
+        return None
     blocks: list[Block] = []
     for case, of_case in labels.by_case(won):
         blocks.append(

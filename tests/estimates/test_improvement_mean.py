@@ -103,8 +103,9 @@ def test_bounds_and_missing_figures_do_not_enter():
 
 
 def test_the_report_prints_them():
-    study = make_whole_study(make_runs(levels=(1,), blocks=6))
-    section = part(make_report(*study, []), "improvement")
+    runs, tables, facts = make_whole_study(make_runs(levels=(1,), blocks=6))
+    tables |= make_improvement_mean(tables["improvement"], {}, 0.95)
+    section = part(make_report(runs, tables, facts, []), "improvement")
     table = blocks(section, "table")[-1]
     assert [line[1] for line in cells(table)] == ["Geometric", "Plain"] * 3
     assert "Fewer than three cases say nothing of others" in plain(table["caption"])

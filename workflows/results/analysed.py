@@ -9,11 +9,12 @@ import pandas as pd
 from analysis.decisions.listed import make_prices
 from analysis.decisions.request import request_of
 from analysis.estimates.extrap import write_extrap
+from analysis.estimates.improvement_mean import make_improvement_mean
 from analysis.estimates.scaling import write_tables
 from analysis.estimates.validation import make_validation
 from analysis.importers import read_published
 from analysis.networks.congestion.tables import make_congestion_tables
-from analysis.networks.curves import network_table
+from analysis.networks.curves import network_table, without_benchmarks
 from analysis.networks.data_servers import make_data_servers
 from analysis.networks.imports import read_imported
 from analysis.networks.links import make_links
@@ -58,8 +59,11 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
         "prices": make_prices(published, request.market.offers if request.market else {}),
         **make_traffic_tables(runs, side_tables),
     }
-    write_tables({name: table for name, table in optional.items() if len(table)}, folder)
-    write_tables(make_network_tables(network, rates, buses), folder)
+    optional = {name: table for name, table in optional.items() if len(table)}
+    optional |= make_network_tables(network, rates, buses)
+    write_tables(optional, folder)
+    improvement = without_benchmarks(tables | optional)["improvement"]
+    write_tables(make_improvement_mean(improvement, request.weights, request.settings.level), folder)
     write_tables(make_simulated_tables(runs, side_tables), folder)
     write_tables(make_data_servers(runs, side_tables["data_servers"]), folder)
     write_texts(measured, folder / "curves")
