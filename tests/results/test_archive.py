@@ -63,6 +63,7 @@ def plan(tmp_path, monkeypatch):
     log = f"0.1 Host : {HOST}\n0.2 user {USER.upper()}\n".encode()
     (records / "block-1-attempt-1.log.gz").write_bytes(gzip.compress(log))
     (results / "runs.csv").write_text("case,record\nharmonic-smoke,records/x.json\n")
+    (results / "looks.json").write_text('{"looks": [{"blocks": 1, "made": null}]}')
     (results / "tables/scaling.csv").write_text("case\n")
     (results / "figures/index.json").write_text("[]")
     (results / "prepared/big/processes-1/mesh").write_text("large")
@@ -100,7 +101,7 @@ def test_an_archive_holds_what_a_study_is_made_of(plan):
     assert files["study/config/interconnects/shared_memory.yaml"]
     assert {"study/config/studies/small.yaml", "study/cases/command/harmonic/case.yaml"} <= files.keys()
     assert {"environment/uv.lock", "environment/programs.txt", "CITATION.cff", "LICENSE"} <= files.keys()
-    assert "results/prepared/big/reference.json" in files
+    assert {"results/prepared/big/reference.json", "results/looks.json"} <= files.keys()
     assert "results/prepared/big/processes-1/mesh" not in files
     assert json.loads(files["environment/versions.json"])["machine"]["kernel"] == "6.1"
 
