@@ -103,12 +103,12 @@ def fastest_rows(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> Ite
         for place, (curve, position) in enumerate(field.points):
             longer: dict[str, float] = {}
             if place:
-                shift = next(found).shift
+                shift, middle = next(found).shift, np.log(field.column("seconds"))
+                if np.isnan(shift.estimate) or field.simulated:
+                    shift = shift._replace(estimate=middle[place] - middle[0])
                 if field.simulated:
-                    middle = np.log(field.column("seconds"))
                     ends = low[place] - high[0], high[place] - low[0]
-                    shift = shift._replace(estimate=middle[place] - middle[0], low=ends[0], high=ends[1])
-                    shift = shift._replace(coverage=np.nan)
+                    shift = shift._replace(low=ends[0], high=ends[1], coverage=np.nan)
                 longer = percent_columns("longer", shift) | {"coverage": shift.coverage}
             yield {
                 **curve.names,

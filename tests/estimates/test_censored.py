@@ -86,6 +86,11 @@ def test_a_sign_that_hangs_on_how_long_a_run_would_have_taken_is_not_told():
     row = compared(stopped(base, 0, 1, limit=12), stopped(other, 2, 3, limit=12))
     assert np.isnan(row["improvement_percent"]) and row["p_value"] == 1
     assert row["verdict"] == "not distinguishable" and row["note"] == EITHER
+    runs = runs_table(stopped(base, 0, 1, limit=12), stopped(other, 2, 3, limit=12))
+    last = make_tables(runs, QUICK)["fastest"].iloc[
+        -1
+    ]  # the order is that of the medians, and so is the ratio
+    assert last["longer_percent"] == pytest.approx(10) and np.isnan(last["longer_low"])
 
 
 def test_unpaired_points_are_bounded_too():
