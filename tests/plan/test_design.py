@@ -11,6 +11,7 @@ from workflows.domain import Answer, Case, Interconnect, Option, Point
 from workflows.paths import ROOT
 from workflows.plan import design
 from workflows.plan.design import expected_cost, points, repetitions
+from workflows.study.cases import load_case
 from workflows.study.study import read_study
 
 PLAIN = replace(
@@ -88,6 +89,17 @@ def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
     (entry,) = (one for one in left_out if one.reason == "the case needs 4 processes or more")
     assert "1 processes at oversubscription 1 over serial" in entry.what
     assert "2 processes at oversubscription 1 over shared_memory, gigabit" in entry.what
+
+
+def test_what_sends_beside_mpi_cannot_be_replayed():
+    case = replace(load_case("sockets-smoke", ROOT / "cases"), serial_seconds=1.0)
+    simulated = replace(interconnect("ethernet", "simulated", 4, 2), simulate={"eager_limit": 1000})
+    found, left_out = points(
+        study(cases=(case.name,), interconnects=("ethernet",)), {case.name: case}, {"ethernet": simulated}
+    )
+    assert found == []
+    told = {one.reason for one in left_out if "ethernet" in one.what and "oversubscription 1" in one.what}
+    assert told == {"its messages do not go through MPI, so nothing of them can be traced and replayed"}
 
 
 def test_an_odd_count_has_no_level_two():

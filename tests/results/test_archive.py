@@ -229,3 +229,29 @@ def test_users_are_found_in_home_folders():
     names = find_names([], [], ["run in /home/gollum/work and /Users/shelob", "/data/home/x"])
     assert {"gollum", "shelob"} <= names.replaced.keys() and "x" not in names.replaced
     assert "root" not in names.replaced and "localhost" not in names.replaced
+
+
+def test_a_missing_figure_is_one_line(plan):
+    figure = {
+        "type": "figure",
+        "name": "curves",
+        "case": "",
+        "caption": "Curves",
+        "width_inches": 6,
+        "height_inches": 3,
+    }
+    section = {**MACHINE, "blocks": [figure]}
+    (plan.paths.results / "report.json").write_text(json.dumps({**REPORT, "sections": [section]}))
+    with pytest.raises(
+        InputError, match=r"^--anonymise: results/figures/curves\.svg is missing, and the report is"
+    ):
+        archive_study(plan, anonymise=True)
+
+
+def test_a_partial_report_is_not_archived(plan):
+    results = plan.paths.results
+    (results / "partial").mkdir()
+    (results / "report.html").rename(results / "partial/report.html")
+    (results / "report.html").symlink_to("partial/report.html")
+    assert "missing: results/report.html" in archive_study(plan)
+    assert not [name for name in contents(plan) if "report.html" in name]

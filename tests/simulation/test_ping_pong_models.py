@@ -234,6 +234,11 @@ def test_a_topology_in_simgrids_words_that_it_takes(replayer, tmp_path, topology
     assert times / 2 == pytest.approx([5.0, 6.0])
 
 
+def test_a_speed_from_numpy_is_a_number(tmp_path):
+    model = make_model(interconnect(curve_file(tmp_path)), tmp_path)
+    assert 'speed="0.5Gf"' in platform_xml(model, 2, np.float64(0.5))
+
+
 def test_a_topology_with_too_few_nodes(tmp_path):
     model = make_model(interconnect(curve_file(tmp_path), topology={"torus": {"dimensions": [2]}}), tmp_path)
     with pytest.raises(InputError, match="torus: has 2 nodes, 3 are needed"):

@@ -14,7 +14,6 @@ from workflows.study.cases import case_files, digest, load_case, read_case_file
 
 LARGE_SECONDS = 60
 """Of a serial run, from which on a case may have no golden answer: the preparation's own run then gives it."""
-"""Of a serial run, for a golden answer to be asked for: beyond, the serial run is the reference."""
 ALL = [
     f"{name}-{size}"
     for name, (file,) in case_files(CASES).items()

@@ -13,9 +13,30 @@ from workflows.plan.plan import Plan
 from workflows.study.sites import read_facts
 
 
+def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int | None:
+    """Processes that the kernel has ended for want of memory since it started; None where it does not say."""
+    try:
+        found = (line.split() for line in counters.read_text().splitlines())
+        return next((int(value) for name, value in found if name == "oom_kill"), None)
+    except OSError:
+        return None
+
+
+_KILLED_BEFORE = killed_for_memory()
+
+
 def tell_stopped(plan: Plan) -> None:
-    """Say on standard error that a study has stopped, what is there of it, and what became of its jobs."""
+    """Say on standard error that a study has stopped, what is there of it, and what became of its jobs.
+
+    What is killed for want of memory, a trace or its ranks, has no word of its own.
+    """
     cluster = plan.here.cluster
+    if _KILLED_BEFORE is not None and (killed := (killed_for_memory() or 0) - _KILLED_BEFORE) > 0:
+        what = "a process" if killed == 1 else f"{killed} processes"
+        print(
+            f"nodeworth: out of memory: the kernel has ended {what} on this machine meanwhile",
+            file=sys.stderr,
+        )
     for line in interruptions(cluster, plan.paths) if cluster else ():
         print(f"nodeworth: {line}", file=sys.stderr)
     for line in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):

@@ -15,7 +15,7 @@ from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, sho
 from workflows.plan.here import Here
 from workflows.study.asked import Asked
 from workflows.study.study import Study
-from workflows.traffic.cases import has_array
+from workflows.traffic.cases import has_array, sends_beside_mpi
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,8 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
     each, level = 1 + point.servers_per_process, point.oversubscription
     if interconnect.simulate and (level > 1 or each > 1) and not has_array(case):
         return "a simulated interconnect has a core for each process, and no servers but in data_servers"
+    if interconnect.simulate and sends_beside_mpi(case):
+        return "its messages do not go through MPI, so nothing of them can be traced and replayed"
     what = "processes and their servers" if each > 1 else "processes"
     if level > 1 and interconnect.launch.get("mpi") == "mpich":
         return (

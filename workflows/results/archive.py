@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import tempfile
 import zipfile
@@ -118,12 +119,14 @@ def _environment(paths: StudyPaths) -> Files:
 
 
 def _results(results: Path) -> Files:
-    """Results without what can be made again: meshes, and the runs table in a second format."""
+    """Results without what can be made again: meshes, the runs table in a second format, a partial report."""
     return {
         f"results/{path}": data
         for path, data in _below(results)
         if (path.parts[0] != "prepared" or path.name == "reference.json")
         and path.suffix not in (".parquet", ".zip", ".part")
+        and path.parts[0] != "partial"
+        and not (results / path).is_symlink()
     }
 
 
@@ -138,7 +141,8 @@ def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
 def _missing(plan: Plan) -> list[str]:
     """What a study that is done would have."""
     results = plan.paths.results
-    missing = [f"results/{name}" for name in EXPECTED if not (results / name).exists()]
+    files = {name: results / name for name in EXPECTED}
+    missing = [f"results/{name}" for name, file in files.items() if file.is_symlink() or not file.exists()]
     recorded, planned = len(record_files(plan.paths)), len(plan.design.repetitions)
     if recorded < planned:
         missing.append(f"{planned - recorded} of {planned} planned repetitions")
@@ -166,6 +170,7 @@ def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:
         )
     printed = [name for name in ("results/report.pdf", "results/report.html") if name in hidden]
     if printed and "results/report.json" in hidden:
+        _check_figures(hidden)
         with tempfile.TemporaryDirectory() as folder:
             for path, data in hidden.items():
                 if path == "results/report.json" or path.startswith("results/figures/"):
@@ -178,6 +183,17 @@ def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:
                 hidden[path] = output.read_bytes()
     known = {path: data for path, data in hidden.items() if data is not None}
     return dict(sorted(known.items())), sorted(hidden.keys() - known.keys())
+
+
+def _check_figures(files: Files) -> None:
+    """Raise an `InputError` if a figure of the report is missing."""
+    sections = json.loads(files["results/report.json"])["sections"]
+    blocks = (block for section in sections for block in section["blocks"] if block["type"] == "figure")
+    for file in (f"results/figures/{block['name']}.svg" for block in blocks):
+        if file not in files:
+            raise InputError(
+                f"--anonymise: {file} is missing, and the report is printed anew; run the study again first"
+            )
 
 
 def _write(target: Path, files: Files) -> None:

@@ -50,7 +50,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         If the topology has fewer nodes.
     """
     there = nodes_of(model.topology, nodes)
-    host = {"speed": f"{host_speed!r}Gf", "core": model.cores_per_node}
+    host = {"speed": f"{float(host_speed)!r}Gf", "core": model.cores_per_node}
     settings = {
         **_FIXED,
         "smpi/coll-selector": "mpich" if model.mpi == "mpich" else "ompi",

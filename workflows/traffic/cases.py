@@ -15,6 +15,11 @@ def has_array(case: Case) -> bool:
     return case.application == "mpi4py" and {"blocks", "tasks"} <= case.parameters.keys()
 
 
+def sends_beside_mpi(case: Case) -> bool:
+    """Whether a case opens connections of its own, of which a tracer of MPI sees nothing."""
+    return case.application == "mpi4py" and {"round_trip_bytes", "stream_bytes"} <= case.parameters.keys()
+
+
 def needs_trace(case: Case) -> bool:
     """Whether a case can be simulated by replaying a trace alone."""
     return not (is_pattern(case) or has_array(case))

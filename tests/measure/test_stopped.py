@@ -1,0 +1,55 @@
+"""What is said of a study that has stopped."""
+
+import json
+
+import pytest
+from study_files import study_file
+
+from workflows.measure import stopped
+from workflows.measure.stopped import killed_for_memory, tell_stopped
+from workflows.paths import ROOT
+from workflows.plan.plan import make_plan
+
+STUDY = """
+name: stopped
+cases: [harmonic-smoke]
+cases_folder: CASES
+interconnects: [shared_memory]
+processes: [1, 2]
+blocks: 3
+"""
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return make_plan(study_file(tmp_path, STUDY.replace("CASES", str(ROOT / "tests/cases"))))
+
+
+def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
+    paths = plan.paths
+    for repetition in plan.design.repetitions[:5]:  # two blocks, and one run of the third
+        file = paths.record(repetition, 1)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    tell_stopped(plan)
+    assert capsys.readouterr().err == "stopped; 2 of 3 blocks recorded; the same command goes on from there\n"
+    paths.partial.mkdir()
+    (paths.partial / "facts.json").write_text(json.dumps({"study": {"blocks": 3, "blocks_recorded": 1}}))
+    paths.report.symlink_to("partial/report.html")
+    tell_stopped(plan)
+    told = "stopped; 2 of 3 blocks recorded; report of 1 of them in results/stopped/report.html; the same command"
+    assert capsys.readouterr().err.startswith(told)
+
+
+def test_who_was_killed_for_want_of_memory_is_spoken_for(plan, tmp_path, monkeypatch, capsys):
+    counters = tmp_path / "vmstat"
+    counters.write_text("pgpgin 12\noom_kill 7\n")
+    assert killed_for_memory(counters) == 7 and killed_for_memory(tmp_path / "none") is None
+    monkeypatch.setattr(stopped, "_KILLED_BEFORE", 6)
+    monkeypatch.setattr(stopped, "killed_for_memory", lambda: 7)
+    tell_stopped(plan)
+    assert (
+        "nodeworth: out of memory: the kernel has ended a process on this machine meanwhile\n"
+        in capsys.readouterr().err
+    )
