@@ -15,6 +15,7 @@ from analysis.decisions.turnaround import packing_pieces
 from analysis.estimates.censored import make_censored
 from analysis.estimates.changes import make_changes
 from analysis.estimates.curves import Curve, all_curves, ranking
+from analysis.estimates.machine_speed import make_adjusted
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import make_quality_tables
@@ -81,6 +82,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
     tables = core_tables(pieces, runs, settings) | make_part_tables(runs)
     tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
     tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
+    tables |= make_adjusted(runs, tables["improvement"])
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in REQUIRED}
     if costs is not None:
         tables |= whole_market(runs, costs, of_mix, market, settings)

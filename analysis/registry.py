@@ -11,6 +11,7 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
+from analysis.estimates.machine_speed import ADJUSTED
 from analysis.estimates.model_tables import MODEL_TABLES
 from analysis.estimates.precision import PRECISION
 from analysis.estimates.quality import QUALITY
@@ -38,6 +39,7 @@ ALL_TABLES = {
     **CENSORED,
     **QUALITY,
     "precision": PRECISION,
+    **ADJUSTED,
     **PART_TABLES,
     **SOLVER_WORK,
     **DECISION_TABLES,

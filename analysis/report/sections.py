@@ -11,6 +11,7 @@ from analysis.estimates.sites import told_apart
 from analysis.figures.style import looks
 from analysis.networks.curves import benchmarks, interconnects_of, without_benchmarks
 from analysis.report import record, tables
+from analysis.report.adjusted import adjusted
 from analysis.report.asked import asked
 from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.changes import changes
@@ -233,6 +234,7 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     case_sections,
     fastest,
     comparison,
+    adjusted,
     equivalents,
     oversubscription,
     placement,

@@ -9,6 +9,7 @@ from analysis.decisions.prices import BOOK, read_book
 from analysis.decisions.request import Request
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
+from analysis.estimates.machine_speed import ADJUSTED
 from analysis.estimates.quality import QUALITY
 from analysis.estimates.scaling import make_tables, write_tables
 from analysis.estimates.solver_work import SOLVER_WORK
@@ -49,6 +50,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         *SIMULATED_TABLES,
         *VALIDATION,
         *CENSORED,
+        *ADJUSTED,
         *SOLVER_WORK,
         "prices",
         "network_transports",

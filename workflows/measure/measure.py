@@ -23,6 +23,7 @@ from workflows.measure.attestation import attest_once, contradiction
 from workflows.measure.noise import noise_between, read_counters, wait_until_idle
 from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
+from workflows.measure.speed import FROM_SECONDS, NOT_TIMED, speed_of, time_fixed_work
 from workflows.plan import records
 from workflows.plan.design import expected_cost
 from workflows.plan.jobs import Batch
@@ -157,14 +158,17 @@ def measure(
     planned = _planned(plan, repetition, attempt, allocation)
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
         waited, busy = wait_until_idle(limits.idle_seconds)
-        before = read_counters()
         prepared = plan.paths.prepared(case.name, point.processes)
+        long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
+        speed_before = time_fixed_work(point, interconnect, nodes) if long else None
+        before = read_counters()
         done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
         # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
+        speed_after = time_fixed_work(point, interconnect, nodes) if long and not done.problem else NOT_TIMED
         attested = done.probe
         if interconnect and attested is None and done.problem is None:
             placed, block = placed_ranks(point, case.option), (plan.paths.results.resolve(), repetition.block)
@@ -186,6 +190,7 @@ def measure(
             ),
             answer=answer,
             noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
+            speed=speed_before and speed_of(speed_before, speed_after),
             exit=Exit(
                 ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
             ),

@@ -34,6 +34,26 @@ class RunNoise(Noise):
 
 
 @dataclass(frozen=True)
+class Speed:
+    """``speed`` of a record: how long a fixed piece of work took just before the run and just after it.
+
+    Seconds of the slowest core; None where `problem` says why.
+    """
+
+    compute_seconds_before: float | None = None
+    stream_seconds_before: float | None = None
+    compute_seconds_after: float | None = None
+    stream_seconds_after: float | None = None
+    problem: str | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Mean of the whole piece of work before and after; None where one of them is missing."""
+        parts = [value for name, value in vars(self).items() if name != "problem"]
+        return None if None in parts else sum(parts) / 2
+
+
+@dataclass(frozen=True)
 class GivenAnswer:
     """``answer`` of a record: what the run printed beside what it was to print."""
 
@@ -73,12 +93,13 @@ class ClusterJob:
 _SECTIONS = {
     "times": Times,
     "noise": RunNoise,
+    "speed": Speed,
     "answer": GivenAnswer,
     "exit": Exit,
     "cluster": ClusterJob,
     "probe": Probe,
 }
-_OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe"}
+_OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe", "speed"}
 """What is not known of a run that ended with its job."""
 
 
@@ -117,6 +138,7 @@ class Record:
     times: Times = Times()
     answer: GivenAnswer | None = None
     noise: RunNoise = RunNoise()
+    speed: Speed | None = None
     exit: Exit | None = None
     placement: Sequence[Mapping[str, Any]] = ()
     command: Sequence[str] = ()
@@ -144,6 +166,11 @@ class Record:
     def answer_value(self) -> float | None:
         """The answer that the run printed; None where it printed none or is not judged by an answer."""
         return self.answer.value if self.answer else None
+
+    @property
+    def speed_probe_seconds(self) -> float | None:
+        """What the fixed piece of work took beside it; None where it was not timed."""
+        return self.speed.seconds if self.speed else None
 
     @classmethod
     def of_point(cls, point: Point, **others: Any) -> Self:

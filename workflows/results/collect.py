@@ -39,6 +39,7 @@ _COLUMNS = {
     **{name: attrgetter(f"times.{name}") for name in _TIMES},
     **{name: attrgetter(f"noise.{name}") for name in _NOISE},
     "answer": attrgetter("answer_value"),
+    "speed_probe_seconds": attrgetter("speed_probe_seconds"),
     "censored": None,
     **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
 }

@@ -1,0 +1,44 @@
+"""Adjusted comparisons stand beside the plain ones, and say what is missing."""
+
+import numpy as np
+from report_parts import blocks, cells, part, said
+from synthetic_study import make_runs, make_whole_study
+
+from analysis.report import make_report
+
+
+def study(follows):
+    """Eight blocks whose times follow the speed of the machine, or do not."""
+    runs = make_runs(8, levels=(1,))
+    speed = np.random.default_rng(3).normal(0, 0.2, len(runs))
+    seconds = runs["seconds"] * np.exp(speed * follows)
+    return make_whole_study(runs.assign(seconds=seconds, speed_probe_seconds=0.1 * np.exp(speed)))
+
+
+def section(made):
+    return part(make_report(*made, []), "adjusted")
+
+
+def test_the_section_has_both_comparisons():
+    made = study(follows=1)
+    table = made[1]["adjusted"]
+    assert table["adjusted_percent"].notna().any() and table["narrower_percent"].median() > 20
+    found = section(made)
+    assert "of their scatter (over all orders of the blocks, p" in said(found)
+    assert "adjusted intervals are narrower by" in said(found)
+    (printed,) = blocks(found, "table")
+    assert len(cells(printed)) == len(table)
+    key = ["case", "baseline_interconnect", "interconnect"]
+    plain, beside = (rows.set_index(key)["improvement_percent"] for rows in (made[1]["improvement"], table))
+    assert beside.equals(plain[beside.index])
+
+
+def test_what_explains_nothing_adjusts_nothing():
+    found = section(study(follows=0))
+    assert "it does not explain the times" in said(found)
+
+
+def test_without_the_fixed_work_there_is_no_section():
+    made = make_whole_study(make_runs(8, levels=(1,)))
+    assert "adjusted" not in made[1]
+    assert not any(one["id"] == "adjusted" for one in make_report(*made, [])["sections"])

@@ -1,0 +1,73 @@
+"""How fast the cores of a repetition are just now: a fixed piece of work that is timed beside it.
+
+Half of its 0.1 s computes, half streams memory (`workflows.measure.fixed_work`). It is launched as the
+repetition is, a process a core, before and after it, and is part of nothing that the repetition costs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from workflows.domain import Interconnect, Point
+from workflows.launch.emulation import EmulatedNode
+from workflows.launch.execution import Execution, execute
+from workflows.launch.last_words import telling_line
+from workflows.launch.launchers import launch_ranks
+from workflows.measure.running import scratch_folder
+from workflows.plan.record import Speed
+
+FROM_SECONDS = 5.0
+"""What a repetition is expected to take at least, for such a piece of work beside it."""
+PROGRAM = Path(__file__).parent.resolve() / "fixed_work.py"
+LEAD_SECONDS = 0.4
+"""From the launch to the beginning of the work; processes that were started later begin at once."""
+TIME_LIMIT_SECONDS = 30.0
+
+Taken = tuple[float | None, float | None, str | None]
+"""Seconds of the part that computes and of the part that streams, on the slowest core; or why not."""
+
+NOT_TIMED: Taken = (None, None, "the run does not count")
+
+
+def time_fixed_work(point: Point, interconnect: Interconnect | None, nodes: Sequence[EmulatedNode]) -> Taken:
+    """Time the fixed piece of work on all cores of a point at once.
+
+    Parameters
+    ----------
+    interconnect : Interconnect or None
+        None for a serial run.
+    nodes : sequence of EmulatedNode
+        The emulated nodes of the interconnect, or the nodes of the job; empty where there are none.
+    """
+    every_core = replace(point, processes=point.cores, oversubscription=1, servers_per_process=0)
+    with scratch_folder() as scratch:
+        start = time.time() + LEAD_SECONDS
+        command = [sys.executable, "-I", "-S", str(PROGRAM), str(start)]
+        launch = launch_ranks(every_core, interconnect, nodes, command, {}, scratch)
+        done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
+    return read_fixed_work(done, point.cores)
+
+
+def read_fixed_work(done: Execution, cores: int) -> Taken:
+    """Read what the piece of work printed on each core."""
+    parts = []
+    for line in done.lines:
+        try:
+            compute, stream = map(float, line.text.split())
+        except ValueError:
+            continue  # a line of the launcher
+        parts.append((compute, stream))
+    if done.timed_out or len(parts) != cores:
+        why = f"stopped after {TIME_LIMIT_SECONDS:g} s" if done.timed_out else telling_line(done.errors)
+        return None, None, f"{len(parts)} of {cores} cores told their speed" + (f": {why}" if why else "")
+    compute_seconds, stream_seconds = map(max, zip(*parts, strict=True))
+    return compute_seconds, stream_seconds, None
+
+
+def speed_of(before: Taken, after: Taken) -> Speed:
+    """Give what a record holds of the two."""
+    return Speed(*before[:2], *after[:2], before[2] or after[2])
