@@ -98,6 +98,8 @@ class Case:
         Rough memory of one serial run, for planning only.
     option : Option or None
         How its parallel runs are made, if not simply started. A serial run has no option.
+    drop_page_cache : bool
+        Whether the kernel's page cache is dropped before each repetition, and its runs write to a disk.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Case:
     published_case: str | None = None
     memory_MB: float = 0.0  # noqa: N815
     option: Option | None = None
+    drop_page_cache: bool = False
 
 
 @dataclass(frozen=True)

@@ -238,8 +238,8 @@ def _row(line: dict[str, object], ratios: Ratios | None, effect: Effect | None) 
     low, high = (float(line[f"improvement_{end}"]) for end in ("low", "high"))
     if not low <= columns["adjusted_percent"] <= high:
         return row | {"note": "not given: it would move the estimate beyond its interval"}
-    width = columns["adjusted_high"] - columns["adjusted_low"]
-    narrower = 100 * (1 - width / (high - low)) if high > low else np.nan
+    width, plain = shift.high - shift.low, np.log1p(high / 100) - np.log1p(low / 100)
+    narrower = 100 * (1 - width / plain) if plain > 0 else np.nan
     return row | columns | {"adjusted_coverage": shift.coverage, "narrower_percent": narrower}
 
 

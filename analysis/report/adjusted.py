@@ -14,9 +14,9 @@ from analysis.text import formats
 from analysis.text.formats import MISSING, counted
 
 ABOUT = (
-    "A fixed piece of work of 0.1 s was timed on the cores of each long repetition, before and after it. Where "
-    "it explains the times, comparisons are also given without its share. The plain ones stay the result, and "
-    "their tests the only ones."
+    "A fixed piece of work of 0.1 s was timed on the cores of each long repetition, before and after it. "
+    "Where it explains the times, comparisons are also given without its share. The plain ones stay the "
+    "result, and their tests the only ones."
 )
 
 

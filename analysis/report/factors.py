@@ -21,6 +21,8 @@ TITLES = {
     "mtu": ("MTU", "bytes"),
     "cable": ("Cable", ""),
     "path": ("Path", ""),
+    "compiler": ("Compiler", ""),
+    "storage": ("Storage", ""),
     "latency_us": ("Latency", "µs"),
     "peak_MBps": ("Peak", "MB/s"),
     "eager_limit_bytes": ("Eager limit", "bytes"),

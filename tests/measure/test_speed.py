@@ -68,8 +68,8 @@ def plan(tmp_path, monkeypatch):
     return made
 
 
-def expecting(plan, seconds):
-    case = replace(plan.asked.cases["harmonic-smoke"], serial_seconds=seconds)
+def expecting(plan, seconds=0.1, **changes):
+    case = replace(plan.asked.cases["harmonic-smoke"], serial_seconds=seconds, **changes)
     asked = replace(plan.asked, measured={"harmonic-smoke": case}, replayed={})
     return replace(plan, design=replace(plan.design, asked=asked))
 
@@ -88,3 +88,13 @@ def test_nothing_is_launched_beside_a_short_one(plan, monkeypatch):
     monkeypatch.setattr(measuring, "time_fixed_work", None)
     [repetition] = plan.design.repetitions
     assert measure(plan, repetition, 1, ()).speed is None
+
+
+def test_the_page_cache_is_dropped_before_a_case_that_asks_for_it(plan, monkeypatch):
+    dropped = []
+    monkeypatch.setattr(measuring, "drop_page_cache", lambda: dropped.append(True))
+    [repetition] = plan.design.repetitions
+    measure(plan, repetition, 1, ())
+    assert not dropped
+    measure(expecting(plan, drop_page_cache=True), repetition, 2, ())
+    assert dropped == [True]

@@ -93,7 +93,10 @@ def test_an_unknown_name_is_told_with_the_nearest():
 
 
 def test_the_examples_of_the_documentation_are_right(tmp_path):
-    examples = re.findall("```yaml\n(.*?)```", Path("docs/interconnects.md").read_text(), flags=re.DOTALL)
+    pages = (Path(f"docs/{page}.md").read_text() for page in ("interconnects", "factors"))
+    examples = [
+        text for page in pages for text in re.findall("```yaml\n(name:.*?)```", page, flags=re.DOTALL)
+    ]
     names = [example.split()[1] for example in examples]
     for name, example in zip(names, examples, strict=True):
         (tmp_path / f"{name}.yaml").write_text(example)

@@ -1,11 +1,11 @@
 """OpenFOAM: meshing, decomposition, staging and starting a case, and what its output says.
 
 A case's folder holds ``0``, ``constant`` and ``system`` as OpenFOAM has them, without controlDict and
-decomposeParDict: those are written here, so that no case can write fields, adapt its time step or re-read
-its dictionaries while it is timed. ``system/parameters`` holds the values of the case's size, for
-``#include``; ``system/functions`` has the case's own functions for controlDict. A case whose
-``settings.like`` names another case starts from that case's files. ``lattice.py`` in a case's folder
-makes its blockMeshDict: see `workflows.applications.lattice`.
+decomposeParDict: those are written here, so that no case can adapt its time step or re-read its dictionaries
+while it is timed, and none writes fields but where its size has a ``write_interval``. ``system/parameters``
+holds the values of the case's size, for ``#include``; ``system/functions`` has the case's own functions for
+controlDict. A case whose ``settings.like`` names another case starts from that case's files. ``lattice.py``
+in a case's folder makes its blockMeshDict: see `workflows.applications.lattice`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ endTime {end};
 deltaT {step};
 adjustTimeStep no;
 writeControl timeStep;
-writeInterval {beyond};
+writeInterval {interval};
 writeFormat binary;
 writePrecision 12;
 timePrecision 12;
@@ -83,8 +83,9 @@ def inputs(case: Case) -> dict[str, bytes]:
             raise InputError(f"{case.folder / name}: not for the case: it is written for every run")
     step = case.parameters.get("time_step", 1)
     iterations = case.parameters["iterations"]
+    interval = case.parameters.get("write_interval", iterations + 1)  # nothing is written without
     control = _HEADER.format("controlDict") + _CONTROL.format(
-        solver=case.settings["solver"], step=step, end=iterations * step, beyond=iterations + 1
+        solver=case.settings["solver"], step=step, end=iterations * step, interval=interval
     )
     parameters = "".join(f"{name} {value};\n" for name, value in case.parameters.items())
     return own | {"system/controlDict": control.encode(), "system/parameters": parameters.encode()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,10 +29,23 @@ def launch_ranks(
 
     The arguments are those of `workflows.launch.mpirun`.
     """
+    environment = search_path(interconnect) | environment
     if nodes and isinstance(nodes[0], JobNode):
         return launch_in_job(point, interconnect, nodes, command, environment, scratch)
     library = interconnect.launch["mpi"] if interconnect else "openmpi"
     return LAUNCHERS[library](point, interconnect, nodes, command, environment, scratch)
+
+
+def search_path(interconnect: Interconnect | None) -> dict[str, str]:
+    """``PATH`` of the ranks, as environment, where an interconnect names folders of its own; else nothing."""
+    own = interconnect.launch.get("path", []) if interconnect else []
+    return {"PATH": os.pathsep.join([*own, os.environ.get("PATH", os.defpath)])} if own else {}
+
+
+def program_of_build(program: str, interconnect: Interconnect | None) -> str | None:
+    """Path of a program in the folders that an interconnect names; None where it is in none of them."""
+    own = interconnect.launch.get("path", []) if interconnect else []
+    return None if "/" in program else shutil.which(program, path=os.pathsep.join(own) or os.devnull)
 
 
 def one_process(library: str, environment: dict[str, str], scratch: Path) -> dict[str, str]:

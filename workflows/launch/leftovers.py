@@ -14,7 +14,7 @@ from pathlib import Path
 MARK = "NODEWORTH_OWNER"  # environment variable of every process of a run
 PREFIX = "nodeworth-"  # of the name of every scratch folder, before the owner
 END_SECONDS = 10.0  # a killed process that takes longer hangs in the kernel
-SCRATCH_FOLDERS = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+SCRATCH_FOLDERS = (Path("/dev/shm"), Path("/var/tmp"), Path(tempfile.gettempdir()))
 
 
 def owner(pid: int | None = None) -> str:

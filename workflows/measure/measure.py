@@ -16,7 +16,9 @@ from workflows.domain import Line, Point, Repetition
 from workflows.launch import provenance
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
+from workflows.launch.launchers import program_of_build
 from workflows.launch.leftovers import remove_stale
+from workflows.launch.page_cache import drop_page_cache
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
 from workflows.measure.answers import compare_answer, read_expected
 from workflows.measure.attestation import attest_once, contradiction
@@ -157,6 +159,8 @@ def measure(
     path = plan.paths.record(repetition, attempt)
     planned = _planned(plan, repetition, attempt, allocation)
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
+        if case.drop_page_cache:
+            drop_page_cache()
         waited, busy = wait_until_idle(limits.idle_seconds)
         prepared = plan.paths.prepared(case.name, point.processes)
         long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
@@ -217,6 +221,7 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
     point = repetition.point
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
+    program = application(case.application).command(case, point.processes)[0]
     return Record.of_point(
         point,
         study=plan.asked.study.name,
@@ -228,7 +233,7 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
         attempt=attempt,
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         mpi=provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
-        mpi_library=provenance.mpi_library(application(case.application).command(case, point.processes)[0]),
+        mpi_library=provenance.mpi_library(program_of_build(program, interconnect) or program),
         machine=provenance.machine(),
         inputs=plan.design.inputs(point),
         cluster=allocation.facts() if allocation else None,

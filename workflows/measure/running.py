@@ -87,8 +87,10 @@ def run(
         Whether the ranks attest the interconnect, if its file asks for it and they can.
     """
     app = application(case.application)
-    with scratch_folder() as scratch:
-        folder = scratch / "run"
+    with scratch_folder() as scratch, contextlib.ExitStack() as also:
+        # MPI's files stay in memory.
+        place = also.enter_context(scratch_folder(on_disk=True)) if case.drop_page_cache else scratch
+        folder = place / "run"
         folder.mkdir()
         app.stage(case, prepared.resolve(), folder)
         placed = placed_ranks(point, case.option)
@@ -136,17 +138,17 @@ def placed_ranks(point: Point, option: Option | None) -> Point:
     return replace(point, processes=point.running, servers_per_process=0)
 
 
-def scratch_parent() -> Path:
-    """Where runs put their files: ``NODEWORTH_SCRATCH``, else in memory, else with temporary files."""
-    in_memory = Path("/dev/shm")
-    default = in_memory if os.access(in_memory, os.W_OK) else tempfile.gettempdir()
+def scratch_parent(on_disk: bool = False) -> Path:
+    """Where runs put their files: ``NODEWORTH_SCRATCH``, else in memory or on a disk, or where they may."""
+    wanted = Path("/var/tmp" if on_disk else "/dev/shm")
+    default = wanted if os.access(wanted, os.W_OK) else tempfile.gettempdir()
     return Path(os.environ.get("NODEWORTH_SCRATCH", default))
 
 
 @contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Give a fresh folder, named after this process, that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent()))
+def scratch_folder(on_disk: bool = False) -> Iterator[Path]:
+    """Give a fresh folder, named after this process, that is gone afterwards: see `scratch_parent`."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent(on_disk)))
     try:
         yield folder
     finally:

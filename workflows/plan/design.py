@@ -132,7 +132,7 @@ def points(
     study: Study,
     cases: Mapping[str, Case],
     interconnects: Mapping[str, Interconnect],
-    unsuited: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    unsuited: Mapping[tuple[str, str | None], str] = MappingProxyType({}),
 ) -> tuple[list[Point], list[LeftOut]]:
     """Every point of a study that can be run, and what was left out.
 
@@ -141,7 +141,7 @@ def points(
     cases, interconnects : mapping of str to Case, Interconnect
         Those that can be used here; a name of the study that is missing is passed over.
     unsuited : mapping
-        Why a case cannot run over an interconnect, by the names of the two.
+        Why a case cannot run over an interconnect, or serially: see `Here`.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def points(
             continue
         if processes == 1:
             serial = Point(name, None, 1, 1, nodes=1, cores=1)
-            reason = _too_few(serial, cases[name])
+            reason = unsuited.get((name, None)) or _too_few(serial, cases[name])
             (refused[reason] if reason else found).append(serial)
             continue
         usable = [interconnects[joining] for joining in study.interconnects if joining in interconnects]

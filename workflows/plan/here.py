@@ -15,6 +15,8 @@ from workflows.errors import EmulationError
 from workflows.jobs.cluster import Cluster
 from workflows.launch import emulation, mpi
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
+from workflows.launch.launchers import program_of_build
+from workflows.launch.page_cache import cannot_drop
 from workflows.paths import ROOT
 from workflows.plan.finished import digest, this_machine
 from workflows.simulation.programs import cannot_simulate
@@ -38,17 +40,17 @@ class Here:
     cluster : Cluster or None
         On which the runs are made; None for this machine.
     missing_programs : mapping of str to str
-        By case, which of its programs are not there.
+        By case, which of its programs are not there, or that the page cache cannot be dropped.
     unavailable : mapping of str to str
         By interconnect, why it cannot be used.
     unsuited : mapping
-        Why a case cannot run over an interconnect, by the names of the two.
+        Why a case cannot run over an interconnect, by the names of the two; serially, by its name and None.
     """
 
     cluster: Cluster | None
     missing_programs: Mapping[str, str]
     unavailable: Mapping[str, str]
-    unsuited: Mapping[tuple[str, str], str]
+    unsuited: Mapping[tuple[str, str | None], str]
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -70,17 +72,20 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
         Whether a program is there, by its name.
     """
     joined = asked.interconnects
-    missing = _reasons((name, _missing_programs(case, has_program)) for name, case in asked.cases.items())
+    missing = _reasons(
+        (name, _missing_programs(case, has_program, *joined.values()) or _cannot_drop(case, cluster))
+        for name, case in asked.cases.items()
+    )
     unavailable = _reasons(
         (name, unavailable_on(joined[name], cluster) if cluster else unavailable_now(joined[name]))
         for name in joined
     )
     launched = [joined[name] for name in joined if not (name in unavailable or joined[name].simulate)]
     unsuited = _reasons(
-        ((name, over.name), mpi.other_library(application(case.application).command(case, 2)[0], over))
+        ((name, over and over.name), _unsuited(case, over, has_program))
         for name, case in asked.measured.items()
         if name not in missing
-        for over in launched
+        for over in (None, *launched)
     )
     return Here(cluster, missing, unavailable, unsuited)
 
@@ -175,8 +180,34 @@ def _reasons(found: Iterable[tuple[_What, str | None]]) -> dict[_What, str]:
     return {what: reason for what, reason in found if reason}
 
 
-def _missing_programs(case: Case, has_program: Callable[[str], object]) -> str | None:
+def _cannot_drop(case: Case, cluster: Cluster | None) -> str | None:
+    """Why the page cache cannot be dropped for a case that asks for it."""
+    if not case.drop_page_cache:
+        return None
+    elsewhere = "the page cache is dropped on one machine alone, and runs are made on a cluster"
+    return elsewhere if cluster else cannot_drop()
+
+
+def _unsuited(case: Case, over: Interconnect | None, has_program: Callable[[str], object]) -> str | None:
+    """Why a case cannot run over an interconnect, or serially (None)."""
+    if problem := _missing_programs(case, has_program, over):
+        return problem
+    if over is None:
+        return None
+    program = application(case.application).command(case, 2)[0]
+    of_build, folders = program_of_build(program, over), over.launch.get("path")
+    if folders and not of_build:  # what is found elsewhere is another build than the file says
+        return f"launch.path of {over.name}: no program {program} in {', '.join(folders)}"
+    return mpi.other_library(of_build or program, over)
+
+
+def _missing_programs(
+    case: Case, has_program: Callable[[str], object], *builds: Interconnect | None
+) -> str | None:
+    """Programs of a case that are neither here nor in the folders of any of some interconnects."""
     missing = [
-        program for program in application(case.application).programs(case) if not has_program(program)
+        program
+        for program in application(case.application).programs(case)
+        if not (has_program(program) or any(program_of_build(program, build) for build in builds))
     ]
     return f"not installed here: {', '.join(missing)}" if missing else None

@@ -60,6 +60,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         published_case=sizes[size].get("published_case"),
         memory_MB=sizes[size]["memory_MB"],
         option=_option(option, options[option]) if option else None,
+        drop_page_cache=sizes[size].get("drop_page_cache", False),
     )
 
 
@@ -186,14 +187,16 @@ def _settings(document: dict[str, Any]) -> dict[str, Any]:
 def digest(case: Case) -> str:
     """SHA-256 (hexadecimal) of everything about a case that changes its runs.
 
-    That is its input files as they are written for this size, its parameters, settings and option. How the
-    output is read and judged (``settings.read``, ``answer``), descriptions and planning numbers are left
-    out: they change what a record means and not what was run.
+    That is its input files as they are written for this size, its parameters, settings and option, and
+    whether the page cache is dropped. How the output is read and judged (``settings.read``, ``answer``),
+    descriptions and planning numbers are left out: they change what a record means and not what was run.
     """
     settings = {key: value for key, value in case.settings.items() if key != "read"}
     head = {"application": case.application, "parameters": case.parameters, "settings": settings}
     if case.option:
         head["option"] = [case.option.servers_per_process, case.option.environment]
+    if case.drop_page_cache:
+        head["drop_page_cache"] = True
     total = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name, content in sorted(application(case.application).inputs(case).items()):
         total.update(f"\n{name} {len(content)}\n".encode())

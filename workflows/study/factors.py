@@ -12,7 +12,7 @@ from workflows.paths import ROOT
 EMULATED = {"transport": "tcp", "path": "switched"}
 """Of every emulated interconnect: see `workflows.launch.emulation`."""
 
-_KEYS = ("mpi", "link_mbps", "host_bus", "transport", "mtu", "cable", "path")
+_KEYS = ("mpi", "link_mbps", "host_bus", "transport", "mtu", "cable", "path", "compiler", "storage")
 
 
 def factors(interconnect: Interconnect) -> dict[str, str | float]:
@@ -22,8 +22,8 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
     -------
     dict
         ``mpi`` (title of the MPI library), ``link_mbps`` (10^6 bit/s), ``transport``, ``mtu`` (bytes),
-        ``cable``, ``path``; then all else that decides how it is used, by the keys of its file
-        (``launch.mca.btl``).
+        ``cable``, ``path``, ``compiler``, ``storage``; then all else that decides how it is used, by the
+        keys of its file (``launch.mca.btl``).
     """
     emulate, launch = interconnect.emulate or {}, interconnect.launch
     known = {
@@ -34,6 +34,7 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
         **(EMULATED if emulate else {}),
         **interconnect.factors,
     }
+    builds = {"launch.path": ":".join(launch["path"])} if "path" in launch else {}
     sections = {"launch.mca": launch.get("mca"), "launch.env": launch.get("env"), "emulate": emulate}
     rest = {
         f"{section}.{key}": value
@@ -42,7 +43,7 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
     }
     for key in ("emulate.mtu", "emulate.rate_mbps"):  # among those that are known
         rest.pop(key, None)
-    return {key: known[key] for key in _KEYS if known.get(key) is not None} | rest
+    return {key: known[key] for key in _KEYS if known.get(key) is not None} | builds | rest
 
 
 def model_factors(interconnect: Interconnect) -> dict[str, Any]:

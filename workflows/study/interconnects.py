@@ -54,7 +54,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         name=name,
         kind=data["kind"],
         title=data["title"],
-        launch=data.get("launch", {}),
+        launch=_with_path(data.get("launch", {}), folder),
         emulate=emulate,
         nodes=room["nodes"],
         cores_per_node=room["cores_per_node"],
@@ -68,6 +68,12 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         host_bus=data.get("host_bus"),
         notes=data.get("notes", ()),
     )
+
+
+def _with_path(launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Section launch with whole paths, which a run finds from wherever it is."""
+    path = [str((folder / name).absolute()) for name in launch.get("path", ())]
+    return launch | ({"path": path} if path else {})
 
 
 def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
