@@ -8,6 +8,8 @@ from analysis.importers.lines import Target, quoted, read_row, whole_lines
 
 TITLE = re.compile(r"^# OSU (?:MPI[ _])?(?P<title>.+?)(?: Test)? v\d[\w.]*\s*$")
 
+PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>[1-9]\d{0,8}) \]")
+
 COLUMNS: dict[str, Target] = {
     "size": ("bytes", 1),
     "latency(us)": ("latency_us", 1),
@@ -30,14 +32,16 @@ def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
     """
     rows: list[dict] = []
     unread: list[str] = []
-    benchmark, heading, targets = "", [], []
+    benchmark, heading, targets, processes = "", [], [], {}
     for number, line in whole_lines(text, source, unread):
         title = TITLE.match(line)
         names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith("#") else []
         keys = [name.lower().replace(" ", "") for name in names]
         if title:
             benchmark = "osu_" + re.sub(r"\W+", "_", title["title"]).strip("_").lower()
-            heading, targets = [], []
+            heading, targets, processes = [], [], {}
+        elif pairs := PAIRS.match(line):
+            processes = {"processes": 2 * int(pairs["pairs"])}
         elif benchmark and any(key in COLUMNS for key in keys):
             heading, targets = keys, [COLUMNS.get(key) for key in keys]
             unread += [
@@ -53,5 +57,5 @@ def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                rows.append({"benchmark": benchmark, "line": number, **row})
+                rows.append({"benchmark": benchmark, **processes, "line": number, **row})
     return rows, unread

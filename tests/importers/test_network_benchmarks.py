@@ -26,7 +26,7 @@ OSU = [
     ("bw_5.3.txt", "osu_bandwidth", 4194304, {"bandwidth_MBps": 15599.7}),
     ("bibw_7.4.txt", "osu_bi_directional_bandwidth", 2, {"bandwidth_MBps": 64.72}),
     ("mbw_mr_7.4.txt", "osu_multiple_bandwidth_message_rate", 8,
-     {"bandwidth_MBps": 184.69, "messages_per_second": 23086690.52}),
+     {"processes": 2, "bandwidth_MBps": 184.69, "messages_per_second": 23086690.52}),
     ("allreduce_full_7.4.txt", "osu_allreduce_latency", 8192,
      {"latency_us": 3.06, "latency_us_low": 2.91, "latency_us_high": 3.21, "samples": 100}),
     ("allreduce_full_5.3.txt", "osu_allreduce_latency", 2048,

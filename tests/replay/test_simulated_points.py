@@ -1,6 +1,7 @@
 """From a study to its simulated points, and from its traces to their records."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -166,3 +167,22 @@ def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_pa
     assert fastest["gigabit_ethernet"] < 112.5 < packets < fluid < 280
     contention = {record.interconnect: record.details["contention"] for record in records}
     assert contention == dict.fromkeys(names, "fluid") | {"quadrics_elan3_packets": "packets"}
+
+
+def test_what_a_model_assumes_widens_the_band(traced):
+    folder = Path(traced.paths.trace("elbow_segregated-smoke", 4))
+    for rank, message in ((0, "0 send 2 0 8"), (2, "2 recv 0 0 8")):
+        write_rank(folder, rank, [message] * 50 + [f"{rank} compute 1000000"])
+
+    def band(*assumed):
+        model = traced.asked.interconnects["infiniband"]
+        other = replace(model, simulate=model.simulate | {"assumed": list(assumed)})
+        asked = replace(traced.asked, interconnects=traced.asked.interconnects | {"infiniband": other})
+        plan = replace(traced, design=replace(traced.design, asked=asked))
+        replay_study(plan, 1)
+        file = plan.paths.simulated / "elbow_segregated-smoke/infiniband/processes-4.json"
+        record = json.loads(file.read_text())
+        assert record["seconds_low"] <= record["seconds"] <= record["seconds_high"]
+        return record["seconds_high"] - record["seconds_low"]
+
+    assert band("host_overhead") > band()

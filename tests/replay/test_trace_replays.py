@@ -82,6 +82,25 @@ def test_processors_are_busy_with_messages_where_that_is_known(replayer, tmp_pat
     assert replayed(replayer, tmp_path, large, host_overhead=busy).seconds == pytest.approx(110e-6)
 
 
+def test_a_node_sends_so_many_messages_a_second_whoever_sends_them(replayer, tmp_path):
+    """Three ranks of a node send one small message each, 20 µs apart at least; inside a node nothing waits."""
+    each = [[f"send {peer} 0 0 6"] for peer in (3, 4, 5)]
+    ranks = [*each, *([f"recv {peer} 0 0 6"] for peer in (0, 1, 2))]
+    node = {"cores": 3, "memory_latency_us": 1.0, "memory_MBps": 1000.0}
+    for limit, waited in ((None, 0.0), (50_000, 40e-6)):
+        keys = {"messages_per_second": limit} if limit else {}
+        done = replayed(replayer, tmp_path, ranks, per_node=3, node=node, **keys)
+        assert done.seconds == pytest.approx(10e-6 + waited, abs=5e-7)  # envelopes share the link
+    inside = [["send 1 0 0 6", "send 1 0 0 6"], ["recv 0 0 0 6", "recv 0 0 0 6"]]
+    assert replayed(replayer, tmp_path, inside, per_node=2, **keys).seconds < 5e-6
+
+
+def test_messages_that_are_far_apart_wait_for_none_before_them(replayer, tmp_path):
+    ranks = [["send 1 0 0 6", "compute 1000000", "send 1 0 0 6"], ["recv 0 0 0 6", "recv 0 0 0 6"]]
+    done = replayed(replayer, tmp_path, ranks, messages_per_second=50_000)
+    assert done.seconds == pytest.approx(1e-3 + 10e-6, rel=1e-6)
+
+
 def test_what_is_computed_before_a_message_passes_first(replayer, tmp_path):
     ranks = [["compute 1000000", "isend 1 0 1000", "compute 2000000", "wait 0 1 0"], ["recv 0 0 1000"]]
     assert replayed(replayer, tmp_path, ranks).rank_seconds == pytest.approx([3e-3, 1e-3 + 20e-6])

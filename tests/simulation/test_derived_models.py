@@ -15,7 +15,7 @@ from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.simulation.curve import read_curve
 from workflows.simulation.derive import Change, changes_of_protocol, derive, eager_limit
-from workflows.simulation.model import make_model
+from workflows.simulation.model import ENDS, make_model
 from workflows.study.interconnects import load_interconnect
 
 JUMPS = {
@@ -107,10 +107,12 @@ def test_overhead_and_bandwidth_of_a_link_that_is_known():
 def test_what_was_not_given_is_said_to_be_assumed():
     made = derive(benchmarks(lambda size: 1.6 + size / 10_000), None, None, None)
     assert made.simulate["eager_limit_bytes"] == 8192 and "host_overhead" not in made.simulate
+    assert made.simulate["assumed"] == ["host_overhead", "both_ways"]
     assert made.told == [
         "The eager limit, 8192 bytes, is assumed.",
         "A message is assumed to keep processors busy for copying alone.",
         "Both directions are assumed not to slow each other down.",
+        "The band of simulated times holds both ends of what is assumed of processors and directions.",
         "Messages inside a node are assumed.",
         "A node is assumed to have 1 core.",
     ]
@@ -123,7 +125,7 @@ def test_many_messages_that_are_faster_than_one_are_the_links_bandwidth():
     assert made.simulate["curve"]["peak_MBps"] == 10_000
 
 
-def test_pairs_that_carry_more_than_one_are_the_links_bandwidth():
+def test_pairs_that_carry_more_than_one_are_the_links_bandwidth(tmp_path):
     curves = benchmarks(lambda size: 2 + size / 4000, lambda size: max(0.5, size / 10_000))
     pairs = curves[curves["benchmark"] == "osu_bandwidth"].assign(
         benchmark="osu_multiple_bandwidth_message_rate",
@@ -132,10 +134,15 @@ def test_pairs_that_carry_more_than_one_are_the_links_bandwidth():
     )
     made = derive(pd.concat([curves, pairs]), None, 1, 1024)
     assert made.simulate["curve"]["peak_MBps"] == 25_000
-    assert (
-        "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate); replays "
-        "have no such limit." in made.told
-    )
+    said = "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate)"
+    assert made.simulate["messages_per_second"] == 5e6 and f"{said}, taken for its limit." in made.told
+    # Each alone sends one in 0.5 µs: eight that slow each other, and two that do not.
+    of_eight = derive(pd.concat([curves, pairs.assign(processes=16)]), None, 1, 1024)
+    assert of_eight.simulate["messages_per_second"] == 5e6 and f"{said}." in of_eight.told
+    assert model_of(of_eight, tmp_path).gap_us == pytest.approx(0.2)
+    of_two = derive(pd.concat([curves, pairs.assign(processes=4)]), None, 1, 1024)
+    assert "messages_per_second" not in of_two.simulate
+    assert f"{said}; its 2 pairs did not slow each other, so that no limit is known." in of_two.told
 
 
 @pytest.mark.parametrize(("both", "model"), [(9_999, 10_000), (12_000, 12_000), (19_500, None)])
@@ -162,11 +169,12 @@ def test_a_ping_pong_without_small_messages_is_refused(sizes, found):
     assert told == f"osu_latency: {found}; one of up to 64 tells the latency"
 
 
-def model_of(made, folder):
+def model_of(made, folder, end="corrected"):
     write_table(made.curve, folder / "mine.csv")
     curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
     known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
-    return make_model(replace(simulated_link(), simulate=known | made.simulate | {"curve": curve}), folder)
+    link = replace(simulated_link(), simulate=known | made.simulate | {"curve": curve})
+    return make_model(link, folder, end)
 
 
 @given(
@@ -192,3 +200,68 @@ def test_without_a_ping_pong_there_is_no_model():
     assert told == (
         "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) is among the curves: osu_bandwidth"
     )
+
+
+def working(busy, exchange=lambda size: 4 + size / 2000):
+    """What our benchmark of availability tells of exchanges that keep a processor busy for so long."""
+    rows = [
+        {"bytes": size, "part": part, "latency_us": time}
+        for size in SIZES
+        for part, time in (
+            ("exchange", exchange(size)),
+            ("work", 3 * exchange(size)),
+            ("exchange_and_work", 3 * exchange(size) + busy(size)),
+        )
+    ]
+    named = {"benchmark": "availability", "interconnect": "mine", "kind": "measured", "processes": 2}
+    return pd.DataFrame(rows).assign(
+        **named, **dict.fromkeys(("site", "case", "imported_from", "nodes"), None)
+    )
+
+
+def with_work(busy, stream=None):
+    curves = benchmarks(lambda size: 3 + size / 1000 + size / 4000 * (size <= 8192), stream)
+    extra = working(busy).assign(oversubscription=1)
+    return derive(pd.concat([curves, extra], ignore_index=True), None, 1, 8192)
+
+
+def test_work_beside_an_exchange_tells_what_each_of_its_two_messages_costs():
+    made = with_work(lambda size: 1.2 + 2 * size / 10_000, stream=lambda size: max(0.1, size / 1000))
+    overhead = made.simulate["host_overhead"]  # of a message half, and not the stream's 0.1 µs
+    assert overhead["send_us"] == overhead["receive_us"] == pytest.approx(0.6, rel=0.01)
+    assert overhead["send_ns_per_byte"] == pytest.approx(0.1, rel=0.05)
+    assert any("half of what an exchange takes from work beside it" in said for said in made.told)
+    assert made.simulate["assumed"] == ["both_ways"] and not any("Not used" in said for said in made.told)
+
+
+def test_an_adapter_that_does_all_of_it_leaves_the_processor_free():
+    made = with_work(lambda size: -0.1)  # noise below nothing
+    assert set(made.simulate["host_overhead"].values()) == {0}
+
+
+def test_a_processor_that_does_all_of_it_is_busy_for_what_the_link_leaves():
+    made = with_work(lambda size: 4 + size / 2000)
+    assert made.simulate["host_overhead"]["send_us"] == pytest.approx(3 / 2, rel=0.01)
+
+
+def test_what_is_assumed_has_two_ends(tmp_path):
+    made = derive(benchmarks(lambda size: 2 + size / 1000), None, 1, 1024)
+    assert made.simulate["assumed"] == ["host_overhead", "both_ways"]
+    low, high, middle = (model_of(made, tmp_path, end) for end in ENDS)
+    assert low.both_ways_bytes_per_us is middle.both_ways_bytes_per_us is None
+    assert sum(knot.send_us + knot.receive_us for knot in low.between) == 0
+    small = high.between[0]
+    assert small.send_us == small.receive_us == pytest.approx(1, rel=0.002)
+    assert small.wait_us + small.send_us + small.receive_us == pytest.approx(2)
+    assert high.both_ways_bytes_per_us == pytest.approx(1000)
+
+
+def test_what_was_measured_has_none(tmp_path):
+    made = derive(
+        benchmarks(lambda size: 2 + size / 1000, lambda size: max(0.5, size / 1000), lambda size: 1990),
+        None,
+        1,
+        64,
+    )
+    assert "assumed" not in made.simulate
+    assert len({repr(model_of(made, tmp_path, end)) for end in ENDS}) == 1

@@ -23,7 +23,7 @@ from workflows.plan.plan import Plan
 from workflows.plan.record import SimulatedRecord
 from workflows.replay import servers
 from workflows.simulation import fit, packets, programs, replayer, traffic
-from workflows.simulation.model import InterconnectModel, make_model
+from workflows.simulation.model import ENDS, InterconnectModel, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.processor import CoreSpeed, core_speed
 from workflows.simulation.replayer import Replay, replay
@@ -63,7 +63,10 @@ def replay_study(plan: Plan, threads: int) -> None:
     """
     program = programs.build(replayer.SOURCE, PROGRAMS)
     used = {point.interconnect for point in plan.design.simulated if point.interconnect}
-    models = {name: make_model(plan.asked.interconnects[name], ROOT) for name in used}
+    ends = {
+        name: {end: make_model(plan.asked.interconnects[name], ROOT, end) for end in ENDS} for name in used
+    }
+    models = {name: at["corrected"] for name, at in ends.items()}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
     traced, cores = files.traced(plan), core_speed(plan.asked.study.simulation, plan.paths.processor)
@@ -71,7 +74,7 @@ def replay_study(plan: Plan, threads: int) -> None:
     for (case, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
         points = list(group)
         trace = read_trace(plan.paths.trace(case, processes))
-        done = _replay_trace(program, trace, points, models, plan.asked.study.simulation, cores, threads)
+        done = _replay_trace(program, trace, points, ends, plan.asked.study.simulation, cores, threads)
         for point, replays in zip(points, done, strict=True):
             made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays, cores.speed))
     for point in (point for point in plan.design.simulated if point not in traced):
@@ -107,20 +110,20 @@ def _replay_trace(
     program: Path,
     trace: Trace,
     points: Sequence[Point],
-    models: Mapping[str, InterconnectModel],
+    models: Mapping[str, Mapping[str, InterconnectModel]],
     simulation: Mapping[str, Any],
     cores: CoreSpeed,
     threads: int,
 ) -> list[Replays]:
     """Replays of one trace at all points that it serves, in their order."""
-    anybody = next(iter(models.values()))  # a serial run has no messages, so any model serves
+    anybody = next(iter(models.values()))["corrected"]  # a serial run has no messages, so any model serves
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
         unpack(trace, Path(scratch))
         begun: dict[tuple, Future[Replay]] = {}
 
         def replayed(point: Point, end: str, free: bool) -> Future[Replay]:
             """A replay that is under way; equal ones, as many without messages are, are made once."""
-            model = models[point.interconnect] if point.interconnect else anybody
+            model = models[point.interconnect][end] if point.interconnect else anybody
             per_node = point.processes_per_node or model.cores_per_node
             factors, percent = trace.factors(end), corun_percent(trace, simulation, end)
             slower = percent if min(per_node, point.processes) > 1 else 0.0

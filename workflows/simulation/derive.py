@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.networks.curves import availability
 from analysis.text.formats import listed, number
 from workflows.domain import InputError
 from workflows.simulation.curve import link_rate, points_of
@@ -17,8 +18,12 @@ PINGPONGS = ("osu_latency", "imb_pingpong", "netpipe", "pingpong")
 STREAMS = ("osu_bandwidth", "imb_uniband")
 BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "sendrecv")
 PAIRS = ("osu_multiple_bandwidth_message_rate",)
-"""Names of curves: of one message at a time, of many under way in one direction, in both, and of pairs of
-processes of two nodes."""
+AVAILABILITY = ("availability",)
+"""Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
+processes of two nodes, and of work during an exchange."""
+
+UNSLOWED = 0.9
+"""Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
 
 RISE, DROP = 0.1, 0.2
 """How far the time of the next size is from what sizes on either side suggest, where the protocol changes.
@@ -120,8 +125,9 @@ def derive(
 ) -> Derived:
     """Work out the model of an interconnect.
 
-    Sending or receiving a message keeps a processor busy for the least interval of a stream of small ones,
-    and for half of what an eager message takes beyond latency and bandwidth.
+    Sending or receiving a message keeps a processor busy for half of what an exchange takes from work beside
+    it; where that is not known, for the least interval of a stream of small messages. It is half of what an
+    eager message takes beyond its way through the link at most. What nothing tells is ``assumed``.
 
     Parameters
     ----------
@@ -166,18 +172,18 @@ def derive(
     simulate["eager_limit_bytes"] = limit
     if others:
         simulate["switches_bytes"] = others
-    stream = _first(curves.dropna(subset="bandwidth_MBps"), STREAMS)
-    if overhead := None if stream is None else _overhead(stream, sizes, times, limit, rate):
+    assumed = []
+    busy = _busy(curves, limit)
+    if overhead := busy and _overhead(busy, sizes, times, limit, rate):
         simulate["host_overhead"] = overhead
         us, ns = (number(overhead[f"send_{unit}"]) for unit in ("us", "ns_per_byte"))
-        interval = f"the least interval of {stream['benchmark'].iloc[0]}, or half of a message's time"
-        told.append(
-            f"A message keeps either processor busy for {us} µs ({interval}) and {ns} ns a byte (assumed)."
-        )
+        told.append(f"A message keeps either processor busy for {us} µs and {ns} ns a byte: {busy.how}.")
     else:
+        assumed.append("host_overhead")
         told.append("A message is assumed to keep processors busy for copying alone.")
     both = _peak(curves, BOTH_WAYS)
     if both is None:
+        assumed.append("both_ways")
         told.append("Both directions are assumed not to slow each other down.")
     elif both[1] < SAME * rate:
         simulate["half_duplex"] = True
@@ -185,25 +191,74 @@ def derive(
     elif both[1] < FREE * rate:
         simulate["both_ways_MBps"] = both[1]
         told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
-    told += _message_rate(curves)
+    fewest = busy.us if busy else None
+    told += _message_rate(curves, fewest, simulate)
+    if assumed:
+        simulate["assumed"] = assumed
+        told.append(
+            "The band of simulated times holds both ends of what is assumed of processors and directions."
+        )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pingpong, told + said)
 
 
-def _message_rate(curves: pd.DataFrame) -> list[str]:
-    """What the pairs of processes say of the messages of a node, which no key of a model holds."""
+@dataclass(frozen=True)
+class _Busy:
+    """How long a message keeps either processor busy, and how that shows; `ns_per_byte` None is not known."""
+
+    us: float
+    ns_per_byte: float | None
+    how: str
+
+
+def _busy(curves: pd.DataFrame, limit: int) -> _Busy | None:
+    """What the curves tell of the time that processors spend with messages; None where they tell nothing.
+
+    An exchange sends a message and receives one, which are taken to keep the processor busy for as long.
+    """
+    shared = _first(curves, AVAILABILITY)
+    if shared is not None and "part" in shared:
+        known = availability(shared).groupby("bytes")[["exchange_us", "overhead_us"]].median().reset_index()
+        known = known[known["bytes"] <= limit]
+        each = known["overhead_us"].clip(0, known["exchange_us"]).to_numpy(float) / 2
+        size = known["bytes"].to_numpy(float)
+        small = size <= SMALL_BYTES
+        if small.any():
+            us = float(np.median(each[small]))
+            slopes = (each - us)[~small] / size[~small]
+            a_byte = 1000 * max(0.0, float(np.median(slopes))) if len(slopes) else None
+            return _Busy(us, a_byte, "half of what an exchange takes from work beside it")
+    stream = _first(curves.dropna(subset="bandwidth_MBps"), STREAMS)
+    small = None if stream is None else stream[(stream["bytes"] > 0) & (stream["bytes"] <= SMALL_BYTES)]
+    if small is None or small.empty:
+        return None
+    interval = float((small["bytes"] / small["bandwidth_MBps"]).min())
+    how = f"the least interval of {stream['benchmark'].iloc[0]}, or half of a message's time"
+    return _Busy(interval, None, f"{how}; that of a byte is assumed")
+
+
+def _message_rate(curves: pd.DataFrame, interval: float | None, simulate: dict[str, Any]) -> list[str]:
+    """What pairs of processes say of the messages of a node: a key of the model where they slowed each other.
+
+    `interval` is the least time between two messages of a process, in µs, where that is known.
+    """
     rows = _first(curves, PAIRS)
     if rows is None or rows["messages_per_second"].isna().all():
         return []
-    rate = float(rows["messages_per_second"].max())
-    return [
-        f"A node sends {number(rate / 1e6)} million messages a second at most "
-        f"({rows['benchmark'].iloc[0]}); replays have no such limit."
-    ]
+    fastest = rows.loc[rows["messages_per_second"].astype(float).idxmax()]
+    rate, processes = float(fastest["messages_per_second"]), fastest["processes"]
+    said = f"A node sends {number(rate / 1e6)} million messages a second at most ({fastest['benchmark']})"
+    if not pd.isna(processes) and interval and rate > UNSLOWED * (int(processes) // 2) * 1e6 / interval:
+        return [
+            f"{said}; its {int(processes) // 2} pairs did not slow each other, so that no limit is known."
+        ]
+    simulate["messages_per_second"] = rate
+    unknown = "" if not pd.isna(processes) and interval else ", taken for its limit"
+    return [f"{said}{unknown}."]
 
 
 def _sizes(changes: Sequence[Change]) -> list[str]:
@@ -234,21 +289,18 @@ def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[
 
 
 def _overhead(
-    stream: pd.DataFrame, sizes: Sequence[int], times: Sequence[float], limit: int, rate: float
+    busy: _Busy, sizes: Sequence[int], times: Sequence[float], limit: int, rate: float
 ) -> dict[str, float] | None:
-    """What a message costs either processor; None where that cannot be told."""
-    small = stream[(stream["bytes"] > 0) & (stream["bytes"] <= SMALL_BYTES)]
-    if small.empty:
-        return None
+    """What a message costs either processor, no more than a ping-pong leaves; None where nothing tells."""
     known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
     left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
-    interval = float((small["bytes"] / small["bandwidth_MBps"]).min())
-    each = min(interval, float(left.min()) / 2)
-    if each < 0.01 * times[0]:
+    each = max(0.0, min(busy.us, float(left.min()) / 2))
+    if busy.ns_per_byte is None and each < 0.01 * times[0]:
         return None
     copied = known[:, 0] > SMALL_BYTES
     slopes = np.minimum(left - left[0], left - 2 * each)[copied] / (2 * known[copied, 0])
-    a_byte = 1000 * max(0.0, float(slopes.min())) if copied.any() else 0.0
+    most = 1000 * max(0.0, float(slopes.min())) if copied.any() else 0.0
+    a_byte = most if busy.ns_per_byte is None else min(busy.ns_per_byte, most)
     costs = {"us": round(0.999 * each, 4), "ns_per_byte": round(0.999 * a_byte, 5)}
     return {f"{end}_{unit}": cost for unit, cost in costs.items() for end in ("send", "receive")}
 

@@ -3,7 +3,7 @@
 // The costs are in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
 // BYTES:WAIT:SEND:RECEIVE, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the wire,
 // beside the time that the links need for the bytes; SEND and RECEIVE keep the two ends busy. "hop_us" is added for
-// each switch after the first.
+// each switch after the first. "gap_us" passes at least between two messages that a node sends to others.
 
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace s4u = simgrid::s4u;
@@ -63,7 +64,16 @@ public:
 // Costs of messages between nodes and inside one; on the wire they are SimGrid's as soon as this is made.
 class Messages {
   Curve between, inside;
-  double hop;
+  double hop, gap;
+  mutable std::unordered_map<const s4u::Host*, double> free_at; // when a node may send the next message
+
+  // Seconds that a message waits for its node to have sent those before it.
+  double queued(const s4u::Host* from) const
+  {
+    double now = s4u::Engine::get_clock(), &free = free_at[from], begins = std::max(now, free);
+    free = begins + gap;
+    return begins - now;
+  }
 
   double wire(double size, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) const
   {
@@ -78,7 +88,8 @@ class Messages {
     double wanted = seconds(bytes, from, to, &Knot::wait);
     if (from != to)
       wanted += std::max(0, wires - 2) * hop;
-    return std::max(0.0, wanted - (size - bytes) / bandwidth) / nominal;
+    double passes = std::max(0.0, wanted - (size - bytes) / bandwidth);
+    return (passes + (gap > 0 && from != to ? queued(from) : 0)) / nominal;
   }
 
 public:
@@ -88,6 +99,7 @@ public:
       : between(zone->get_property("between_nodes"))
       , inside(zone->get_property("inside_node"))
       , hop(std::stod(zone->get_property("hop_us")) * 1e-6)
+      , gap(zone->get_property("gap_us") ? std::stod(zone->get_property("gap_us")) * 1e-6 : 0)
       , eager_limit(std::stod(zone->get_property("eager_limit_bytes")))
   {
     auto* network = zone->get_network_model();

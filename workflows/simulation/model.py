@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workflows.domain import InputError, Interconnect
 from workflows.simulation.curve import PingPongCurve, read_curve
+
+Floats = NDArray[np.float64]
+ENDS = ("low", "high", "corrected")
+"""Ends of a simulated time's band, and the time itself."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class InterconnectModel:
         Algorithm of a collective operation by its name, where the library does not choose.
     packets : mapping or None
         How packets are passed on, see the schema; None where messages share links as fluids do.
+    gap_us : float
+        Least time between two messages that a node sends to others.
     """
 
     curve: PingPongCurve
@@ -69,6 +76,7 @@ class InterconnectModel:
     mpi: str
     collectives: Mapping[str, str]
     packets: Mapping[str, Any] | None = None
+    gap_us: float = 0.0
 
 
 def check_section(simulate: Mapping[str, Any]) -> str | None:
@@ -84,6 +92,8 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
     if wrong := _check_packets(simulate):
         return wrong
     if "torus" in simulate.get("topology", {}):
+        if "both_ways" in simulate.get("assumed", ()):
+            return "simulate.assumed: both_ways does not belong here, since a torus passes messages on"
         for key in ("half_duplex", "both_ways_MBps"):
             if simulate.get(key):
                 return f"simulate.{key}: does not belong here, since the nodes of a torus pass messages on"
@@ -109,7 +119,7 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
         if routing == "adaptive":
             return "simulate.topology.fat_tree.routing: adaptive needs simulate.packets; spread comes nearest"
         return None
-    for key in ("curve", "host_overhead", "hop_us"):
+    for key in ("curve", "host_overhead", "hop_us", "messages_per_second", "assumed"):
         if simulate.get(key):
             return f"simulate.{key}: does not belong here, since packets say what a way takes"
     if "star" in topology:
@@ -121,7 +131,7 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
     return None
 
 
-def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
+def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -> InterconnectModel:
     """Fit the model of a simulated interconnect.
 
     A message of s bytes takes T(s), linear between the points of the curve. The link needs s / bandwidth of
@@ -136,6 +146,9 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
         Of kind simulated.
     root : Path
         Folder that the curve's file starts from.
+    end : {"corrected", "low", "high"}
+        Of what the interconnect's file calls ``assumed``: as it is taken to be, or the end of the band at
+        which messages cost least, or most.
 
     Raises
     ------
@@ -146,21 +159,39 @@ def make_model(interconnect: Interconnect, root: Path) -> InterconnectModel:
     simulate = interconnect.simulate
     where = f"{interconnect.name}.yaml"
     curve = read_curve(simulate, root, where).later(sum(simulate.get("added_us", {}).values()))
-    node = simulate["node"]
+    node, overhead = simulate["node"], simulate.get("host_overhead")
+    both_ways = _both_ways(simulate, curve, where)
+    if end != "corrected" and "host_overhead" in simulate.get("assumed", ()):
+        overhead = _overhead_at(curve, simulate["eager_limit_bytes"], 0.0 if end == "low" else MOST_BUSY)
+    if end == "high" and "both_ways" in simulate.get("assumed", ()):
+        both_ways = curve.bytes_per_us
     return InterconnectModel(
         curve=curve,
-        between=_knots(curve, simulate["eager_limit_bytes"], simulate.get("host_overhead"), where),
+        between=_knots(curve, simulate["eager_limit_bytes"], overhead, where),
         inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0),),
         memory_bytes_per_us=node["memory_MBps"],
         eager_limit_bytes=simulate["eager_limit_bytes"],
         cores_per_node=node["cores"],
-        both_ways_bytes_per_us=_both_ways(simulate, curve, where),
+        both_ways_bytes_per_us=both_ways,
         hop_us=simulate["hop_us"],
         topology=simulate.get("topology", {}),
         mpi=simulate.get("mpi", "openmpi"),
         collectives=simulate.get("collectives", {}),
         packets=simulate.get("packets"),
+        gap_us=1e6 / simulate["messages_per_second"] if "messages_per_second" in simulate else 0.0,
     )
+
+
+MOST_BUSY = 0.999
+"""Share, for rounding, of the most that sending and receiving can keep processors busy."""
+
+
+def _overhead_at(curve: PingPongCurve, eager_limit: int, share: float) -> dict[str, float]:
+    """Host overhead that is a share of the least that an eager message takes beside the link."""
+    sizes, times, link = _times(curve, eager_limit)
+    left = (times - link)[sizes <= eager_limit].min()
+    busy = max(0.0, share * float(left)) / 2
+    return {"send_us": busy, "receive_us": busy, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
 
 
 def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) -> float | None:
@@ -175,13 +206,17 @@ def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) ->
     return both
 
 
+def _times(curve: PingPongCurve, eager_limit: int) -> tuple[Floats, Floats, Floats]:
+    """Sizes between which all is linear; what a message takes, and what the link needs of it."""
+    known, taken = curve.knots()
+    sizes = np.union1d(known, [eager_limit, eager_limit + 1])
+    return sizes, np.interp(sizes, known, taken), sizes / curve.bytes_per_us
+
+
 def _knots(
     curve: PingPongCurve, eager_limit: int, overhead: Mapping[str, Any] | None, where: str
 ) -> tuple[Knot, ...]:
-    known, taken = curve.knots()
-    sizes = np.union1d(known, [eager_limit, eager_limit + 1])
-    times = np.interp(sizes, known, taken)
-    link = sizes / curve.bytes_per_us
+    sizes, times, link = _times(curve, eager_limit)
     if overhead is None:
         copying = np.where(sizes <= eager_limit, np.maximum(0.0, times - times[0] - link), 0.0)
         send = receive = copying / 2

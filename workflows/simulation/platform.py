@@ -64,6 +64,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "hop_us": float(model.hop_us),
         "eager_limit_bytes": model.eager_limit_bytes,
         "mpi": model.mpi,
+        **({"gap_us": float(model.gap_us)} if model.gap_us else {}),
         **({"corun_percent": corun_percent} if corun_percent else {}),
     }
     lines = [
@@ -101,6 +102,7 @@ def ideal(model: InterconnectModel) -> InterconnectModel:
         memory_bytes_per_us=INFINITE,
         both_ways_bytes_per_us=None,
         hop_us=0.0,
+        gap_us=0.0,
         topology={},
     )
 
