@@ -65,6 +65,9 @@ class Reader:
             turn.key_up(key)
         turn.perform()
 
+    def open_details(self):
+        self.run("for (const one of document.querySelectorAll('details')) one.open = true")
+
     @property
     def tip(self):
         """Values that are shown, or None."""

@@ -224,7 +224,8 @@ def test_a_click_on_the_head_of_a_column_sorts_within_groups(reader):
 
 
 def test_every_control_has_a_name_and_every_figure_says_what_it_shows(reader):
-    controls = reader.all("button, input, svg[tabindex]")
+    reader.open_details()
+    controls = reader.all("button, input, select, svg[tabindex]")
     assert len(controls) > 20
     for element in controls:
         assert element.accessible_name.strip(), element.get_attribute("outerHTML")[:200]

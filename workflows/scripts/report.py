@@ -1,5 +1,6 @@
 """Draw the figures of a study, print its report and proposal: one process imports and reads once."""
 
+import gc
 from pathlib import Path
 
 from analysis.importers import read_published
@@ -12,6 +13,7 @@ from workflows.report.report import write_report
 from workflows.results.looks import note_look
 from workflows.study.sites import read_facts
 
+gc.set_threshold(100_000)  # figures stay to the end; to look for garbage in them takes a tenth of the time
 inputs, folder = snakemake.input, Path(snakemake.output.report).parent
 with one_line_errors(TableError):
     study = read_complete(inputs.runs), read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
