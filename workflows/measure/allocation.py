@@ -59,6 +59,8 @@ class Allocation:
         File of what is under way.
     scratch : Path
         Folder of its runs' files, which all nodes see.
+    neighbours_hidden : bool
+        Whether Slurm does not show who else is on them.
     made : int
         Runs made in it until now.
     """
@@ -68,6 +70,7 @@ class Allocation:
     exclusive: bool
     notes: Path
     scratch: Path
+    neighbours_hidden: bool = False
     made: int = 0
     _looked: float | None = None
     _seen: str | None = None
@@ -117,6 +120,7 @@ class Allocation:
             restarts=self.job.restarts,
             launcher=self.nodes[0].launcher,
             exclusive=self.exclusive,
+            neighbours_hidden=self.neighbours_hidden,
         )
 
     @contextlib.contextmanager
@@ -177,7 +181,8 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
     )
     exclusive = cluster.exclusive and cluster.scheduler == "slurm"
     try:
-        yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch)
+        hidden = exclusive and slurm.hides_neighbours()
+        yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch, hidden)
     finally:
         shutil.rmtree(scratch)
 
