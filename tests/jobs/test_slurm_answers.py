@@ -85,6 +85,23 @@ def test_neighbours_are_the_jobs_of_others(monkeypatch):
     assert slurm.neighbours(slurm.read_job(RUNNING)) == ["job 9 of anna on n2"]
 
 
+@pytest.mark.parametrize(
+    ("shown", "user", "hidden"),
+    [
+        ("PrivateData             = jobs,usage", 1000, True),
+        ("PrivateData             = none", 1000, False),
+        ("PrivateData             = accounts,users", 1000, False),
+        ("PrivateData             = jobs", 0, False),  # root sees all
+    ],
+)
+def test_neighbours_may_be_hidden(shown, user, hidden, monkeypatch):
+    slurm.hides_neighbours.cache_clear()
+    monkeypatch.setattr(slurm.os, "geteuid", lambda: user)
+    answers(monkeypatch, (0, f"PriorityWeightQOS       = 0\n{shown}\nProctrackType           = x\n", ""))
+    assert slurm.hides_neighbours() is hidden
+    slurm.hides_neighbours.cache_clear()
+
+
 def test_why_slurm_ended_a_run():
     errors = (
         "srun: error: n1: task 0: Killed\n"

@@ -1,6 +1,7 @@
 """Snakemake's executor for Slurm: its questions while the controller is away, and what a job starts."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 import snakemake_executor_plugin_slurm as plugin
@@ -46,6 +47,44 @@ def test_how_long_jobs_are_remembered_is_asked_once(away):
     assert plugin.get_min_job_age() == 300
     away[0] = 10**9
     assert plugin.get_min_job_age() == 300
+
+
+def test_why_jobs_wait_is_said_once(monkeypatch, capsys):
+    """After 2 minutes, job 7 and 8 have; 9 has begun, and nobody says anything of it."""
+    clock = iter([0, 60, 121, 300])
+    monkeypatch.setattr(slurm_executor, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(
+        slurm_executor.slurm, "ask", lambda *_, **__: "7|AssocGrpNodeLimit|PENDING\n8|Priority|PENDING\n"
+    )
+
+    async def states(_command, _logger):
+        return {"7": "PENDING", "8": "PENDING", "9": "RUNNING"}, 0.1
+
+    ask = slurm_executor._telling(states)
+    said = []
+    for _ in range(4):
+        asyncio.run(ask("squeue", None))
+        said.append(capsys.readouterr().err.splitlines())
+    waited = "nodeworth: waiting for more than 2 min: job"
+    told = [f"{waited} 7: AssocGrpNodeLimit, a limit that may hold them for ever", f"{waited} 8: Priority"]
+    assert said == [[], [], told, []]
+
+
+def test_what_sbatch_says_of_a_group_is_not_lost(monkeypatch, capsys):
+    """As the executor reports it; Snakemake prints no message of several rules in one job."""
+    reported = []
+    monkeypatch.setattr(
+        plugin.Executor, "_report_job_error_threadsafe", lambda self, info, msg: reported.append(msg)
+    )
+    slurm_executor.tell_what_is_refused()
+    line = "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission failed"
+    message = f"SLURM sbatch failed. The error message was '{line}'.\n    sbatch call:\n        sbatch\n"
+    for _ in range(2):
+        plugin.Executor._report_job_error_threadsafe(None, None, message)
+    told = (
+        "nodeworth: sbatch: error: QOSMaxWallDurationPerJobLimit sbatch: error: Batch job submission failed\n"
+    )
+    assert capsys.readouterr().err == told and reported == [message] * 2
 
 
 def test_a_job_starts_no_second_snakemake(monkeypatch):

@@ -164,6 +164,19 @@ def test_too_little_memory_and_an_unknown_partition_are_one_line(slurm, tmp_path
         assert "Traceback" not in said and said.endswith("exit status 1")
 
 
+def test_a_preparation_that_a_partition_refuses_is_one_line(slurm, tmp_path):
+    """Mesh, decomposition and answer ask for 30 minutes, the run itself for 4."""
+    folder = ClusterFolder(slurm, tmp_path).faulty("sound", processes=(2,))
+    slurm.ask("scontrol", "update", "partitionname=all", "maxtime=20")
+    try:
+        said = folder.run(timeout=120)
+    finally:
+        slurm.ask("scontrol", "update", "partitionname=all", "maxtime=120")
+    (line,) = [line for line in said.splitlines() if line.startswith("nodeworth:")]
+    assert "a job for what prepares a case (--ntasks=1, --time=30): sbatch: " in line and "time limit" in line
+    assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
+
+
 def test_a_read_only_folder_is_one_line(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     results = tmp_path / "results"

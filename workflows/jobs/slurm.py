@@ -163,10 +163,17 @@ def hosts(node_list: str) -> tuple[str, ...]:
 
 
 def neighbours(own: Job) -> list[str]:
-    """Jobs of others that run on the nodes of a job: ``job 7 of anna on n1``."""
+    """Jobs of others that run on the nodes of a job: ``job 7 of anna on n1``. See `hides_neighbours`."""
     shown = ask("squeue", "--noheader", "--states=R", f"--nodelist={own.node_list}", "--format=%A|%u|%N")
     rows = [line.split("|") for line in shown.splitlines()]
     return [f"job {number} of {user} on {nodes}" for number, user, nodes in rows if number != own.number]
+
+
+@functools.cache
+def hides_neighbours() -> bool:
+    """Whether Slurm shows a user no jobs of others (``PrivateData=jobs``): `neighbours` then finds none."""
+    found = re.search(r"^PrivateData\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M)
+    return found is not None and "jobs" in found[1].split(",") and os.geteuid() != 0
 
 
 def complaint(errors: str) -> str | None:

@@ -1,5 +1,7 @@
 """Snakemake's executor for Slurm, adapted: it asks patiently, and a job starts one Snakemake instead of two.
 
+It says why jobs wait, and what is refused: Snakemake loses that line where several rules are one job.
+
 Version 2.8 forgets all its jobs when a question about them has no answer, and then waits for ever. And where
 the controller does not say how long it remembers jobs, it asks ``sacct``, which hangs without accounting.
 
@@ -10,16 +12,24 @@ waiting when the job is done.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import re
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import snakemake_executor_plugin_slurm as plugin
 from snakemake.exceptions import WorkflowError
 
+from workflows.domain import InputError
+from workflows.jobs import slurm
+
 LIMIT_SECONDS = 600.0
+WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
 _AGAIN_SECONDS = 2.0
+_HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld", "ReqNodeNotAvail")
 States = tuple[dict[str, str] | None, float | None]
 
 
@@ -28,8 +38,28 @@ def ask_patiently(limit_seconds: float = LIMIT_SECONDS) -> None:
 
     A controller that does not answer for `limit_seconds` ends the study, with one line.
     """
-    plugin.query_job_status = _patient(plugin.query_job_status, limit_seconds)
+    plugin.query_job_status = _telling(_patient(plugin.query_job_status, limit_seconds))
     plugin.get_min_job_age = _remembering(plugin.get_min_job_age, limit_seconds)
+
+
+def tell_what_is_refused() -> None:
+    """Say in one line, once, what sbatch says of a job that it refuses."""
+    plugin.Executor._report_job_error_threadsafe = _saying(plugin.Executor._report_job_error_threadsafe)
+
+
+def _saying(report: Callable[..., None]) -> Callable[..., None]:
+    said = set()
+
+    @functools.wraps(report)
+    def tell(executor: Any, job_info: Any, msg: str) -> None:
+        found = re.search(r"sbatch failed\. The error message was '(.*?)'\.\n", msg, re.S)
+        line = " ".join(found[1].split()) if found else ""
+        if line and line not in said:
+            said.add(line)
+            print(f"nodeworth: {line}", file=sys.stderr)
+        report(executor, job_info, msg=msg)
+
+    return tell
 
 
 def start_directly() -> None:
@@ -48,6 +78,46 @@ def _patient(query: Callable[..., Any], limit_seconds: float) -> Callable[..., A
         return answer
 
     return ask
+
+
+def _telling(query: Callable[..., Any]) -> Callable[..., Any]:
+    """Say why jobs have not begun that wait for longer than `WAITING_SECONDS`, each reason once."""
+    since: dict[str, float] = {}
+    said: set[str] = set()
+
+    @functools.wraps(query)
+    async def ask(command: str, logger: Any) -> States:
+        answer = await query(command, logger)
+        now, pending = time.monotonic(), {job for job, state in answer[0].items() if state == "PENDING"}
+        for job in since.keys() - pending:
+            del since[job]
+        waiting = {job for job in pending if now - since.setdefault(job, now) > WAITING_SECONDS}
+        for reason, jobs in _reasons(waiting).items():
+            if reason not in said:
+                said.add(reason)
+                print(f"nodeworth: {_why(reason, jobs)}", file=sys.stderr)
+        return answer
+
+    return ask
+
+
+def _reasons(waiting: Collection[str]) -> dict[str, list[str]]:
+    """Ask why jobs wait; give the jobs of each reason, nothing if that is not answered."""
+    if not waiting:
+        return {}
+    found: dict[str, list[str]] = {}
+    with contextlib.suppress(InputError):
+        shown = slurm.ask("squeue", "--noheader", f"--jobs={','.join(sorted(waiting))}", "--format=%i|%r|%T")
+        for job, reason, state in (line.split("|") for line in shown.splitlines()):
+            if state == "PENDING":
+                found.setdefault(reason, []).append(job)
+    return found
+
+
+def _why(reason: str, jobs: list[str]) -> str:
+    others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+    held = ", a limit that may hold them for ever" if reason.startswith(_HELD) else ""
+    return f"waiting for more than {WAITING_SECONDS / 60:g} min: job {jobs[0]}{others}: {reason}{held}"
 
 
 def _remembering(query: Callable[[], int | None], limit_seconds: float) -> Callable[[], int | None]:

@@ -29,7 +29,7 @@ from workflows.plan.announce import announce, announcement, tell_done
 from workflows.plan.files import beside
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, changed_at, given, made
 from workflows.plan.jobs import check_requests, in_jobs
-from workflows.plan.machine import end_scripts_at_sigterm, hold_study
+from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner
 from workflows.plan.plan import Plan, blocks_until_now
 from workflows.study.asked import Asked
 
@@ -39,8 +39,12 @@ LONGEST_NAME = 200  # of a file; longer texts are descriptions
 def begin(plan: Plan, workflow: Any) -> None:
     """Announce a study (see `announce`), and listen to what Snakemake says of it: see `_Snakemake`.
 
-    Snakemake's `workflow` knows whether the run is dry.
+    In a job, nothing is said; there as here, what is made is its owner's (see `keep_to_owner`). Snakemake's
+    `workflow` knows where it is, and whether the run is dry.
     """
+    keep_to_owner()
+    if not workflow.is_main_process:
+        return
     announce(plan)
     _begun[plan.paths.results] = _Begun.now(plan)
     logger.addFilter(_mark_progress)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Point, Repetition, short_digest
@@ -17,6 +19,7 @@ from workflows.launch.launch import most_cores_of_a_node
 from workflows.plan import files, records
 from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
+from workflows.study.study import Study
 
 OWN_MB = 600  # of Snakemake and the measuring program, on the first node
 RANK_MB = 60  # of MPI and a program without data
@@ -137,9 +140,13 @@ def preparing_group(plan: Plan) -> str | None:
     grows with the cube of its size.
     """
     study, cluster = plan.asked.study, plan.here.cluster
-    steps = 2 + sum(count > 1 for count in study.processes)  # mesh, answer, a decomposition each count
-    fits = cluster is None or steps * PREPARING_MINUTES <= cluster.minutes
+    fits = cluster is None or _preparing_steps(study) * PREPARING_MINUTES <= cluster.minutes
     return "prepare" if fits and len(study.processes) <= GROUPED else None
+
+
+def _preparing_steps(study: Study) -> int:
+    """Mesh, expected answer, and a decomposition for each process count."""
+    return 2 + sum(count > 1 for count in study.processes)
 
 
 def preparing_minutes(cluster: Cluster) -> int:
@@ -200,6 +207,12 @@ def wanted_minutes(plan: Plan, batch: Batch) -> int:
     return math.ceil(seconds / 60 + WALLTIME_MINUTES)
 
 
+_HIDDEN = (
+    "Slurm hides the jobs of others from you (PrivateData): whether somebody else was on a node that was to "
+    "be exclusive is not checked"
+)
+
+
 def check_requests(plan: Plan) -> None:
     """Ask Slurm whether it would take the jobs of a study, before any is submitted; once for each kind.
 
@@ -214,6 +227,9 @@ def check_requests(plan: Plan) -> None:
     cluster = plan.here.cluster
     if not in_jobs(plan):
         return
+    for path in (plan.asked.study.file, cluster.file, Path.cwd()):
+        if "'" in str(path):  # Snakemake would put it between double quotes, in which a shell reads on
+            raise InputError(f"{path}: a path with ' in it cannot be given to jobs: use another")
     if cluster.is_elsewhere:
         submits = SCHEDULERS[cluster.scheduler].submits
         raise InputError(
@@ -225,17 +241,30 @@ def check_requests(plan: Plan) -> None:
     from workflows.jobs import slurm_executor  # only a study on Slurm needs it
 
     slurm_executor.ask_patiently()
+    slurm_executor.tell_what_is_refused()
     slurm_executor.start_directly()
+    if cluster.exclusive and slurm.hides_neighbours():
+        print(_HIDDEN, file=sys.stderr)
     named = {name.removeprefix("slurm_"): value for name, value in site_resources(cluster).items()}
     site = [f"--{name}={value}" for name, value in named.items() if name != "partition"]
-    kinds = {(request_of(plan, batch), batch.partition): batch for batch in reversed(batches(plan).values())}
+    known = batches(plan)
+    kinds = {(request_of(plan, batch), batch.partition): batch for batch in reversed(known.values())}
     for (job, partition), batch in kinds.items():
         size = [f"--nodes={job.nodes}", f"--ntasks-per-node={job.tasks_per_node}"]
         size += [f"--mem={job.memory_MB}", f"--time={job.minutes}"]
         where = [f"--partition={partition}"] if partition else []
-        extra = [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
-        if reason := slurm.refusal(*size, *where, *site, *extra):
-            raise InputError(f"{cluster.file}: a job for {batch.name} ({', '.join(size)}): {reason}")
+        _check_request(cluster, batch.name, size, [*where, *site, *cluster.options])
+    if known:
+        steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
+        size = ["--ntasks=1", f"--time={steps * preparing_minutes(cluster)}"]
+        where = [f"--partition={cluster.partition}"] if cluster.partition else []
+        _check_request(cluster, "what prepares a case", size, [*where, *site])
+
+
+def _check_request(cluster: Cluster, what: str, size: list[str], more: list[str]) -> None:
+    """Raise an `InputError` if Slurm refuses a job of this size."""
+    if reason := slurm.refusal(*size, *more):
+        raise InputError(f"{cluster.file}: a job for {what} ({', '.join(size)}): {reason}")
 
 
 def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any]:
@@ -302,10 +331,10 @@ def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> 
     if cluster.scheduler != "slurm":
         shape = {"nodes": job.nodes, "tasks": tasks, "tasks_per_node": job.tasks_per_node}
         return common | {name: str(value) for name, value in shape.items()}
-    extra = [f"--ntasks-per-node={job.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
     return common | {
         "cpus_per_task": 1,
-        "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),
+        # The executor gives this to a shell.
+        "slurm_extra": shlex.join([f"--ntasks-per-node={job.tasks_per_node}", *cluster.options]),
         "mpi": cluster.launcher if tasks > 1 else None,
         **({"slurm_partition": partition} if cluster.partitions else {}),
     }

@@ -88,6 +88,7 @@ class ClusterJob:
     restarts: int
     launcher: str
     exclusive: bool
+    neighbours_hidden: bool = False
 
 
 _SECTIONS = {

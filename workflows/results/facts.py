@@ -166,7 +166,8 @@ def _cluster(record: Record) -> dict[str, str]:
     job = record.cluster
     if job is None:
         return {}
-    alone = ", exclusive" if job.exclusive else ""
+    hidden = " as far as Slurm shows (PrivateData)" if job.neighbours_hidden else ""
+    alone = f", exclusive{hidden}" if job.exclusive else ""
     return {"slurm": f"job {job.job} in {job.partition} on {job.nodes}{alone}, ranks by {job.launcher}"}
 
 
