@@ -77,12 +77,14 @@ def read_sacct(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     for job in jobs:
         state = _state(job.row)
         if state in UNFINISHED:
-            left_out["have not ended"] += 1
+            left_out["that have not ended"] += 1
         elif not _elapsed(job.row):
-            left_out["never ran"] += 1
+            left_out["that never ran"] += 1
+        elif "+" in str(job.row["JobID"]):
+            left_out["that are parts of a heterogeneous job"] += 1
         else:
             records.append(_recorded(job, state, source))
-    unread += [f"{source}: {count} jobs {why}" for why, count in left_out.items()]
+    unread += [f"{source}: jobs {which}: {count}" for which, count in left_out.items()]
     return records, unread
 
 

@@ -130,7 +130,7 @@ def _matching(
             raise TableError(message, mapping.source, f"key 'pattern.{name}'")
         matches = [pattern.fullmatch(str(record.variables.get(name) or "")) for record in records]
         if other := matches.count(None):
-            unread.append(f"{source}: {other} runs whose {name} does not match {pattern.pattern}")
+            unread.append(f"{source}: runs whose {name} does not match {pattern.pattern}: {other}")
         records = [
             replace(
                 record,

@@ -47,9 +47,9 @@ def test_a_year_of_jobs_is_a_runs_table(year):
     assert set(runs["case"]) == {"wing"} and set(runs["kind"]) == {"measured"}
     assert runs["record"][0] == "year.txt: line 2 (job 4101)"
     assert [line.partition(": ")[2] for line in found.unread] == [
-        "1 jobs never ran",
-        "1 jobs have not ended",
-        f"1 runs whose JobName does not match {NAMES['pattern']['JobName']}",
+        "jobs that never ran: 1",
+        "jobs that have not ended: 1",
+        f"runs whose JobName does not match {NAMES['pattern']['JobName']}: 1",
     ]
 
 
@@ -124,17 +124,20 @@ def test_energies_with_a_prefix(dump, energy, joules):
 
 
 def test_what_sacct_prints_otherwise(dump):
-    parsable = dump("JobID|JobName|State|Elapsed|AllocCPUS|", "7|wing_ib_4|CANCELLED+|00:10|4|", "8|a|b|c")
+    parts = (f"9+{part}|wing_ib_4|COMPLETED|00:10|4|" for part in (0, 1))
+    head = "JobID|JobName|State|Elapsed|AllocCPUS|"
+    parsable = dump(head, "7|wing_ib_4|CANCELLED+|00:10|4|", "8|a|b|c", *parts)
     found = read_foreign(parsable, mapping=make_mapping(NAMES))
     assert found.runs["reason"].tolist() == ["Slurm: CANCELLED"] and "censored" not in found.runs.columns
     assert "line 3: 4 cells where the heading has 5" in found.unread[0]
+    assert found.unread[1].endswith("jobs that are parts of a heterogeneous job: 2")
 
 
 @pytest.mark.parametrize(
     ("lines", "mapping", "told"),
     [
         (["JobID|JobName|State|NNodes", "7|wing_ib_4|COMPLETED|1"], NAMES, "'ElapsedRaw': is missing"),
-        (["JobID|JobName|State|Elapsed", "7|other|COMPLETED|00:10"], NAMES, "1 runs whose JobName does not match"),
+        (["JobID|JobName|State|Elapsed", "7|other|COMPLETED|00:10"], NAMES, "runs whose JobName does not match"),
         (["JobID|JobName|State|Elapsed", "7|wing_ib_4|COMPLETED|00:10"], {}, "no variable tells it"),
         (["JobID|JobName|State|Elapsed", "7|wing_ib_4|COMPLETED|00:10"], {"pattern": {"Name": "(?P<case>.+)"}},
          "'Name' is no variable of"),
