@@ -37,7 +37,7 @@ class EqualSpeed:
     target, baseline_processes, processes : arrays (targets,)
     baseline_nodes, nodes : arrays (targets,)
         Infinite where no size is as fast, minus infinite where the smallest one measured is faster already.
-    draws : array (4, targets, scenarios, B)
+    draws : four arrays (targets, scenarios, B)
         Of the baseline's nodes and processes, and of the other's.
     """
 
@@ -49,7 +49,7 @@ class EqualSpeed:
     processes: Floats
     baseline_nodes: Floats
     nodes: Floats
-    draws: Floats
+    draws: Sequence[Floats]
 
     @classmethod
     def of(cls, baseline: Curve, other: Curve, kind: str, node: NodePrice, settings: Settings) -> EqualSpeed:
@@ -72,13 +72,13 @@ class EqualSpeed:
             equivalent,
             _whole_nodes(baseline, processes, node),
             _whole_nodes(other, equivalent, node),
-            np.stack(np.broadcast_arrays(*draws)),
+            np.broadcast_arrays(*draws),
         )
 
     @property
-    def sizes(self) -> Floats:
-        """As `draws`, of the point estimates: (4, targets)."""
-        return np.stack([self.baseline_nodes, self.baseline_processes, self.nodes, self.processes])
+    def sizes(self) -> Sequence[Floats]:
+        """As `draws`, of the point estimates: arrays (targets,)."""
+        return self.baseline_nodes, self.baseline_processes, self.nodes, self.processes
 
 
 def equal_speeds(

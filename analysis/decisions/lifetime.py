@@ -240,7 +240,8 @@ def job_columns(
     """What the machine of each point of a curve costs over its years, and each job, one after another.
 
     A job bears its share of everything, idle hours too: whole cost x seconds / seconds in which the nodes
-    compute. Its interval joins that of the time with the ranges of the inputs.
+    compute. Its interval joins that of the time with the ranges of the inputs; without draws of the time it
+    is that of the ranges alone.
 
     Parameters
     ----------
@@ -256,12 +257,15 @@ def job_columns(
     running = inputs.at(inputs.corners())[name]
     cost = running.cost(nodes, lifetime.licences(curve.processes, curve.table["cores"]))
     energy = running.energy_of(nodes)
+    times = curve.draws
+    if np.isnan(times).any() and inputs.ranged:
+        times = curve.table["seconds"][:, None, None]
     columns: dict[str, object] = dict(ranged("lifetime_cost", cost))
     amounts = dict(zip(_OF_A_JOB, (cost, energy, energy * running.CO2_kg_per_kWh), strict=True))
     for quantity, whole in _in_use(lifetime, amounts).items():
         a_second = whole / running.hours / 3600
         ends = [a_second.min(axis=-1), a_second.max(axis=-1)]
-        drawn = np.concatenate([end[:, None, None] * curve.draws for end in ends], axis=1)
+        drawn = np.concatenate([end[:, None, None] * times for end in ends], axis=1)
         point = a_second[:, 0] * curve.table["seconds"]
         columns |= with_ends(quantity, point, *interval(drawn, settings.level))
     return pd.DataFrame(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,8 @@ def lifetime_break_even(
     - in years: purchases differ by as much as the yearly costs have made up for;
     - in price of energy: (L_e - e kWh_e - L_b + e kWh_b) / (kWh_b - kWh_e).
 
-    Intervals are those of the draws of the node equivalents, each at all corners of the ranges.
+    Intervals are those of the draws of the node equivalents, each at all corners of the ranges; without
+    draws, those of the ranges alone.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def lifetime_break_even(
     years, energy = (traded(*both, sizes) for traded in (_of_years, _of_energy))
     below = [(one.saved < 0) & (one.extra < 0) for one in (_first(years), _first(energy))]
     point = _measures(both, sizes, below)[..., 0]
-    low, high = _ends(equal, both, lifetime, below, settings)
+    low, high = _ends(equal, both, lifetime, sizes, below, settings)
     known = ~np.isnan(point[0]) & ~np.isneginf(equal.nodes) & ~np.isneginf(equal.baseline_nodes)
     values = np.where(known & np.isfinite(point), point, np.nan)
     values[2:] = np.where(known, point[2:], np.nan)
@@ -88,11 +89,11 @@ def tornado_rows(
     -------
     DataFrame
         Columns of table ``tornado``, one row an input that has a range, and one for the runs if they have an
-        interval; none where one of the two is not as fast.
+        interval in which both are as fast; none where one of the two is not.
     """
     highest = [int(np.argmax(equal.target))]
     inputs = _inputs(equal, offered, node, lifetime)
-    sizes = _licensed(equal, lifetime, equal.sizes[:, highest])
+    sizes = _licensed(equal, lifetime, [one[highest] for one in equal.sizes])
     saved, *others = _percent(_both(equal, inputs, inputs.alone()), sizes)[0]
     if not np.isfinite(saved):
         return pd.DataFrame()
@@ -101,10 +102,11 @@ def tornado_rows(
         for name, *ends in zip(inputs.ranged, *_in_twos(others), strict=True)
     ]
     centre = _both(equal, inputs, {name: np.zeros(1, np.int64) for name in inputs.ends})
-    draws = _licensed(equal, lifetime, equal.draws[:, highest])
+    draws = _licensed(equal, lifetime, [one[highest] for one in equal.draws])
     if not any(np.isnan(one).any() for one in draws):
-        low, high = interval(_over_draws(lambda some: _percent(centre, some)[None], draws)[0], settings.level)
-        swings.append((RUNS, np.nan, np.nan, np.nan, float(low[0]), float(high[0])))
+        drawn = _over_draws(lambda some: _percent(centre, some)[None], draws)[0]
+        ends = [float(end[0]) for end in interval(drawn, settings.level)]
+        swings += [(RUNS, np.nan, np.nan, np.nan, *ends)] if np.isfinite(ends).all() else []
     names = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
     rows = pd.DataFrame(swings, columns=names)
     of_price = rows["input"].str.endswith(": price")
@@ -158,8 +160,8 @@ def _both(equal: EqualSpeed, inputs: Inputs, index: Mapping[str, np.ndarray]) ->
     return running[equal.baseline.interconnect], running[equal.other.interconnect]
 
 
-def _licensed(equal: EqualSpeed, lifetime: Lifetime, sizes: Floats) -> Sizes:
-    """Nodes and licences, from nodes and processes (4, ...) as `EqualSpeed` has them."""
+def _licensed(equal: EqualSpeed, lifetime: Lifetime, sizes: Sequence[Floats]) -> Sizes:
+    """Nodes and licences, from nodes and processes as `EqualSpeed` has them."""
     baseline_nodes, baseline_processes, nodes, processes = sizes
     return (
         baseline_nodes,
@@ -240,13 +242,16 @@ def _ends(
     equal: EqualSpeed,
     both: tuple[Running, Running],
     lifetime: Lifetime,
+    sizes: Sizes,
     below: list[Floats],
     settings: Settings,
 ) -> tuple[Floats, Floats]:
-    """Intervals of `MEASURES`, (measures, targets) each."""
-    low, high = (np.full((len(MEASURES), len(equal.target)), np.nan) for _ in range(2))
+    """Intervals of `MEASURES`, (measures, targets) each; where nothing was drawn, the ranges."""
+    corners = _measures(both, sizes, below)
+    low, high = corners.min(axis=-1), corners.max(axis=-1)
+    low, high = (np.where(low < high, end, np.nan) for end in (low, high))
     for number in range(len(equal.target)):
-        draws = _licensed(equal, lifetime, equal.draws[:, number])
+        draws = _licensed(equal, lifetime, [one[number] for one in equal.draws])
         if not any(np.isnan(one).any() for one in draws):
             under = [np.asarray(one[number]) for one in below]
             drawn = _over_draws(lambda some, under=under: _measures(both, some, under), draws)

@@ -16,6 +16,7 @@ from analysis.importers.netpipe import read_netpipe
 from analysis.importers.osu import TITLE, read_osu
 from analysis.importers.reframe import PERFLOG_START, read_perflog, read_report
 from analysis.importers.results import CURVES, Import, make_curves, write_table
+from analysis.importers.sacct import begins, read_sacct
 from analysis.importers.tables import merge_derived, read_curve_table, read_derived, table_of, write_derived
 from analysis.importers.transports import make_transports
 from analysis.importers.variables import Recorded, make_runs
@@ -44,6 +45,7 @@ _RECORDED: dict[str, Reader] = {
     "reframe-report": read_report,
     "reframe-perflog": read_perflog,
     "jube": read_table,
+    "sacct": read_sacct,
 }
 _PRINTED: dict[str, Reader] = {"osu": read_osu, "imb": read_imb, "netpipe": read_netpipe}
 
@@ -179,6 +181,8 @@ def _detected(text: str, path: Path) -> str:
         return "iperf3" if iperf3.VERSION.search(text) else "reframe-report"
     if lines[0].startswith(PERFLOG_START):
         return "reframe-perflog"
+    if begins(lines[0]):
+        return "sacct"
     if any(TITLE.match(line) for line in lines):
         return "osu"
     if any(BENCHMARK.match(line) for line in lines):

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.importers import (
-    COLUMNS,
     FORMATS,
     Mapping,
     make_mapping,
@@ -16,7 +15,7 @@ from analysis.importers import (
     read_mapping,
     write_table,
 )
-from analysis.importers.mapping import COUNTS
+from analysis.importers.mapping import COUNTS, TEXTS
 from analysis.runs.runs import TableError
 
 
@@ -30,8 +29,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("output", type=Path, help="CSV file to write; must not be there")
     parser.add_argument("--format", choices=FORMATS, help="by default told from the content")
     parser.add_argument("--mapping", type=Path, help="YAML file: which of the file's variables is what")
+    columns = ", ".join((*TEXTS, *COUNTS))
     parser.add_argument(
-        "--set", action="append", default=[], metavar="COLUMN=VALUE", help=f"one of {', '.join(COLUMNS[:-1])}"
+        "--set", action="append", default=[], metavar="COLUMN=VALUE", help=f"one of {columns}"
     )
     return parser.parse_args(words)
 

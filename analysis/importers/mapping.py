@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,17 +11,21 @@ from analysis.runs.runs import TableError
 from analysis.runs.yaml_files import read_yaml
 
 TEXTS = ("case", "interconnect", "kind")
-COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition")
-COLUMNS = (*TEXTS, *COUNTS, "seconds")
-"""Columns of the runs table that a mapping may fill."""
+COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition", "threads")
+COLUMNS = (*TEXTS, *COUNTS, "energy_joules", "seconds")
+"""What a mapping may fill: columns of the runs table, and threads a process, from which cores follow."""
 
 SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 """Units of time and their length in seconds."""
+JOULES = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3600.0, "kWh": 3.6e6}
+"""Units of energy in joules."""
+UNITS = {"seconds": SECONDS, "energy_joules": JOULES}
+"""Columns that have a unit, and the units that they may be given in."""
 
 _KEYS = {
     **dict.fromkeys(TEXTS, ("from", "names", "value")),
     **dict.fromkeys(COUNTS, ("from", "value")),
-    "seconds": ("from", "unit"),
+    **dict.fromkeys(UNITS, ("from", "unit")),
 }
 
 
@@ -37,7 +42,7 @@ class Field:
     names : dict of str to str
         Other words for the file's values; values that are not there stay.
     unit : str
-        One of `SECONDS`; empty where the file holds it.
+        One of `UNITS` of the column; empty where the file holds it.
     """
 
     variables: tuple[str, ...] = ()
@@ -56,12 +61,16 @@ class Mapping:
         By column; one that is not there is guessed.
     may_differ : tuple of str
         Variables in which runs of one point may differ.
+    patterns : dict of str to compiled pattern
+        By variable. Runs of which it does not match the whole value are left out; its named groups are
+        variables too.
     source : str
         The mapping's file, empty where there is none.
     """
 
     fields: dict[str, Field] = field(default_factory=dict)
     may_differ: tuple[str, ...] = ()
+    patterns: dict[str, re.Pattern[str]] = field(default_factory=dict)
     source: str = ""
 
     @property
@@ -93,7 +102,8 @@ def make_mapping(data: object, source: str = "mapping") -> Mapping:
     ----------
     data : dict
         By column of `COLUMNS`: a variable's name, or a dict of ``from`` (a name, or several of a text
-        column), ``names`` and ``unit``, or of ``value``; and ``may_differ``, a list of names.
+        column), ``names`` and ``unit``, or of ``value``; ``may_differ``, a list of names; and ``pattern``,
+        a regular expression with named groups for each of some variables.
     source : str
         What a message calls it.
 
@@ -104,12 +114,28 @@ def make_mapping(data: object, source: str = "mapping") -> Mapping:
     """
     if not isinstance(data, dict):
         raise TableError("must be keys and values, as processes: num_tasks", source)
-    odd = next((key for key in data if key not in (*COLUMNS, "may_differ")), None)
+    allowed = (*COLUMNS, "may_differ", "pattern")
+    odd = next((key for key in data if key not in allowed), None)
     if odd is not None:
-        raise TableError(f"is unknown (allowed: {', '.join(COLUMNS)}, may_differ)", source, f"key '{odd}'")
+        raise TableError(f"is unknown (allowed: {', '.join(allowed)})", source, f"key '{odd}'")
     may_differ = _names(data.get("may_differ", []), source, "may_differ")
     fields = {column: _field(column, data[column], source) for column in COLUMNS if column in data}
-    return Mapping(fields, may_differ, source)
+    return Mapping(fields, may_differ, _patterns(data.get("pattern", {}), source), source)
+
+
+def _patterns(given: object, source: str) -> dict[str, re.Pattern[str]]:
+    if not isinstance(given, Entries):
+        raise TableError("must be a regular expression for each of some variables", source, "key 'pattern'")
+    patterns = {}
+    for name, text in given.items():
+        where = f"key 'pattern.{name}'"
+        try:
+            patterns[str(name)] = re.compile(str(text))
+        except re.error as error:
+            raise TableError(f"{text!r} is no regular expression: {error}", source, where) from None
+        if not patterns[str(name)].groupindex:
+            raise TableError(f"{text!r} needs a named group, as (?P<case>.+)", source, where)
+    return patterns
 
 
 def _field(column: str, entry: object, source: str) -> Field:
@@ -128,8 +154,9 @@ def _field(column: str, entry: object, source: str) -> Field:
     if not variables or (len(variables) > 1 and column not in TEXTS):
         raise TableError("must be one variable's name", source, f"key '{column}.from'")
     unit = entry.get("unit", "")
-    if "unit" in entry and unit not in SECONDS:
-        raise TableError(f"{unit!r} must be one of {', '.join(SECONDS)}", source, f"key '{column}.unit'")
+    if "unit" in entry and unit not in UNITS[column]:
+        known = ", ".join(UNITS[column])
+        raise TableError(f"{unit!r} must be one of {known}", source, f"key '{column}.unit'")
     return Field(variables, names=_renamed(entry.get("names", {}), source, column), unit=unit)
 
 

@@ -9,7 +9,9 @@ from analysis.importers.lines import quoted, whole_lines
 TITLE = re.compile(
     r"^(?P<transport>tcp|udp|sctp|rc|uc|ud|xrc)_(?P<how>(?:rdma_(?:read|write)|bi)_)?(?P<what>bw|lat):\s*$"
 )
-_VALUE = re.compile(r"^\s+(?P<name>\w+)\s*=\s*(?P<value>[\d.,]+)\s*(?P<unit>\S+)(?: \((?P<exact>[\d,]+)\))?")
+_VALUE = re.compile(
+    r"^\s+(?P<name>\w+)\s*=\s*(?P<value>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>\S+)(?: \((?P<exact>\d[\d,]*)\))?"
+)
 _MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "sec": 1e6}
 _MEGABYTES = {
     f"{prefix}{unit}/sec": factor * size / 1e6

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from analysis.importers.mapping import COLUMNS, SECONDS, Field, Mapping
+from analysis.importers.mapping import COLUMNS, UNITS, Field, Mapping
 from analysis.importers.results import Import
 from analysis.runs.runs import REQUIRED, TableError, complete_runs
 
@@ -22,6 +23,8 @@ GUESSES = {
     "oversubscription": ("oversubscription",),
     "block": ("block",),
     "repetition": (),
+    "threads": ("threads", "num_cpus_per_task", "cpus_per_task", "threads_per_process", "threadspertask"),
+    "energy_joules": ("energy_joules",),
     "seconds": ("seconds",),
 }
 """Variables that a column is taken from without a mapping: the first one that the file has."""
@@ -50,6 +53,8 @@ class Recorded:
         Variables that set runs apart.
     reason : str
         Why the run is invalid; empty for a valid one.
+    censored : bool
+        Whether it was stopped at its time limit, which is then its time.
     """
 
     file: str
@@ -58,6 +63,7 @@ class Recorded:
     units: dict[str, str] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
     reason: str = ""
+    censored: bool = False
 
 
 def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[str], source: str) -> Import:
@@ -80,6 +86,7 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
         runs that differ in a parameter would count as repetitions of one point, or nothing is left.
     """
     unread = list(unread)
+    records = _matching(records, mapping, unread, source)
     if not records:
         raise TableError("holds no run" + (f": {unread[0]}" if unread else ""), source)
     fields = {column: _resolved(column, records, mapping, source) for column in COLUMNS}
@@ -95,8 +102,12 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
     if not rows:
         raise TableError(f"holds no run: {unread[0]}", source)
     frame = pd.DataFrame(rows)
+    threads = set(fields["threads"].variables) if fields["threads"] else set()
     used = {name for origin in fields.values() if origin is not None for name in origin.variables}
-    _check_alike(frame, kept, used | set(mapping.may_differ), source)
+    _check_alike(frame, kept, used - threads | set(mapping.may_differ), threads, source)
+    told = {"censored": frame["censored"].any(), "energy_joules": fields["energy_joules"] is not None}
+    unused = ["threads", *(name for name, there in told.items() if not there)]
+    frame = frame.drop(columns=unused, errors="ignore")
     try:
         runs = complete_runs(frame, source)
     except TableError as error:
@@ -105,6 +116,31 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
         record = kept[error.row]
         raise TableError(error.message, record.file, record.location, error.column, error.row) from None
     return Import(runs=runs, unread=unread)
+
+
+def _matching(
+    records: Sequence[Recorded], mapping: Mapping, unread: list[str], source: str
+) -> list[Recorded]:
+    """Records whose variables have the patterns of a mapping, with the named groups as variables."""
+    records = list(records)
+    for name, pattern in mapping.patterns.items():
+        found = {one for record in records for one in record.variables}
+        if records and name not in found:
+            message = f"'{name}' is no variable of {source} (found: {_listed(found)})"
+            raise TableError(message, mapping.source, f"key 'pattern.{name}'")
+        matches = [pattern.fullmatch(str(record.variables.get(name) or "")) for record in records]
+        if other := matches.count(None):
+            unread.append(f"{source}: runs whose {name} does not match {pattern.pattern}: {other}")
+        records = [
+            replace(
+                record,
+                variables=record.variables | match.groupdict(),
+                parameters=record.parameters | pattern.groupindex.keys(),
+            )
+            for record, match in zip(records, matches, strict=True)
+            if match
+        ]
+    return records
 
 
 def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source: str) -> Field | None:
@@ -118,21 +154,21 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
             raise TableError(message, mapping.source, f"key '{column}'")
         return origin
     guess = next((name for name in GUESSES[column] if name in found), None)
-    if guess is None and column == "seconds":
-        guess = _time_variable(records, source)
+    if guess is None and column in UNITS:
+        guess = _only_variable(column, records, source)
     if guess is None and column in REQUIRED:
         message = f"no variable tells it (found: {_listed(found)}): name one in a mapping"
         raise TableError(message, source, column=column)
     return None if guess is None else Field((guess,))
 
 
-def _time_variable(records: Sequence[Recorded], source: str) -> str | None:
-    """The only variable that has a unit of time; None where there is none."""
-    times = {name for record in records for name, unit in record.units.items() if unit in SECONDS}
-    if len(times) > 1:
-        message = f"several variables are times ({_listed(times)}): name one in a mapping"
-        raise TableError(message, source, column="seconds")
-    return next(iter(times), None)
+def _only_variable(column: str, records: Sequence[Recorded], source: str) -> str | None:
+    """The only variable that has a unit of a column; None where there is none, or several of energy."""
+    known = {name for record in records for name, unit in record.units.items() if unit in UNITS[column]}
+    if len(known) > 1 and column in REQUIRED:
+        message = f"several variables are times ({_listed(known)}): name one in a mapping"
+        raise TableError(message, source, column=column)
+    return next(iter(known)) if len(known) == 1 else None
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -158,36 +194,64 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
         names = ", ".join(fields[column].variables)
         if row[column] is None and not (column == "seconds" and record.reason):
             return f"'{column}' ({names}) is empty" + (f" ({record.reason})" if record.reason else "")
-    if row["seconds"] is not None:
-        seconds = _seconds(row["seconds"], record, fields["seconds"])
-        if isinstance(seconds, str):
-            return seconds
-        row["seconds"] = seconds
+    for column in UNITS:
+        if row.get(column) is not None:
+            amount = _amount(column, row[column], record, fields[column])
+            if isinstance(amount, str):
+                return amount
+            row[column] = amount
+    if row.get("threads") is not None and row.get("cores") is None:
+        cores = _product(row["processes"], row["threads"])
+        if cores is None:
+            return f"'threads' ({row['threads']!r}) or 'processes' ({row['processes']!r}) is no whole number"
+        row["cores"] = cores
     name = f"{record.file.rpartition('/')[2]}: {record.location}"
-    return {**row, "valid": not record.reason, "reason": record.reason or None, "record": name}
+    ended = {"valid": not record.reason, "reason": record.reason or None, "censored": record.censored}
+    return {**row, **ended, "record": name}
 
 
-def _seconds(value: Value, record: Recorded, origin: Field) -> float | str:
-    """A time in seconds, or why it is none."""
-    (name,) = origin.variables
-    recorded = record.units.get(name, "s" if name == "seconds" else "")
-    if origin.unit and SECONDS.get(record.units.get(name), SECONDS[origin.unit]) != SECONDS[origin.unit]:
-        return f"'seconds' ({name}) has the unit {recorded!r}, and {origin.unit!r} in the mapping"
-    unit = origin.unit or recorded
-    if unit not in SECONDS:
-        fault = f"has the unit {unit!r}, which is no time" if unit else "has no unit: give it in a mapping"
-        return f"'seconds' ({name}) {fault}"
+def _product(*counts: Value) -> int | None:
     try:
-        return float(value) * SECONDS[unit]
+        return math.prod(int(str(count)) for count in counts)
+    except ValueError:
+        return None
+
+
+_QUANTITIES = {"seconds": ("s", "time"), "energy_joules": ("J", "energy")}
+
+
+def _amount(column: str, value: Value, record: Recorded, origin: Field) -> float | str:
+    """A time in seconds or an energy in joules, or why it is none."""
+    (name,), units = origin.variables, UNITS[column]
+    own, quantity = _QUANTITIES[column]
+    recorded = record.units.get(name, own if name == column else "")
+    if origin.unit and units.get(record.units.get(name), units[origin.unit]) != units[origin.unit]:
+        return f"'{column}' ({name}) has the unit {recorded!r}, and {origin.unit!r} in the mapping"
+    unit = origin.unit or recorded
+    if unit not in units:
+        fault = (
+            f"has the unit {unit!r}, which is no {quantity}" if unit else "has no unit: give it in a mapping"
+        )
+        return f"'{column}' ({name}) {fault}"
+    try:
+        return float(value) * units[unit]
     except (TypeError, ValueError):
-        return f"'seconds' ({name}) is no number: {value!r}"
+        return f"'{column}' ({name}) is no number: {value!r}"
 
 
-def _check_alike(frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], source: str) -> None:
-    """Refuse runs of one point that differ in a parameter: they would be taken for repetitions."""
+def _check_alike(
+    frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], threads: set[str], source: str
+) -> None:
+    """Refuse runs of one point that differ in a parameter: they would be taken for repetitions.
+
+    Points do not tell numbers of threads apart, though their cores differ.
+    """
     names = {name for record in records for name in record.parameters if not MAY_DIFFER.match(name)}
-    point = [frame[column].astype("str") for column in _POINT if column in frame]
-    for name in sorted(names - ignored):
+    for name in sorted((names | threads) - ignored):
+        apart = [
+            column for column in _POINT if column in frame and not (name in threads and column == "cores")
+        ]
+        point = [frame[column].astype("str") for column in apart]
         values = pd.Series([str(record.variables.get(name)) for record in records], frame.index)
         several = next((found for found in values.groupby(point).unique() if len(found) > 1), None)
         if several is not None:

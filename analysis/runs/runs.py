@@ -34,7 +34,7 @@ RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
 of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
 an operation of the Global Arrays. Those that a record has are `RECORDED`."""
 _NUMBERS = ("seconds_low", "seconds_high", "wall_seconds", "cpu_seconds", "startup_seconds", "output_seconds",
-            "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer",
+            "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer", "energy_joules",
             "speed_probe_seconds")  # fmt: skip
 """Columns of numbers that a table may have beside those of `RUNS`."""
 STOPPED = "stopped at its time limit"

@@ -170,4 +170,5 @@ def _decision(means: pd.DataFrame, labels: Labels) -> str:
     turning = [input_name(str(name), labels) for name in means.loc[means["decides"], "input"]]
     alone = f"alone, {listed(turning, 'or')} turns its sign" if turning else "no input alone turns its sign"
     name = input_name(str(most["input"]), labels)
-    return f" Most depends on the {name}: at its least {low}, at its most {high}; {alone}."
+    ends = f"{low} to {high}" if most["input"] == RUNS else f"{low} at its least, {high} at its most"
+    return f" It depends most on the {name} ({ends}); {alone}."

@@ -275,3 +275,20 @@ def test_what_makes_no_sense_is_refused(wrong, told):
 def test_a_number_may_stand_alone():
     assert Assumed.of(3) == Assumed(3) and Assumed.of({"range": [2, 4]}).value == 3
     assert Lifetime.of(Lifetime.of(GIVEN).as_json()) == Lifetime.of(GIVEN)
+
+
+def test_one_sample_has_the_ranges_of_the_inputs_alone(made):
+    runs = runs_table(
+        rows("duct", "gigabit", {2: 8.0, 4: 6.0}, (1,)), rows("duct", "infiniband", {1: 9.0, 2: 6.0}, (1,))
+    )
+    given = PLAIN | {"maintenance_per_node": {"value": 100, "range": [0, 200]}}
+    tables = made(given, NODE, runs)
+    row = tables["break_even"].iloc[-1]
+    # 4 x 1100 against 2 x 1500, and five years of 100 [0, 200] for each of the two nodes more
+    assert row["lifetime_saving"] == pytest.approx(2400)
+    assert (row["lifetime_saving_low"], row["lifetime_saving_high"]) == pytest.approx((1400, 3400))
+    assert set(tables["tornado"]["input"]) == {"maintenance_per_node"}
+    job = of(tables["value"], "infiniband", 2)
+    assert job["job_cost_low"] == pytest.approx(job["job_cost"] * 3000 / 4000)
+    plain = made(PLAIN, NODE, runs)["break_even"].iloc[-1]
+    assert pd.isna(plain["lifetime_saving_low"]) and plain["lifetime_verdict"] == "pays"

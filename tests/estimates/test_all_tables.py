@@ -23,6 +23,7 @@ from analysis.networks.traffic import TRAFFIC_TABLES
 from analysis.pipeline import make_all_tables
 from analysis.registry import ALL_TABLES, REQUIRED
 from analysis.report import read_tables
+from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Limit, Mix, NodePrice, Queue, Rule, Settings
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
@@ -35,7 +36,8 @@ def market(tmp_path):
     lines = [f"{name},EUR,2026,2,64,node,{price},,,,a test," for name, price in prices.items()]
     book.write_text("\n".join([",".join(BOOK.columns), *lines]) + "\n")
     offers = {name: (read_book(book), name) for name in prices}
-    return Market(NodePrice(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)))
+    lifetime = Lifetime.of({"years": {"range": [4, 6]}, "utilisation": 1, "maintenance_per_node": 50})
+    return Market(NodePrice(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)), lifetime)
 
 
 def names(runs, request):

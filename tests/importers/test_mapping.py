@@ -5,7 +5,7 @@ import re
 import pytest
 from refused import refusal
 
-from analysis.importers import make_mapping, read_mapping
+from analysis.importers import make_mapping, read_foreign, read_mapping
 from analysis.importers.mapping import Field
 from analysis.runs.runs import TableError
 
@@ -69,3 +69,43 @@ def test_a_mapping_that_is_not_there(tmp_path):
 
 def test_a_mapping_in_python():
     assert make_mapping({"kind": {"value": "measured"}}).constants == {"kind": "measured"}
+
+
+def jube(tmp_path, *lines):
+    file = tmp_path / "times.csv"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return file
+
+
+def test_threads_of_a_process_are_cores(tmp_path):
+    file = jube(tmp_path, "case,interconnect,tasks,threadspertask,time[s]", "a,ib,4,2,10.0", "a,ib,8,2,6.0")
+    runs = read_foreign(file).runs
+    assert runs["cores"].tolist() == [8, 16] and set(runs["oversubscription"]) == {1}
+    assert "threads" not in runs
+
+
+def test_threads_that_vary_within_a_point_must_be_part_of_the_case(tmp_path):
+    file = jube(tmp_path, "case,interconnect,tasks,threadspertask,time[s]", "a,ib,4,1,10.0", "a,ib,4,2,6.0")
+    said = refusal(TableError, read_foreign, file)
+    assert (
+        "'threadspertask' takes several values in runs of one point (1, 2): make it part of the case" in said
+    )
+    apart = make_mapping({"case": {"from": ["case", "threadspertask"]}})
+    assert read_foreign(file, mapping=apart).runs["cores"].tolist() == [4, 8]
+
+
+@pytest.mark.parametrize(
+    ("head", "joules"), [("energy[kJ]", 2500), ("energy_joules", 2.5), ("used[Wh]", 9000)]
+)
+def test_energy_has_a_unit(tmp_path, head, joules):
+    file = jube(tmp_path, f"case,interconnect,tasks,time[s],{head}", "a,ib,4,10.0,2.5")
+    assert read_foreign(file).runs["energy_joules"].tolist() == [joules]
+
+
+def test_of_several_energies_a_mapping_names_one(tmp_path):
+    file = jube(tmp_path, "case,interconnect,tasks,time[s],cpu[J],dram[J]", "a,ib,4,10.0,25,3")
+    assert "energy_joules" not in read_foreign(file).runs
+    named = make_mapping({"energy_joules": {"from": "cpu"}})
+    assert read_foreign(file, mapping=named).runs["energy_joules"].tolist() == [25]
+    said = refusal(TableError, make_mapping, {"energy_joules": {"from": "cpu", "unit": "s"}})
+    assert "'s' must be one of J, kJ, MJ, GJ, Wh, kWh" in said

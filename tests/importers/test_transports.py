@@ -1,5 +1,6 @@
 """Results of tests of transports below MPI: what each program printed, read to the digit."""
 
+import pandas as pd
 import pytest
 
 from analysis.importers import make_mapping, read_foreign
@@ -70,6 +71,14 @@ def test_qperf_with_sizes_and_what_came_to_nothing(read):
     ]
     plain, _ = read("qperf/plain_0.4.11.txt")
     assert only(plain, program="udp_bw")["sent_MBps"] == 1350  # printed as 1.35 GB/sec
+
+
+def test_a_number_without_digits_is_none(foreign, tmp_path):
+    text = (foreign / "qperf/plain_0.4.11.txt").read_text()
+    damaged = tmp_path / "damaged.txt"
+    damaged.write_text(text.replace("1.35 GB/sec", ", GB/sec"))
+    row = only(read_foreign(damaged, None, MAPPING).derived["transports"], program="udp_bw")
+    assert pd.isna(row["sent_MBps"]) and row["received_MBps"] == 103
 
 
 def test_iperf3_of_tcp_and_udp_with_its_own_processors(read):

@@ -288,8 +288,8 @@ class TestLifetime:
         (sentence,) = (text for text in said(told) if text.startswith("Infiniband instead of Gigabit"))
         # 4 x 200 + 4 x 700.8 against 2 x 600 + 2 x 700.8; licences of 4 against 2 processes: 16,000 against 8,000
         assert sentence == (
-            "Infiniband instead of Gigabit, at equal speed, saves 28 %: it pays. Most depends on the licence a "
-            "process: at its least +28 %, at its most +46 %; no input alone turns its sign."
+            "Infiniband instead of Gigabit, at equal speed, saves 28 %: it pays. It depends most on the licence "
+            "a process (+28 % at its least, +46 % at its most); no input alone turns its sign."
         )
 
     def test_inputs_have_their_ranges_and_sources(self, told):

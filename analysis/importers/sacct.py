@@ -1,0 +1,158 @@
+"""Accounting of Slurm's jobs, as ``sacct --parsable2`` prints it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from analysis.importers.lines import whole_lines
+from analysis.importers.variables import Recorded, Value
+from analysis.runs.runs import TableError
+
+NEEDED = ("JobID", "JobName", "State")
+_TIMES = ("ElapsedRaw", "Elapsed")
+_CPUS = ("AllocCPUS", "NCPUS")
+_ENERGIES = ("ConsumedEnergyRaw", "ConsumedEnergy")
+DAEMONS = {"orted", "prted", "hydra_bstrap_proxy", "hydra_pmi_proxy", "pmi_proxy"}
+"""Names of the steps in which ``mpirun`` starts one process a node, which starts the ranks."""
+UNFINISHED = {
+    "PENDING",
+    "RUNNING",
+    "SUSPENDED",
+    "REQUEUED",
+    "RESIZING",
+    "CONFIGURING",
+    "COMPLETING",
+    "STOPPED",
+}
+_ELAPSED = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+_ENERGY = re.compile(r"([\d.]+)([KMGTP]?)")
+_PREFIXES = {prefix: 1000.0**power for power, prefix in enumerate(["", *"KMGTP"])}
+_NOT_KNOWN = 2.0**63
+"""Slurm writes numbers above this for what it does not know."""
+
+Row = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """The row of a job, where it stands, and its numbered steps."""
+
+    line: int
+    row: Row
+    steps: list[Row] = field(default_factory=list)
+
+
+def begins(line: str) -> bool:
+    """Whether a line is the heading of such a dump."""
+    return "|" in line and set(NEEDED) <= set(line.strip().split("|"))
+
+
+def read_sacct(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read a dump with or without steps (an `analysis.importers.Reader` of runs).
+
+    A run is a job that ran and ended. Variables are the columns of its row, and ``seconds`` (of the job),
+    ``step_seconds`` (of its only numbered step), ``nodes``, ``cores`` (of that step, else of the job),
+    ``ntasks`` (of the steps, if all have equally many) and ``energy_joules``.
+
+    Raises
+    ------
+    TableError
+        If a needed column is missing.
+    """
+    unread: list[str] = []
+    rows = _rows(text, source, unread)
+    jobs: list[_Job] = []
+    for line, row in rows:
+        number, _, step = str(row["JobID"]).partition(".")
+        if not step:
+            jobs.append(_Job(line, row))
+        elif not jobs or jobs[-1].row["JobID"] != number:
+            unread.append(f"{source}: line {line}: step {row['JobID']} without its job")
+        elif step.isdecimal() and row["JobName"] not in DAEMONS:
+            jobs[-1].steps.append(row)
+    records, left_out = [], Counter()
+    for job in jobs:
+        state = _state(job.row)
+        if state in UNFINISHED:
+            left_out["that have not ended"] += 1
+        elif not _elapsed(job.row):
+            left_out["that never ran"] += 1
+        elif "+" in str(job.row["JobID"]):
+            left_out["that are parts of a heterogeneous job"] += 1
+        else:
+            records.append(_recorded(job, state, source))
+    unread += [f"{source}: jobs {which}: {count}" for which, count in left_out.items()]
+    return records, unread
+
+
+def _rows(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, Row]]:
+    """Line and cells of each row, by column."""
+    lines = whole_lines(text, source, unread)
+    number, heading = next(((number, line) for number, line in lines if line.strip()), (1, ""))
+    closed = heading.endswith("|")  # --parsable
+    names = heading.removesuffix("|").split("|")
+    needed = (*NEEDED, *([_TIMES[0]] if not set(names).intersection(_TIMES) else []))
+    missing = next((name for name in needed if name not in names), None)
+    if missing:
+        raise TableError(f"is missing (found: {', '.join(names)})", source, f"line {number}", missing)
+    for number, line in lines:
+        cells = (line.removesuffix("|") if closed else line).split("|")
+        if len(cells) == len(names):
+            yield number, {name: cell or None for name, cell in zip(names, cells, strict=True)}
+        elif line.strip():
+            unread.append(f"{source}: line {number}: {len(cells)} cells where the heading has {len(names)}")
+
+
+def _recorded(job: _Job, state: str, source: str) -> Recorded:
+    odd = next((_state(step) for step in job.steps if _state(step) != "COMPLETED"), "")
+    failed = f"Slurm: {state}" if state != "COMPLETED" else f"Slurm: a step {odd}" if odd else ""
+    tasks = {step.get("NTasks") for step in job.steps}
+    alone = job.steps[0] if len(job.steps) == 1 else None
+    joules = _joules(job.row) or (_joules(alone) if alone else None)
+    variables = job.row | {
+        "seconds": _elapsed(job.row),
+        "step_seconds": _elapsed(alone) if alone else None,
+        "nodes": job.row.get("NNodes") or job.row.get("AllocNodes"),
+        "cores": (_first(alone, _CPUS) if alone else None) or _first(job.row, _CPUS),
+        "ntasks": tasks.pop() if len(tasks) == 1 else None,
+        "energy_joules": joules,
+    }
+    return Recorded(
+        source,
+        f"line {job.line} (job {job.row['JobID']})",
+        variables,
+        {"seconds": "s", "step_seconds": "s", "energy_joules": "J"},
+        reason="" if state == "TIMEOUT" else failed,
+        censored=state == "TIMEOUT",
+    )
+
+
+def _state(row: Row) -> str:
+    """Give the state alone, of ``CANCELLED by 1000`` too."""
+    return str(row["State"] or "").split(" ")[0].rstrip("+")
+
+
+def _first(row: Row, names: tuple[str, ...]) -> Value:
+    return next((row[name] for name in names if row.get(name)), None)
+
+
+def _elapsed(row: Row) -> float | None:
+    """Seconds of ``1-02:03:04`` or ``3723``; None where there is none."""
+    text = str(_first(row, _TIMES) or "")
+    if text.isdecimal():
+        return float(text)
+    found = _ELAPSED.fullmatch(text)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _joules(row: Row) -> float | None:
+    """Joules of ``1.53M`` or ``1530000``; None where nothing was counted, for which Slurm writes 0."""
+    found = _ENERGY.fullmatch(str(_first(row, _ENERGIES) or ""))
+    joules = float(found[1]) * _PREFIXES[found[2]] if found else 0.0
+    return joules if 0 < joules < _NOT_KNOWN else None
