@@ -55,7 +55,6 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         *ADJUSTED,
         *SOLVER_WORK,
         "prices",
-        "tornado",
         "network_transports",
         "improvement_mean",
         *DATA_SERVER_TABLES,
