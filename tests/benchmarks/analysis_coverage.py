@@ -339,6 +339,24 @@ def print_at_once(studies: int, rng: np.random.Generator) -> None:
         )
 
 
+def print_fastest(studies: int, rng: np.random.Generator) -> None:
+    """Print how often identical interconnects are told apart from the fastest of them, one row a number."""
+    print(
+        "\n| identical, blocks | next | slowest | a given one may be the fastest |\n| --- | --- | --- | --- |"
+    )
+    for several, blocks in ((3, 8), (4, 10), (8, 10)):
+        noise = rng.normal(0, 0.05, (studies, 1, blocks)) + rng.normal(0, 0.03, (studies, several, blocks))
+        study, number, block = (index.ravel() for index in np.indices(noise.shape))
+        names = {"case": pd.Series(study).astype(str), "interconnect": pd.Series(number).astype(str)}
+        columns = {"kind": "measured", "processes": 2, "block": block, "seconds": np.exp(noise).ravel()}
+        runs = complete_runs(pd.DataFrame(names | columns))
+        found = make_tables(runs, Settings(draws=100, baselines=("0",)))["fastest"]
+        outside = found.assign(outside=(found["longer_low"] > 0) | (found["longer_high"] < 0))
+        shares = 100 * outside.groupby("place")["outside"].mean()
+        held = 100 * found.loc[found["interconnect"] == "0", "may_be_fastest"].mean()
+        print(f"| {several}, {blocks} | {shares[2]:.1f} | {shares[several]:.1f} | {held:.1f} |", flush=True)
+
+
 def main() -> None:
     """Print one row a noise and number of blocks, then one a noise and target, then one a scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -351,6 +369,7 @@ def main() -> None:
     start = time.perf_counter()
     if options.only != "verdicts":
         print_at_once(options.studies, np.random.default_rng(2026))
+        print_fastest(options.studies, np.random.default_rng(2026))
     if options.only != "at_once":
         print_verdicts(options.studies, 100, rng)
     if options.only:
