@@ -351,5 +351,5 @@ def make_report(
             for name in present
         ],
         "sections": made,
-        "explore": explore(content, appearance) if content.cases else None,
+        "explore": explore(content, appearance) if content.cases and not facts.study.unfinished else None,
     }

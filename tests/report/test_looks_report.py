@@ -37,8 +37,16 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
     assert part(report, "case-1") is not None or part(report, "case") is not None
 
 
+def test_the_page_says_how_far_it_is_and_offers_nothing_to_decide_from(unfinished):
+    assert plain(unfinished[1]["unfinished"]).startswith("8 of 20 blocks: curves only")
+    assert unfinished[1]["explore"] is None
+    _, left = reported(blocks=20, blocks_recorded=8, seconds_left=1090.0)
+    assert plain(left["unfinished"]).startswith("8 of 20 blocks, 18 minutes to go: curves only")
+
+
 def test_a_whole_study_tells_them():
     tables, report = reported(blocks_recorded=8, looks=[8])
+    assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
     assert "curves only" not in plain("\n".join(sayings(report)))
     assert "p is at most 0.05," in said(part(report, "answer"))
