@@ -251,7 +251,7 @@ class TestPage:
         priced.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         try:
             priced.driver.execute_async_script("setTimeout(arguments[0], 200)")
-            scale = "const svg = document.getElementById('explore-chart'); return svg.getScreenCTM().a"
+            scale = "return document.querySelector('#explore-chart svg').getScreenCTM().a"
             assert priced.run(scale) == pytest.approx(1, abs=0.01)
             assert priced.run("return document.documentElement.scrollWidth") <= 375
         finally:
