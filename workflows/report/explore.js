@@ -121,7 +121,7 @@ function written(value, digits = 3) {
 
 function triple([value, ...ends], digits) {
   if (value === null || !Number.isFinite(value)) return "";
-  const range = ends.some((end) => end === null || Number.isNaN(end)) ? "" : ` [${ends.map((end) => written(end, digits)).join(", ")}]`;
+  const range = ends.some((end) => end === null || Number.isNaN(end)) ? "" : ` [${ends.map((end) => written(end, digits)).join(",\u00a0")}]`;
   return written(value, digits) + range;
 }
 
