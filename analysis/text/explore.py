@@ -8,7 +8,7 @@ WORDS = {
     "below": "reached on {processes}, its fewest",
     "reached": "{speedup} on {processes}",
     "unknown": "none that is known",
-    "over": "more than at hand",
+    "over": "too many",
     "none": "none is known",
     "asked": "{name}: {target} {value}.",
     "same": "That is a speedup of {speedup}: {seconds} s a run, {runs} runs a day one after another.",
@@ -25,7 +25,7 @@ COLUMNS = {
     "processes_saved": "Processes saved",
     "nodes_saved": "Nodes saved",
     "price_saved": "Saved",
-    "at_hand": "Speedup with the nodes at hand",
+    "at_hand": "Speedup on nodes at hand",
 }
 TARGETS = {
     "speedup": "a speedup of at least",

@@ -56,8 +56,8 @@ function drawNumbers(groups, all, x, y) {
 }
 
 function drawChart(all) {
-  const svg = document.getElementById("explore-chart");
-  const width = Math.max(svg.parentElement.clientWidth, 240);
+  const place = document.getElementById("explore-chart");
+  const width = Math.max(place.clientWidth, 240);
   const points = all.flatMap(({ curve }) => curve.points);
   const asked = all.map(({ speedup }) => speedup).filter((speedup) => speedup > 0 && speedup < Infinity);
   const ends = points.flatMap((point) => [point.speedup, point.speedup_low, point.speedup_high]);
@@ -65,8 +65,9 @@ function drawChart(all) {
   const counts = points.map((point) => point.processes);
   const x = logAxis(counts, LEFT + 6, width - RIGHT - 6);
   const y = logAxis(speedups, HEIGHT - BOTTOM - 6, 22);
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-  svg.replaceChildren();
+  place.replaceChildren(svg);
   drawAxes(svg, counts, speedups, x, y, width);
   for (const speedup of new Set(asked)) put(svg, "path", { class: "target", d: `M${LEFT} ${y(speedup)}H${width - RIGHT}` });
   drawNumbers(all.map((found) => drawCurve(svg, found, x, y)), all, x, y);

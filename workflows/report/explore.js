@@ -1,6 +1,5 @@
 // Exploring: what the tables hold is looked up, interpolated between their counts and multiplied; no statistics.
-// A triple is a value with the ends of its range.
-const known = JSON.parse(document.getElementById("explore-known").textContent);
+// A triple is a value with the ends of its range. `known` is what analysis/report/explore.py makes.
 const choice = document.getElementById("explore-choice");
 const POINT = ["processes", "nodes", "seconds", "seconds_low", "seconds_high", "speedup", "speedup_low", "speedup_high"];
 const HOURS_A_YEAR = 8766;
@@ -122,7 +121,7 @@ function written(value, digits = 3) {
 
 function triple([value, ...ends], digits) {
   if (value === null || !Number.isFinite(value)) return "";
-  const range = ends.some((end) => end === null || Number.isNaN(end)) ? "" : ` [${ends.map((end) => written(end, digits)).join(", ")}]`;
+  const range = ends.some((end) => end === null || Number.isNaN(end)) ? "" : ` [${ends.map((end) => written(end, digits)).join(",\u00a0")}]`;
   return written(value, digits) + range;
 }
 
@@ -268,6 +267,6 @@ choice.addEventListener("reset", () => setTimeout(() => {
 }));
 document.addEventListener("filtered", remember);
 window.addEventListener("hashchange", recall);
-new ResizeObserver(explore).observe(document.getElementById("explore-chart").parentElement);
+new ResizeObserver(explore).observe(document.getElementById("explore"));
 listCurves();
 recall();

@@ -34,12 +34,14 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scripts = SCRIPTS + EXPLORING * bool(data.get("explore"))
+    data.setdefault("explore", None)  # an archive may print what an earlier version wrote
+    known = json.dumps(data["explore"], ensure_ascii=False).replace("<", "\\u003c")
+    names = (*SCRIPTS, *(EXPLORING if data["explore"] else ()))
+    scripts = [f"const known = {known};", *((FOLDER / name).read_text(encoding="utf-8") for name in names)]
     page = environment.get_template("report.html.j2").render(
         report=data,
         style=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),
-        script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in scripts)),
-        known=Markup(json.dumps(data.get("explore"), ensure_ascii=False).replace("<", "\\u003c")),
+        script=Markup("\n".join(scripts)),
         svg=lambda name: inline_svg((figures / f"{name}.svg").read_text(encoding="utf-8")),
     )
     draft = output.with_name(f".{output.name}")
