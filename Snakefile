@@ -24,8 +24,7 @@ if not workflow.config_settings.configfiles:
 with one_line_errors():
     has_program = software_of_jobs(config, workflow.deployment_settings)
     plan = make_plan(Path(workflow.configfiles[-1]), config, has_program)
-    if workflow.is_main_process:
-        begin(plan, workflow)
+    begin(plan, workflow)
 
 
 pathvars:

@@ -13,9 +13,18 @@ from collections.abc import Iterator
 class InputError(Exception):
     """Bad input, in one line: the file, the key, the value, what is allowed."""
 
+    def __str__(self) -> str:
+        """Give the line; what it quotes of a file may have line breaks and commands for a terminal."""
+        return printable(super().__str__())
+
 
 class EmulationError(RuntimeError):
     """Why nodes cannot be emulated here, in one line."""
+
+
+def printable(text: str) -> str:
+    """Put spaces for line breaks and for what a terminal would not show."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @contextlib.contextmanager
@@ -29,6 +38,6 @@ def one_line_errors(*others: type[Exception]) -> Iterator[None]:
     try:
         yield
     except (InputError, EmulationError, OSError, *others) as error:
-        sys.exit(f"nodeworth: {error}")
+        sys.exit(f"nodeworth: {printable(str(error))}")
     except KeyboardInterrupt:
         sys.exit("nodeworth: interrupted; what is recorded is kept, and the same command goes on from there")

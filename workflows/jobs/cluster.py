@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -75,6 +76,11 @@ class Cluster:
         scheduler = SCHEDULERS[self.scheduler]
         return scheduler.job_variable not in os.environ and shutil.which(scheduler.submits) is None
 
+    @property
+    def options(self) -> list[str]:
+        """Further options of sbatch for jobs with timed runs."""
+        return [*(["--exclusive"] if self.exclusive else []), *shlex.split(self.extra)]
+
     @cached_property
     def digest(self) -> str:
         """Digest of what changes a run: how it is started, where, and with whose software."""
@@ -97,6 +103,10 @@ def read_cluster(file: Path) -> Cluster:
     names = [name for name in Cluster.__dataclass_fields__ if name != "file"]
     if given["scheduler"] != "slurm":
         _check_other(given, data, file)
+    try:
+        shlex.split(given["extra"])
+    except ValueError as error:
+        raise InputError(f"{file}: extra: {given['extra']!r}: {error}") from None
     return Cluster(file=file, **{name: given.get(name) for name in names})
 
 

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -173,7 +174,7 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
         )
     name = f"{paths.results.name}-{batch or 'all'}-job-{job.number}-{job.restarts}".replace("/", "-")
     scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
-    scratch.mkdir(parents=True, exist_ok=True)
+    own_folder(scratch)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
     nodes = tuple(
         JobNode(host, cluster.launcher, cluster.mpi_plugin, cluster.scheduler)
@@ -185,6 +186,27 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
         yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch, hidden)
     finally:
         shutil.rmtree(scratch)
+
+
+def own_folder(folder: Path) -> None:
+    """Make a folder that nobody else can look into, or take one that this user has made.
+
+    Where all users may write, somebody could have put a link or a folder of theirs there before.
+
+    Raises
+    ------
+    InputError
+        There is something else of that name.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        there = folder.lstat()
+        if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.geteuid():
+            raise InputError(
+                f"{folder}: is a link, no folder, or somebody else's: nothing is put there"
+            ) from None
 
 
 def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list[str]:

@@ -23,7 +23,7 @@ from workflows.paths import ROOT
 from workflows.plan.announce import announce, announcement, tell_done
 from workflows.plan.files import beside
 from workflows.plan.finished import CLOCK_SECONDS, STAMP, changed_at, given, made
-from workflows.plan.machine import end_scripts_at_sigterm, hold_study
+from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner
 from workflows.plan.plan import Plan, blocks_until_now
 from workflows.study.asked import Asked
 
@@ -33,8 +33,12 @@ LONGEST_NAME = 200  # of a file; longer texts are descriptions
 def begin(plan: Plan, workflow: Any) -> None:
     """Announce a study (see `announce`), and have its end said also where Snakemake finds nothing to do.
 
-    Snakemake's `workflow` knows whether the run is dry.
+    In a job, nothing is said; there as here, what is made is its owner's (see `keep_to_owner`). Snakemake's
+    `workflow` knows where it is, and whether the run is dry.
     """
+    keep_to_owner()
+    if not workflow.is_main_process:
+        return
     announce(plan)
     _begun[plan.paths.results] = _Begun.now(plan)
     logger.addHandler(_WhenNothingIsToDo(plan, workflow))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Point, Repetition, short_digest
@@ -226,6 +227,9 @@ def check_requests(plan: Plan) -> None:
     cluster = plan.here.cluster
     if not in_jobs(plan):
         return
+    for path in (plan.asked.study.file, cluster.file, Path.cwd()):
+        if "'" in str(path):  # Snakemake would put it between double quotes, in which a shell reads on
+            raise InputError(f"{path}: a path with ' in it cannot be given to jobs: use another")
     if cluster.is_elsewhere:
         submits = SCHEDULERS[cluster.scheduler].submits
         raise InputError(
@@ -249,8 +253,7 @@ def check_requests(plan: Plan) -> None:
         size = [f"--nodes={job.nodes}", f"--ntasks-per-node={job.tasks_per_node}"]
         size += [f"--mem={job.memory_MB}", f"--time={job.minutes}"]
         where = [f"--partition={partition}"] if partition else []
-        extra = [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
-        _check_request(cluster, batch.name, size, [*where, *site, *extra])
+        _check_request(cluster, batch.name, size, [*where, *site, *cluster.options])
     if known:
         steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
         size = ["--ntasks=1", f"--time={steps * preparing_minutes(cluster)}"]
@@ -328,10 +331,10 @@ def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> 
     if cluster.scheduler != "slurm":
         shape = {"nodes": job.nodes, "tasks": tasks, "tasks_per_node": job.tasks_per_node}
         return common | {name: str(value) for name, value in shape.items()}
-    extra = [f"--ntasks-per-node={job.tasks_per_node}", "--exclusive" if cluster.exclusive else ""]
     return common | {
         "cpus_per_task": 1,
-        "slurm_extra": " ".join(filter(None, [*extra, cluster.extra])),
+        # The executor gives this to a shell.
+        "slurm_extra": shlex.join([f"--ntasks-per-node={job.tasks_per_node}", *cluster.options]),
         "mpi": cluster.launcher if tasks > 1 else None,
         **({"slurm_partition": partition} if cluster.partitions else {}),
     }

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -71,6 +72,11 @@ def only_one(
         os.close(descriptor)
 
 
+def keep_to_owner() -> None:
+    """Let nobody else write to what this process and its children make from now on."""
+    os.umask(os.umask(0o077) | 0o022)
+
+
 def hold_study(results: Path) -> int:
     """Take the lock of a study for as long as this process lives.
 
@@ -82,9 +88,11 @@ def hold_study(results: Path) -> int:
     Raises
     ------
     InputError
-        If another process runs the study.
+        If another process runs the study, or if all users may write to its results.
     """
     results.mkdir(parents=True, exist_ok=True)
+    if results.stat().st_mode & stat.S_IWOTH:
+        raise InputError(f"{results}: all users may write to it; first: chmod o-w {results}")
     descriptor = _open(results / ".lock")
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -144,11 +152,12 @@ def end_scripts_at_sigterm() -> None:
 
 
 def _open(lock: Path) -> int:
-    """Open the lock's file to read, which is all a lock needs and any user may."""
+    """Open the lock's file to read, which is all a lock needs and any user may; a link is not followed."""
+    how = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(lock, how)
     except FileNotFoundError:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(lock, how | os.O_CREAT, 0o644)
         os.fchmod(descriptor, 0o644)  # whatever the umask
         return descriptor
 

@@ -1,0 +1,207 @@
+"""Study, cluster, case, interconnect and price files as an enemy would write them: what becomes of them.
+
+    .venv/bin/python tests/benchmarks/hostile_files.py [FILES [SEED]]
+
+Takes files that are shipped, puts something hostile into each at random (what a shell would run, paths that lead out,
+huge numbers, other types, broken text), and reads them as a study does. A file is refused in one line or taken. Of
+what is taken, everything goes to a shell that Snakemake would give to one. Prints the counts and what is wrong: a
+traceback, or a shell that ran a word of a file.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import yaml
+from snakemake.deployment.env_modules import EnvModules
+from snakemake.deployment.singularity import shellcmd as in_image
+from snakemake_executor_plugin_slurm.submit_string import get_submit_command
+
+from analysis.decisions.prices import read_book
+from analysis.runs.errors import TableError
+from workflows.domain import InputError
+from workflows.jobs.cluster import Cluster, read_cluster
+from workflows.paths import CASES, INTERCONNECTS, ROOT
+from workflows.plan.jobs import JobResources, resources_of, site_resources
+from workflows.study.asked import read_asked
+from workflows.study.cases import load_case
+from workflows.study.interconnects import load_interconnect
+
+CANARY = "run_by_a_shell"
+HOSTILE = (
+    *(f"{sign}touch {CANARY}" for sign in ("; ", "| ", "&& ", "\n", "x; ")),
+    f"x; touch {CANARY} #",
+    *(f"x{opened}touch {CANARY}{closed}" for opened, closed in (("$(", ")"), ("`", "`"))),
+    *(f"{quote}$(touch {CANARY}){quote}" for quote in ("'", '"', "it's ")),
+    *(
+        "../../etc",
+        "/etc/passwd",
+        "-rf",
+        "--help",
+        "~",
+        "$HOME",
+        "*",
+        "\0",
+        "\x1b[2J",
+        "é" * 300,
+        "x" * 5000,
+        "",
+    ),
+    *(None, True, -1, 0, 1.5, 10**30, [], {}, [[]], {"x": "y"}, ["x", 1]),
+)
+SITE = {
+    "partition": "compute", "partitions": {"ucx_tcp": "eth"}, "account": "me", "constraint": "icelake", "qos": "long",
+    "extra": "--switches=1", "modules": ["openmpi/4.1"], "container": "image.sif", "scratch": "scratch",
+    "launcher": "srun", "mpi_plugin": "pmix", "minutes": 60, "nodes": 4, "cores_per_node": 2,
+    "memory_per_node_MB": 4000, "limits": {"cores": 4}, "blocks_per_job": 1, "exclusive": True,
+}  # fmt: skip
+
+
+def places(value: Any, at: tuple = ()) -> list[tuple]:
+    """Ways to everything in sections and lists, keys among them."""
+    found = [at] if at else []
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return found + [way for key, part in inner for way in places(part, (*at, key))]
+
+
+def spoiled(value: Any, chance: random.Random) -> Any:
+    """Put something hostile in a place, or in the place of its key."""
+    value = yaml.safe_load(yaml.safe_dump(value))
+    *way, last = chance.choice(places(value))
+    inside = value
+    for key in way:
+        inside = inside[key]
+    bad = chance.choice(HOSTILE)
+    if isinstance(inside, dict) and isinstance(bad, str) and chance.random() < 0.2:
+        inside[bad] = inside.pop(last)
+    else:
+        inside[last] = bad
+    return value
+
+
+def damaged(text: str, chance: random.Random) -> str:
+    """Put something hostile anywhere into a text."""
+    place = chance.randrange(len(text))
+    return f"{text[:place]}{chance.choice(HOSTILE)}{text[place + chance.randrange(9) :]}"
+
+
+def study(file: Path) -> None:
+    read_asked(file)
+
+
+def case(file: Path) -> None:
+    load_case(file.parent.name, file.parents[2])
+
+
+def interconnect(file: Path) -> None:
+    load_interconnect(file.stem, file.parent)
+
+
+def site(file: Path) -> None:
+    """Read a cluster file, and let a shell read what Snakemake makes of it."""
+    cluster = read_cluster(file)
+    for line in shell_lines(cluster):
+        subprocess.run(["sh", "-c", line], cwd=file.parent, capture_output=True, timeout=20)
+
+
+def shell_lines(cluster: Cluster) -> list[str]:
+    """Command lines that Snakemake gives to a shell, with programs that do nothing."""
+
+    class Resources(dict):
+        __getattr__ = dict.__getitem__
+
+    resources = Resources(site_resources(cluster) | resources_of(cluster, JobResources(1, 2, 100, 5), None))
+    told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "")
+    lines = [EnvModules(*cluster.modules).shellcmd("true")] if cluster.modules else []
+    if cluster.container:
+        lines.append(in_image(cluster.container, "true", quiet=True))
+    if cluster.scheduler == "slurm":
+        lines.append(get_submit_command(SimpleNamespace(threads=1, resources=resources), told))
+    nothing = "".join(f"{name}() {{ :; }}\n" for name in ("sbatch", "module", "singularity", "apptainer"))
+    return [nothing + line for line in lines]
+
+
+KINDS: dict[str, tuple[Callable[[Path], object], list[Path]]] = {
+    "study": (study, sorted((ROOT / "config/studies").glob("*.yaml"))),
+    "cluster": (site, []),
+    "case": (case, sorted(CASES.glob("*/*/case.yaml"))),
+    "interconnect": (interconnect, sorted(INTERCONNECTS.glob("*.yaml"))),
+    "prices": (read_book, sorted((ROOT / "config/prices").glob("*.csv"))),
+}
+
+
+def written(kind: str, folder: Path, chance: random.Random) -> Path:
+    """Write a hostile file where its reader looks for it."""
+    files = KINDS[kind][1]
+    origin = chance.choice(files) if files else None
+    text = origin.read_text() if origin else yaml.safe_dump(SITE)
+    if kind == "prices" or chance.random() < 0.2:
+        text = damaged(text, chance)
+    else:
+        text = yaml.safe_dump(spoiled(yaml.safe_load(text), chance), allow_unicode=True)
+    if kind == "case":
+        folder = folder / origin.parents[1].name / origin.parent.name
+        shutil.copytree(origin.parent, folder)
+    file = folder / (origin.name if origin else "site.yaml")
+    file.write_text(text)
+    return file
+
+
+def attack(number: int, seed: int) -> tuple[Counter[tuple[str, str]], list[str]]:
+    """Write and read that many files.
+
+    Returns
+    -------
+    Counter
+        Files by kind and by ``taken`` or ``refused``.
+    list of str
+        What is wrong.
+    """
+    chance, counts, wrong = random.Random(seed), Counter(), []
+    for index in range(number):
+        kind = list(KINDS)[index % len(KINDS)]
+        with tempfile.TemporaryDirectory() as folder:
+            file = written(kind, Path(folder), chance)
+            try:
+                KINDS[kind][0](file)
+                counts[kind, "taken"] += 1
+            except (InputError, TableError) as error:
+                counts[kind, "refused"] += 1
+                if "\n" in str(error):
+                    wrong.append(
+                        f"{kind} file {index} of seed {seed}: more than a line: {str(error)[:200]!r}"
+                    )
+            except Exception as error:
+                wrong.append(
+                    f"{kind} file {index} of seed {seed}: {type(error).__name__}: {str(error)[:200]!r}"
+                )
+            if [*Path(folder).rglob(CANARY)] or Path(CANARY).exists():
+                wrong.append(f"{kind} file {index} of seed {seed}: a shell ran a word of it")
+                Path(CANARY).unlink(missing_ok=True)
+    return counts, wrong
+
+
+def main() -> int:
+    """Attack as often as asked, and print what came of it."""
+    given = [int(word) for word in sys.argv[1:]]
+    number, seed = [*given, *(1000, 1)[len(given) :]]
+    counts, wrong = attack(number, seed)
+    for kind in KINDS:
+        print(f"{kind}: {counts[kind, 'refused']} refused, {counts[kind, 'taken']} taken")
+    print("\n".join(wrong) or "no traceback, and no shell ran a word of a file")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
