@@ -18,6 +18,7 @@ from workflows.plan.finished import CLOCK_SECONDS, STAMP, answer, given, made
 from workflows.plan.plan import make_plan
 
 STUDY = Path("config/studies/mine.yaml")
+MAIN = SimpleNamespace(is_main_process=True, dryrun=False)  # what a study asks of Snakemake's workflow
 FILES = {
     "Snakefile": "rule all:\n",
     "workflows/plan/plan.py": "blocks = 1\n",
