@@ -294,7 +294,7 @@ class TestLifetime:
 
     def test_inputs_have_their_ranges_and_sources(self, told):
         rows = table(told, "What is assumed about the years")
-        assert rows[0] == ["Years", "4 [3, 5] a", "", "not said"]
+        assert rows[0] == ["Years", "4 [3, 5]", "", "not said"]
         assert ["Price of energy", "0.1 USD/kWh", "2004", "a bill"] in rows
 
     def test_a_bar_an_input(self, tmp_path):
