@@ -38,6 +38,7 @@ DIRECTIONS = (
     "changes_summary",
     "value",
     "break_even",
+    "tornado",
     "purchase",
     "packing",
     "advice",

@@ -21,8 +21,8 @@ from analysis.tables.frames import with_ends
 RUNS = "runs"
 """Name among the inputs of what was measured: how many nodes are as fast."""
 MEASURES = ("lifetime_saving", "break_even_nodes", "break_even_years", "break_even_energy_price")
-AT_ONCE = 64
-"""Sizes worked out at once: all of them at thousands of corners would fill the memory."""
+AT_ONCE = 2**19
+"""Sizes times corners that are worked out at once: all of them would fill the memory."""
 PAIR = ["baseline_interconnect", "kind", "interconnect"]
 """Columns that tell one comparison from another over all cases."""
 Sizes = tuple[Floats, Floats, Floats, Floats]
@@ -104,7 +104,7 @@ def tornado_rows(
     centre = _both(equal, inputs, {name: np.zeros(1, np.int64) for name in inputs.ends})
     draws = _licensed(equal, lifetime, [one[highest] for one in equal.draws])
     if not any(np.isnan(one).any() for one in draws):
-        drawn = _over_draws(lambda some: _percent(centre, some)[None], draws)[0]
+        drawn = _over_draws(lambda some: _percent(centre, some)[None], draws, 1)[0]
         ends = [float(end[0]) for end in interval(drawn, settings.level)]
         swings += [(RUNS, np.nan, np.nan, np.nan, *ends)] if np.isfinite(ends).all() else []
     names = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
@@ -254,12 +254,13 @@ def _ends(
         draws = _licensed(equal, lifetime, [one[number] for one in equal.draws])
         if not any(np.isnan(one).any() for one in draws):
             under = [np.asarray(one[number]) for one in below]
-            drawn = _over_draws(lambda some, under=under: _measures(both, some, under), draws)
+            choices = len(both[0].years)
+            drawn = _over_draws(lambda some, under=under: _measures(both, some, under), draws, choices)
             low[:, number], high[:, number] = interval(drawn, settings.level)
     return low, high
 
 
-def _over_draws(measure: Callable[[Sizes], Floats], draws: Sizes) -> Floats:
+def _over_draws(measure: Callable[[Sizes], Floats], draws: Sizes, choices: int) -> Floats:
     """Least and most of each measure over all choices of the inputs, for every draw.
 
     Nodes are whole, so most draws are alike: each size is worked out once.
@@ -275,6 +276,7 @@ def _over_draws(measure: Callable[[Sizes], Floats], draws: Sizes) -> Floats:
     """
     shape = draws[0].shape
     each, where = np.unique(np.stack([one.ravel() for one in draws]), axis=1, return_inverse=True)
-    some = [measure(tuple(part)) for part in np.array_split(each, -(-each.shape[1] // AT_ONCE), axis=1)]
-    least, most = (np.concatenate([end(one, axis=-1) for one in some], axis=1) for end in (np.min, np.max))
+    parts = np.array_split(each, -(-each.shape[1] * choices // AT_ONCE), axis=1)
+    found = [(values.min(axis=-1), values.max(axis=-1)) for values in map(measure, map(tuple, parts))]
+    least, most = (np.concatenate(ends, axis=1) for ends in zip(*found, strict=True))
     return np.concatenate([end[:, where.ravel()].reshape(-1, *shape) for end in (least, most)], axis=-2)

@@ -31,7 +31,6 @@ _NAMES = {
     RUNS: "measured times",
 }
 _UNITS = {
-    "years": "a",
     "node_idle_watts": "W",
     "node_loaded_watts": "W",
     "idle_watts": "W",

@@ -294,7 +294,7 @@ class TestLifetime:
 
     def test_inputs_have_their_ranges_and_sources(self, told):
         rows = table(told, "What is assumed about the years")
-        assert rows[0] == ["Years", "4 [3, 5] a", "", "not said"]
+        assert rows[0] == ["Years", "4 [3, 5]", "", "not said"]
         assert ["Price of energy", "0.1 USD/kWh", "2004", "a bill"] in rows
 
     def test_a_bar_an_input(self, tmp_path):
@@ -324,3 +324,13 @@ def test_an_unfinished_study_says_what_things_cost_and_not_what_to_buy(tmp_path)
     assert not {"buy", "pays", "lowest"} & set(" ".join(said(told)).split())
     assert [one["caption"][:18] for one in blocks(told, "table")] == ["Price of a cluster"]
     assert turnaround(content(*made)) is None
+
+
+def test_nor_does_it_say_so_of_the_years(tmp_path):
+    told = study(tmp_path, lifetime=Lifetime.of(GIVEN), node=NodePrice(100.0, "USD", 2004, cores=1))
+    assert "tornado" in told[1]
+    told = study(tmp_path, lifetime=Lifetime.of(GIVEN), node=NodePrice(100.0, "USD", 2004, cores=1),
+                 blocks=8, blocks_recorded=5)  # fmt: skip
+    found = pays(content(*told))
+    assert "tornado" not in told[1] and any(text.startswith("Over 4 years") for text in said(found))
+    assert not {"pays", "saves", "decides"} & set(" ".join(said(found)).replace(":", " ").split())
