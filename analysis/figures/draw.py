@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.estimates.sites import told_apart
 from analysis.figures import network_pairs
+from analysis.figures.answer import answer_figure
 from analysis.figures.changes import changes_figures
 from analysis.figures.congestion import matrix_figures
 from analysis.figures.drawing import Drawing, distinct, drawable
@@ -58,6 +59,7 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         return draw(tables[table], labels) if table in tables else []
 
     drawings = [
+        *answer_figure(tables, labels),
         *changes_figures(tables.get("changes"), replace(labels, looks=of_first_site)),
         *overview_figure(tables["scaling"], labels),
         *scaling_figures(tables["scaling"], labels),

@@ -25,7 +25,7 @@ from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
 from analysis.tables.missing import Line, is_missing
 from analysis.text.formats import counted
-from analysis.text.labels import Labels
+from analysis.text.labels import KINDS, Labels
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -113,7 +113,7 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     value : str
         With its unit and interval; may be of several lines.
     """
-    has_kind = is_missing(row["kind"]) or row["kind"] in name
+    has_kind = is_missing(row["kind"]) or KINDS.get(row["kind"], row["kind"]) in name
     owner = name if has_kind else f"{name}, {one_line(row['kind'])}"
     count = counted(row["processes"], "process")
     return "\n".join(

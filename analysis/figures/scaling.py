@@ -54,14 +54,13 @@ def _scaling_figure(
         figure = canvas(min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15)
         caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
         drawing = Drawing(file_stem("scaling", case), "scaling", figure, caption, alt, case)
-        grid = figure.subplots(len(panels), 3, sharex="col", sharey="col", squeeze=False)
+        grid = figure.subplots(len(panels), 3, squeeze=False)
         for panel, axes in zip(panels, grid, strict=True):
             for axis, quantity in zip(axes, quantities, strict=True):
                 draw_panel(axis, panel, quantity, drawing, labels)
                 axis.set_ylabel(quantity.title)
+                finish_axis(axis, panel.rows, quantity, inches=1.7)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
-        for axis, quantity in zip(grid[0], quantities, strict=True):
-            finish_axis(axis, rows, quantity, inches=1.7)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         add_legend(drawing, rows, labels, rows["serial"].any())
@@ -102,14 +101,14 @@ class _OverviewRow:
 def _overview_page(
     name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
 ) -> Drawing:
-    """Draw one page; `rows` are of all pages, which share axes and looks."""
+    """Draw one page; `rows` are of all pages, which share a legend. A row of panels shares its axes."""
     speedup, columns = speedup_of(labels), len(page[0].cells)
     cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
     alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
     with mpl.rc_context(style.RC):
         figure = canvas(len(page) * OVERVIEW_HEIGHT)
         drawing = Drawing(name, "overview", figure, caption, alt)
-        grid = figure.subplots(len(page), columns, sharex=True, sharey=True, squeeze=False)
+        grid = figure.subplots(len(page), columns, sharex="row", sharey="row", squeeze=False)
         for axis_row, row in zip(grid, page, strict=True):
             first = next(index for index, cell in enumerate(row.cells) if cell)
             axis_row[first].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
@@ -122,7 +121,8 @@ def _overview_page(
                 draw_panel(axis, panel, speedup, drawing, labels)
                 axis.set_title(shortened(title, width=24 if columns > 3 else 34))
                 axis.tick_params(labelbottom=True, labelleft=True)
-        finish_axis(grid[0][0], rows, speedup, inches=style.WIDTH / columns - 0.4)
+            of_row = pd.concat([cell[1].rows for cell in row.cells if cell])
+            finish_axis(axis_row[first], of_row, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         add_legend(drawing, rows, labels, rows["serial"].any())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.runs.facts import Facts
+from analysis.runs.facts import AboutInterconnect, Facts
 from analysis.tables.missing import is_missing
-from analysis.text.labels import Labels
+from analysis.text.labels import DIRECT, Labels
 
 INK = "#1c1c1c"
 PAPER = "#ffffff"
@@ -24,6 +27,19 @@ COLOURS = (
 )  # fmt: skip
 # As many as share no divisor with the colours, so that the pairs repeat only after 110 interconnects.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+FAMILIES = (
+    ("rdma|roce|myrinet.*tcp", 5),
+    ("ten_gigabit", 1),
+    ("loopback", 7),
+    ("gigabit", 0),
+    ("shared_memory", 8),
+    ("infiniband_fdr", 9),
+    ("infiniband_edr|myrinet", 3),
+    ("infiniband|verbs", 2),
+    ("quadrics|elan", 4),
+    ("sci|tofu", 6),
+)
+"""Place of the colour of names that match; the first match counts."""
 LINES = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
          "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
 OTHER_LINE = (0, (3, 1.2, 1, 1.2, 1, 1.2))
@@ -87,17 +103,30 @@ class Look:
     marker: str
 
 
-def looks(order: Collection[str], present: Iterable[str]) -> dict[str, Look]:
-    """Colour and marker of every interconnect.
+def looks(known: Mapping[str, AboutInterconnect], present: Iterable[str]) -> dict[str, Look]:
+    """Colour and marker of every interconnect: the same in every study, by its name.
 
-    The position in the study's `order` decides, whatever else is drawn: appending an interconnect to a study
-    changes no other. Those `present` in tables that the study does not name follow in alphabetical order.
+    Only where two of one kind would share a colour does the later one take the next free one:
+    later in the study's order, then alphabetically for those `present` that the study does not name.
     """
-    names = list(order) + sorted(set(present) - set(order))
-    return {
-        name: Look(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
-        for index, name in enumerate(names)
-    }
+    made: dict[str, Look] = {}
+    taken: Counter[tuple[int, str]] = Counter()
+    for name in [*known, *sorted(set(present) - set(known))]:
+        kind = known[name].kind or DIRECT if name in known else DIRECT
+        first = _wanted(name)
+        places = [(first + step) % len(COLOURS) for step in range(len(COLOURS))]
+        place = min(places, key=lambda place: taken[place, kind])
+        taken[place, kind] += 1
+        others = sum(look.colour == COLOURS[place] for look in made.values())
+        made[name] = Look(COLOURS[place], MARKERS[(place + 3 * others) % len(MARKERS)])
+    return made
+
+
+def _wanted(name: str) -> int:
+    """Place of the colour that a name would have: that of its family, else one from its letters."""
+    base = name.partition("@")[0]
+    of_family = (place for pattern, place in FAMILIES if re.search(pattern, base))
+    return next(of_family, zlib.crc32(base.encode()) % len(COLOURS))
 
 
 def placed(look: Look, processes_per_node: float | None) -> Look:

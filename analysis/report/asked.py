@@ -26,13 +26,18 @@ def asked(content: Content) -> Section | None:
     present = labels.sorted_interconnects(content.runs["interconnect"].dropna())
     rows = [
         row(
-            [labels.interconnect(name), _kinds(content, name), facts.interconnect(name).description or ""],
+            [
+                labels.interconnect(name),
+                labels.full_name(name),
+                _kinds(content, name),
+                facts.interconnect(name).description or "",
+            ],
             "",
             name,
         )
         for name in present
     ]
-    columns = left("Interconnect", "Kind", "Description")
+    columns = left("Called", "Interconnect", "Kind", "Description")
     blocks += [table("Interconnects.", columns, {"": rows})] if rows else []
     blocks += factor_blocks(content)
     return section("asked", "What was asked", blocks)

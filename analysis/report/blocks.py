@@ -52,11 +52,12 @@ class Block(TypedDict, total=False):
     """One element of a section; ``type`` says which of the keys it has.
 
     ``paragraph``: text. ``list``: title, items. ``table``: caption, columns, groups. ``figure``: name (stem
-    of its files), caption, alt, width_inches, height_inches.
+    of its files), caption, alt, width_inches, height_inches. What is not ``printed`` is for the screen alone.
     """
 
     type: Literal["paragraph", "list", "table", "figure"]
     case: str
+    printed: bool
     text: str
     title: str
     items: list[str]
@@ -70,12 +71,13 @@ class Block(TypedDict, total=False):
 
 
 class Section(TypedDict):
-    """A heading with its blocks; ``new_page`` where print begins a page with it."""
+    """A heading with its blocks; ``new_page``: it begins a printed page; ``appendix``: it is part of that."""
 
     id: str
     heading: str
     case: str
     new_page: bool
+    appendix: bool
     blocks: list[Block]
 
 
@@ -168,5 +170,11 @@ def section(
         "heading": one_line(heading),
         "case": case,
         "new_page": new_page,
+        "appendix": False,
         "blocks": list(blocks),
     }
+
+
+def lines_of(block: Block) -> int:
+    """Lines of a table: its rows and the titles of its groups; 0 of any other block."""
+    return sum(len(group["rows"]) + bool(group["title"]) for group in block.get("groups", []))

@@ -48,7 +48,7 @@ def models(content: Content) -> Section | None:
         blocks.append(bullets(said, labels.case(case), case))
         blocks += content.figures("models", case)
     blocks.append(_model_table(best, labels))
-    return section("models", "What the models say", blocks, new_page=True)
+    return section("models", "What the models say", blocks)
 
 
 def _model_table(best: pd.DataFrame, labels: Labels) -> Block:

@@ -63,7 +63,7 @@ def pays(content: Content) -> Section | None:
         "" if content.facts.economics.lifetime else "Power, space, staff and licences are in no price. "
     )
     blocks.append(paragraph(f"{left_out}All rows: tables/cost.csv, value.csv and break_even.csv."))
-    return section("money", "Does it pay?", blocks, len(content.cases) > 1)
+    return section("money", "Does it pay?", blocks)
 
 
 def _node_source(content: Content) -> list[str]:

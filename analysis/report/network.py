@@ -57,7 +57,7 @@ def _point_to_point(content: Content) -> Section | None:
     blocks: list[Block] = [bullets(said)] if said else []
     blocks += _figures(content, *(f"network-{name}" for name in names if name in _single(curves)))
     if len(heads):
-        blocks.append(_headline_table(heads, content))
+        blocks.append(headline_table(heads, content))
     if len(crossings):
         blocks.append(_crossing_table(crossings, content))
     if varying := _figures(content, "network-variability"):
@@ -65,7 +65,7 @@ def _point_to_point(content: Content) -> Section | None:
         blocks += varying
     if not blocks:
         return None
-    return section("network", "What the interconnects can do", [paragraph(HOW), *blocks], bool(content.cases))
+    return section("network", "What the interconnects can do", [paragraph(HOW), *blocks])
 
 
 def _not_here(content: Content) -> list[str]:
@@ -84,7 +84,9 @@ def _single(curves: pd.DataFrame) -> set[str]:
     return set(curves.loc[plain, "benchmark"])
 
 
-def _headline_table(heads: pd.DataFrame, content: Content) -> Block:
+def headline_table(heads: pd.DataFrame, content: Content) -> Block:
+    """Tabulate latency, peak and protocols of each curve."""
+
     def sizes(switches: object) -> str:
         known = "" if is_missing(switches) else switches
         return ", ".join(size_text(int(size)) for size in known.split()) or MISSING

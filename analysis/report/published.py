@@ -12,7 +12,7 @@ from analysis.report.content import Content
 from analysis.report.tables import equivalent_count
 from analysis.runs.kinds import side
 from analysis.tables.missing import interval, is_missing, percent_interval
-from analysis.tables.selection import lowest_level
+from analysis.tables.selection import alike, lowest_level
 from analysis.text import formats
 from analysis.text import published as published_sentences
 from analysis.text.formats import listed
@@ -42,7 +42,7 @@ def published_figures(content: Content) -> Section | None:
         if name in tables:
             blocks += _beside_table(name, tables[name], shown, stand_ins, content)
     blocks += agreement_blocks(tables, stand_ins, content)
-    return section("published", "Published figures", blocks, bool(content.cases))
+    return section("published", "Published figures", blocks)
 
 
 def _beside_table(
@@ -111,6 +111,35 @@ def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str
         *published_sentences.peak_sentences(tables, content.labels),
         *published_sentences.equivalent_sentences(tables, content.labels),
     ]
+
+
+def improvement_overview(content: Content, most: int) -> list[Block]:
+    """Tabulate published improvements at the peak, a row a case and a column a pair, of so many cases."""
+    figures = content.published.get("improvement")
+    if figures is None:
+        return []
+    labels = content.labels
+    pairs = figures[["interconnect", "baseline_interconnect"]].drop_duplicates().to_dict("records")
+    cases = [case for case in dict.fromkeys(figures["case"]) if case != published_sentences.AVERAGE]
+    rows = []
+    for case in cases[:most]:
+        found = figures[figures["case"] == case]
+        of_pairs = (alike(found, pair, list(pair)) for pair in pairs)
+        rows.append(row([case, *(_improved(own) for own in of_pairs)], case))
+    heads = (
+        " over ".join(labels.interconnect(name, "published") for name in pair.values()) for pair in pairs
+    )
+    caption = f"Improvement, and the processes at which it was published. {_source(figures)}"
+    caption += f" The first {most} of {len(cases)} cases." if len(cases) > most else ""
+    return [table(caption, [*left("Case"), *right(*heads)], {"": rows})]
+
+
+def _improved(rows: pd.DataFrame) -> str:
+    if rows.empty:
+        return formats.MISSING
+    line = rows.iloc[0]
+    percent = formats.percent(line["improvement_percent"], signed=True, places=0)
+    return f"{percent} at {formats.whole(line['at_processes'])}"
 
 
 def _cases_table(

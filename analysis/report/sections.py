@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import pandas as pd
 
 from analysis.estimates.sites import told_apart
 from analysis.figures.style import looks
-from analysis.networks.curves import benchmarks, interconnects_of, without_benchmarks
+from analysis.networks.curves import interconnects_of, without_benchmarks
 from analysis.report import record, tables
 from analysis.report.adjusted import adjusted
+from analysis.report.answer import answer
 from analysis.report.asked import asked
-from analysis.report.blocks import Block, Section, bullets, paragraph, section
+from analysis.report.blocks import Block, Section, bullets, lines_of, paragraph, section
 from analysis.report.changes import changes
 from analysis.report.congestion import congestion
 from analysis.report.content import Content
@@ -38,7 +39,7 @@ from analysis.report.weigh import what_else
 from analysis.report.winners import fastest, network_answer
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, Facts
-from analysis.tables.selection import CURVE, alike, lowest_level
+from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import scaling as sentences
 from analysis.text.formats import listed
@@ -50,104 +51,18 @@ PAGE_INCHES = 8.4
 """Letters on a line, heights of a line, of a table's row, and of a page without headings and captions."""
 
 
-def answer(content: Content) -> Section | None:
-    """The answer in plain sentences with its numbers."""
-    labels = content.labels
-    blocks: list[Block] = []
-    if len(content.cases) > 1:
-        blocks += _over_all_cases(content)
-    blocks += [paragraph(text) for text in _limits(content)]
-    blocks += tables.peak_tables(content.tables["peaks"], labels)
-    blocks += content.figures("overview") if len(content.cases) > 1 else []
-    blocks += [bullets(_case_answer(content, case), labels.case(case), case) for case in content.cases]
-    return section("answer", "The answer", blocks)
-
-
-def no_answer(content: Content) -> Section | None:
-    """Why there is no answer, of a study without estimates."""
-    if content.runs.empty or benchmarks(content.tables):
-        return None
-    valid = content.runs["valid"].any()
-    why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
-    return section("answer", "The answer", [paragraph(f"{why}, so there is no estimate.")])
-
-
-def _over_all_cases(content: Content) -> list[Block]:
+def every_case(content: Content) -> Section | None:
+    """Where each interconnect is fastest, all cases side by side."""
     labels, improvement = content.labels, content.tables["improvement"]
-    blocks: list[Block] = []
-    if headline := sentences.headline_sentences(lowest_level(improvement), labels):
-        level = f", oversubscription {_lowest(improvement)}" if _lowest(improvement) != 1 else ""
-        blocks.append(bullets(headline, f"Improvement over the baseline at its peak, over all cases{level}"))
-    if gains := sentences.gain_sentences(content.tables["oversubscription"], labels):
-        blocks.append(bullets(gains, "Oversubscription at equal cores, over all cases"))
-    return blocks
-
-
-def _case_answer(content: Content, case: str) -> list[str]:
-    """Answer for one case; comparisons with the baseline at the lowest oversubscription level alone."""
-    labels, scaling = content.labels, content.rows("scaling", case)
-    improvement, equivalent = (
-        lowest_level(content.rows(name, case)) for name in ("improvement", "node_equivalent")
-    )
-    pair = [*CURVE, "baseline_interconnect"]
-    for row in sentences.disagreeing(improvement).to_dict("records"):
-        equivalent = equivalent.drop(alike(equivalent, row, pair).index)
-    several = scaling["oversubscription"].nunique() > 1
-    return [
-        *sentences.peak_sentences(content.rows("peaks", case), scaling, labels),
-        *_fastest(content, case),
-        *network_answer(content, case),
-        *_improvement(improvement, content, several),
-        *sentences.disagreement_sentences(improvement, labels),
-        *sentences.equivalent_sentences(equivalent, labels, say_level=several),
-        *sentences.oversubscription_sentences(content.rows("oversubscription", case), labels),
-    ]
-
-
-def _fastest(content: Content, case: str) -> list[str]:
-    """Say which interconnect is fastest where; nothing where none competes."""
-    if "fastest" not in content.tables:
-        return []
-    return sentences.fastest_sentences(content.rows("fastest", case), content.labels)
-
-
-def _improvement(improvement: pd.DataFrame, content: Content, say_level: bool = False) -> list[str]:
-    """Say what is compared; of an unfinished study, nothing where there is no comparison yet."""
-    if improvement.empty and content.facts.study.unfinished:
-        return []
-    return sentences.improvement_sentences(improvement, content.labels, say_level)
-
-
-def _lowest(rows: pd.DataFrame) -> int:
-    return int(rows["oversubscription"].min())
-
-
-def _limits(content: Content) -> list[str]:
-    """Say how far the sentences and numbers can be trusted."""
-    scaling, labels, study = content.tables["scaling"], content.labels, content.facts.study
-    said = sentences.look_sentences(study)
-    simulated = scaling["kind"] == "simulated"
-    if simulated.any():
-        said.append("Brackets of simulated times hold the band of the simulation, which is no interval.")
-    scaling = scaling[~simulated]
-    if scaling["speedup_low"].notna().any() and study.unfinished:
-        said.append(f"Brackets hold {labels.confidence} intervals.")
-    elif scaling["speedup_low"].notna().any():
-        said.append(
-            f"Brackets hold {labels.confidence} intervals; p-values are after Holm's correction. Faster or "
-            f"slower is said where p is at most {formats.exact(content.facts.all_settings().alpha)}, and the "
-            "interval does not hold 0."
-        )
-    elif scaling["n"].gt(1).any():
-        said.append("The reference has one block alone, so that speedups have no interval.")
-    elif len(scaling):
-        said.append("Everything is within one block only: there are no intervals and no tests.")
-    if across := sorted({kind for kind in content.tables["improvement"]["kind"] if "/" in kind}):
+    said = sentences.blocks_sentences(improvement, "improvements")
+    said += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
+    if across := sorted({kind for kind in improvement["kind"] if "/" in kind}):
         pairs = listed(kind.replace("/", " with ") for kind in across)
         said.append(f"Comparisons of {pairs} interconnects are made because the study declares them.")
-    said += sentences.blocks_sentences(content.tables["improvement"], "improvements")
-    said += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
-    return [" ".join(said)]
+    blocks = tables.peak_tables(content.tables["peaks"], labels)
+    blocks += content.figures("overview") if len(content.cases) > 1 else []
+    blocks += [paragraph(" ".join(said))] if said else []
+    return section("peaks", "All cases side by side", blocks)
 
 
 def method(content: Content) -> Section | None:
@@ -172,8 +87,17 @@ def case_sections(content: Content) -> list[Section]:
         blocks.append(paragraph(" ".join(sentences.reference_sentences(scaling, labels)), case))
         blocks += content.figures("scaling", case)
         blocks += tables.scaling_tables(case, scaling, labels, _room(blocks))
+        blocks += [bullets(said, "", case)] if (said := _special(content, case)) else []
         made.append(section(f"case-{len(made) + 1}", labels.case(case), blocks, several, case))
     return list(filter(None, made))
+
+
+def _special(content: Content, case: str) -> list[str]:
+    """What no table of a case says."""
+    disagreeing = sentences.disagreement_sentences(
+        lowest_level(content.rows("improvement", case)), content.labels
+    )
+    return [*network_answer(content, case), *disagreeing]
 
 
 def _room(blocks: Sequence[Block]) -> int:
@@ -203,13 +127,16 @@ def comparison(content: Content) -> Section | None:
     improvement = content.tables["improvement"]
     printed = tables.improvement_table(improvement, content.labels)
     if not printed["groups"]:
-        said = _improvement(improvement, content)
-        blocks = [paragraph(" ".join(said))] if said else []
-        return section("improvement", "Improvement over the baseline", blocks)
+        if content.facts.study.unfinished:
+            return None
+        why = "No two interconnects of kinds that may be compared were run at a common count."
+        return section(
+            "improvement", "Improvement over the baseline", [paragraph(f"There is no comparison: {why}")]
+        )
     blocks = [*content.figures("improvement"), printed]
     if "improvement_mean" in content.tables:
         blocks.append(tables.improvement_mean_table(content.tables["improvement_mean"], content.labels))
-    return section("improvement", "Improvement over the baseline", blocks, len(content.cases) > 1)
+    return section("improvement", "Improvement over the baseline", blocks)
 
 
 def equivalents(content: Content) -> Section | None:
@@ -246,16 +173,16 @@ def left_out(content: Content) -> Section | None:
 
 def machine(content: Content) -> Section | None:
     """The machine, the versions and where the data are."""
-    return section("machine", "Machine and versions", record.machine_blocks(content), new_page=True)
+    return section("machine", "Machine and versions", record.machine_blocks(content))
 
 
-SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
-    asked,
-    changes,
+Maker = Callable[[Content], Section | list[Section] | None]
+
+BODY: Sequence[Maker] = (
     answer,
-    method,
+    changes,
     case_sections,
-    fastest,
+    every_case,
     comparison,
     adjusted,
     equivalents,
@@ -263,7 +190,6 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     placement,
     pays,
     prices,
-    what_else,
     turnaround,
     network,
     data_servers,
@@ -273,20 +199,26 @@ SECTIONS: Sequence[Callable[[Content], Section | list[Section] | None]] = (
     published_networks,
     published_figures,
     validation,
+)
+APPENDIX: Sequence[Maker] = (
+    asked,
+    method,
+    what_else,
     simulated,
     traces,
     models,
     parts_of_time,
+    fastest,
     quality,
     order,
     left_out,
     machine,
 )
+"""For the specialist; in print it has contents of its own."""
 
-
-WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]] = (
+OF_ANY_STUDY = {
+    answer,
     asked,
-    no_answer,
     network,
     traffic,
     congestion,
@@ -298,8 +230,50 @@ WITHOUT_ESTIMATES: Sequence[Callable[[Content], Section | list[Section] | None]]
     order,
     left_out,
     machine,
-)
-"""Sections of a study that has no run to estimate anything from."""
+}
+"""What needs no run to estimate anything from."""
+
+ON_SCREEN: Mapping[str, Set[str]] = {
+    "peaks": {"figure", "table", "paragraph"},
+    "improvement": {"figure"},
+    "oversubscription": {"figure"},
+    "turnaround": {"list", "figure"},
+    "asked": {"list"},
+    "parts": {"list", "figure", "table"},
+    "models": {"list"},
+    "quality": {"table"},
+    "simulated": {"list"},
+    "traces": {"figure", "table"},
+    "fastest": {"list", "table"},
+    "order": {"figure"},
+}
+"""Types of blocks, by section, that are not printed, as what is printed says it in short."""
+LONGEST = 40
+"""Rows of a table that the appendix has printed."""
+
+
+def _made(makers: Sequence[Maker], content: Content, appendix: bool) -> Iterator[Section]:
+    for make in makers:
+        if not content.cases and make not in OF_ANY_STUDY:
+            continue
+        made = make(content)
+        for one in made if isinstance(made, list) else [made] if made else []:
+            hidden = ON_SCREEN.get(one["id"], set())
+            blocks: list[Block] = [
+                {
+                    **block,
+                    "printed": block["type"] not in hidden and not (appendix and lines_of(block) > LONGEST),
+                }
+                for block in one["blocks"]
+            ]
+            yield {**one, "appendix": appendix, "blocks": blocks}
+
+
+def _without(one: Section, first: Section) -> Section | None:
+    """Give a section without the figures that page one shows; none where nothing is left."""
+    shown = {block["name"] for block in first["blocks"] if block["type"] == "figure"}
+    blocks = [block for block in one["blocks"] if block.get("name") not in shown]
+    return {**one, "blocks": blocks} if blocks else None
 
 
 def make_report(
@@ -336,10 +310,8 @@ def make_report(
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
     appearance = looks(facts.interconnects, present)
-    made: list[Section] = []
-    for make in SECTIONS if content.cases else WITHOUT_ESTIMATES:
-        several = make(content)
-        made += several if isinstance(several, list) else [several] if several else []
+    first, *others = [*_made(BODY, content, False), *_made(APPENDIX, content, True)]
+    made = [first, *filter(None, (_without(one, first) for one in others))]
     return {
         "title": labels.title,
         "subtitle": labels.subtitle,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Row, left, right, row, table
+from analysis.report.blocks import Block, Row, left, lines_of, right, row, table
 from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
@@ -34,16 +34,12 @@ def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) 
     """
     joined = scaling[~scaling["serial"]]
     full = _full_table(case, scaling, labels)
-    if _lines(full) <= (room if joined["processes"].nunique() <= COUNTS_ACROSS else MOST_ROWS):
+    if lines_of(full) <= (room if joined["processes"].nunique() <= COUNTS_ACROSS else MOST_ROWS):
         return [full]
     written = "Intervals and all other columns are in tables/scaling.csv."
     times = _by_count(case, joined, labels, "seconds", f"median time per run in seconds. {written}")
     speedups = _by_count(case, joined, labels, "speedup", f"{labels.speedup}. {written}")
-    return times + speedups if sum(map(_lines, times + speedups)) + 3 <= room else speedups
-
-
-def _lines(block: Block) -> int:
-    return sum(len(group["rows"]) + bool(group["title"]) for group in block["groups"])
+    return times + speedups if sum(map(lines_of, times + speedups)) + 3 <= room else speedups
 
 
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:

@@ -46,7 +46,7 @@ def turnaround(content: Content) -> Section | None:
         )
     )
     heading = "One job sooner, or more jobs a day"
-    return section("turnaround", heading, blocks, len(content.cases) > 1)
+    return section("turnaround", heading, blocks)
 
 
 def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,14 @@ from analysis.text.formats import THIN, exact, percent, plain
 SERIAL = "Serial run"
 BAND = "the band of the simulation"
 DIRECT = "measured"
+SHORT = {"10 Gigabit Ethernet": "10GigE", "Gigabit Ethernet": "GigE", "PCI Express": "PCIe"}
+"""What a name says for these words, the longer ones first."""
+KINDS = {"emulated": "emu", "simulated": "sim", "published": "pub"}
+"""What a name says of its kind."""
+_WORDS = {"ethernet": "Ethernet", "gigabit": "Gigabit", "infiniband": "InfiniBand", "ipoib": "IPoIB",
+          "myrinet": "Myrinet", "quadrics": "Quadrics", "ten": "10", "tofu": "Tofu", "pcie": "PCIe",
+          "pcix": "PCI-X", "elan3": "Elan3", "elan4": "Elan4"}  # fmt: skip
+_LETTERS = re.compile("mpi|rdma|sci|tcp|udp|[sdqfehn]dr")
 
 
 @dataclass(frozen=True)
@@ -27,10 +36,10 @@ class Labels:
 
     def case(self, name: str) -> str:
         """Title of a case."""
-        return one_line(self.facts.case(name).title or name)
+        return one_line(self.facts.case(name).title or name.replace("_", " "))
 
     def interconnect(self, name: object, kind: str | None = None) -> str:
-        """Title of an interconnect, with its kind unless it is measured.
+        """Short title of an interconnect, with its kind unless it is measured: see `short_name`.
 
         Without a `kind`, the facts decide it. A missing name means the serial run.
         """
@@ -38,9 +47,11 @@ class Labels:
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
         known = self.facts.interconnect(str(name))
         kind = (known.kind or DIRECT) if kind is None else kind
-        title = one_line(known.title or name)
-        has_kind = kind == DIRECT or is_missing(kind) or f"({kind})" in title
-        return title if has_kind else f"{title} ({one_line(kind)})"
+        return short_name(one_line(known.title or name), kind)
+
+    def full_name(self, name: str) -> str:
+        """Title of an interconnect as its file has it."""
+        return one_line(self.facts.interconnect(name).title or name)
 
     def curve(self, row: Line, level: bool = False) -> str:
         """Title of the curve of a table's row: interconnect, and processes per node where they vary.
@@ -161,6 +172,29 @@ class Labels:
     def lines(self, rows: pd.DataFrame, *keys: str) -> list[dict[Hashable, Any]]:
         """Rows in that order as mappings."""
         return self.in_order(rows, *keys).to_dict("records")
+
+
+def short_name(title: str, kind: str | None) -> str:
+    """Shorten a title, and name its kind unless that is measured.
+
+    Examples
+    --------
+    >>> short_name("10 Gigabit Ethernet (2003)", "simulated"), short_name("infiniband_qdr", "published")
+    ('10GigE (2003, sim)', 'InfiniBand QDR (pub)')
+    """
+    if title == title.lower():
+        title = " ".join(map(_spoken, re.split("[_ ]", title)))
+    for long, short in SHORT.items():
+        title = title.replace(long, short)
+    if kind == DIRECT or is_missing(kind):
+        return title
+    tag = KINDS.get(str(kind), one_line(kind))
+    title = title.replace(f" ({kind})", "").replace(f", {kind})", ")")
+    return f"{title.removesuffix(')')}, {tag})" if title.endswith(")") else f"{title} ({tag})"
+
+
+def _spoken(word: str) -> str:
+    return word.upper() if _LETTERS.fullmatch(word) else _WORDS.get(word, word)
 
 
 def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:

@@ -60,15 +60,15 @@ def test_each_offer_has_its_sentence_and_its_line(published):
     prices = make_prices(published, {})
     said = [plain(line) for line in list_price_sentences(prices, Labels(Facts()))]
     assert (
-        "myrinet_single_port, 2004: a node's share costs 850 USD at 128 nodes and 1737 USD at 1024 nodes."
+        "Myrinet single port, 2004: a node's share costs 850 USD at 128 nodes and 1737 USD at 1024 nodes."
         in said
     )
-    assert "infiniband_4x, 2004: a node's share costs 1400 [1200, 1600] USD at any size." in said
+    assert "InfiniBand 4x, 2004: a node's share costs 1400 [1200, 1600] USD at any size." in said
     (drawing,) = price_figures(prices, FigureLabels.of(Facts(), prices["interconnect"]))
     (legend,) = drawing.figure.legends
     assert len(legend.get_texts()) == len(said) == 11
     texts = [plain(mark.text) for mark in drawing.marks.values()]
-    assert "quadrics_elan4, half-bandwidth fat tree, 2004\n8192 nodes: 26 260 128 USD" in texts
+    assert "Quadrics Elan4, half-bandwidth fat tree, 2004\n8192 nodes: 26 260 128 USD" in texts
 
 
 def test_a_list_may_tell_its_year_and_no_other_table_may(tmp_path):

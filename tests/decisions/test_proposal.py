@@ -161,7 +161,7 @@ def test_a_missing_rule(tmp_path):
 
 def test_latex(exact_runs):
     text = to_latex(sheets(table(exact_runs), DOUBLING, LABELS))
-    assert r"\caption{Duct\_1 \& 50 \% over gigabit." in text
+    assert r"\caption{Duct\_1 \& 50 \% over Gigabit." in text
     assert "the serial run of 12.0" in text
     assert r"2 & 2 & 1 & 8.00 & 5 & 1.50 & 0.750 & 0.750 & 0.00444 & 1.50 & pass \\" in text
     for name in ("table", "tabular"):
@@ -215,6 +215,6 @@ def test_one_sheet_a_curve():
     )
     rule = Rule("e", "75 %", "efficiency", (Limit(0.75),), "here", "A note.")
     found = sheets(table(runs, rule), rule, LABELS)
-    assert ["gigabit" in found[0].caption, "infiniband" in found[1].caption] == [True, True]
+    assert ["Gigabit" in found[0].caption, "InfiniBand" in found[1].caption] == [True, True]
     assert all(len(row) == len(sheet.header) == 10 for sheet in found for row in sheet.rows)
     assert "Rule: 75 % (here). A note." in found[0].caption

@@ -41,7 +41,7 @@ def test_published_figures_without_times(study_folder):
     best = improvement.loc[improvement["improvement_percent"].idxmax()]
     assert tuple(best[["case", "interconnect", "at_processes"]]) == ("fl5s2", "infiniband", 16)
     sections = json.loads((results / "report.json").read_text())["sections"]
-    assert [one["id"] for one in sections] == ["asked", "published", "weigh", "machine"]
+    assert [one["id"] for one in sections] == ["answer", "published", "asked", "weigh", "machine"]
     assert (results / "report.pdf").stat().st_size > 10_000
 
 
@@ -80,7 +80,7 @@ def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tm
     (peaks,) = blocks(part(report, "published"), "table")
     (group,) = peaks["groups"]
     assert group["title"] == "Harmonic sum, beside sum1000"
-    assert [line["cells"][0] for line in group["rows"]] == ["Shared memory", "gigabit_switch (published)"]
+    assert [line["cells"][0] for line in group["rows"]] == ["Shared memory", "Gigabit switch (pub)"]
     assert group["rows"][1]["cells"][1] == "8"
     runs = pd.read_csv(study_folder.results("beside") / "runs.csv")
     assert set(runs["kind"]) == {"measured"}

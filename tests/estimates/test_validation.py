@@ -71,7 +71,7 @@ def test_the_report_states_errors_and_noise(table):
     assert "CPU pressure while it was measured: 10 %" in told
     (printed,) = blocks(section, "table")
     cells = printed["groups"][0]["rows"][0]["cells"]
-    assert cells[:3] == ["The link (emulated)", "2", "7.60 [7.60, 8.40]"]
+    assert cells[:3] == ["The link (emu)", "2", "7.60 [7.60, 8.40]"]
     assert cells[4:] == ["−5.0", "5", "10.0"]
 
 

@@ -9,7 +9,7 @@ from analysis.figures.changes import changes_figures
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
 
-LOOKS = style.looks(["slow", "swift"], ["slow", "swift"])
+LOOKS = style.looks({}, ["slow", "swift"])
 
 
 @pytest.fixture

@@ -64,8 +64,8 @@ def test_a_protocol_that_is_quicker_is_found_as_one_that_is_slower(heads):
     """The study names 512 bytes of Elan4, and 2 KB of InfiniBand."""
     said = [plain(line) for line in protocol_sentences(heads, Labels(Facts()))]
     assert said == [
-        "Changes of protocol after which a message of a ping-pong takes longer: infiniband_4x_pcie (published) at 2 KiB, "
-        "infiniband_4x_pcix (published) at 2 KiB and quadrics_elan4 (published) at 64 B.",
-        "Changes of protocol after which a message of a ping-pong is quicker: quadrics_elan4 (published) at 512 B.",
+        "Changes of protocol after which a message of a ping-pong takes longer: InfiniBand 4x PCIe (pub) at 2 KiB, "
+        "InfiniBand 4x PCI-X (pub) at 2 KiB and Quadrics Elan4 (pub) at 64 B.",
+        "Changes of protocol after which a message of a ping-pong is quicker: Quadrics Elan4 (pub) at 512 B.",
     ]
     assert time_drops(np.array([1.0, 2, 4]), np.array([5.0, 4.6, 4.1])) == (4,)  # 8 % and 11 % less

@@ -34,7 +34,7 @@ def study():
 @pytest.fixture(scope="session")
 def drawings(study):
     drawn = draw_figures(*study)
-    assert len(drawn) == 10
+    assert len(drawn) == 11
     return drawn
 
 

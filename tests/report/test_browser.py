@@ -42,7 +42,7 @@ class TestValues:
             focused = reader.driver.switch_to.active_element
             assert focused.get_attribute("aria-label") == reader.tip
         assert [name.split(",")[0] for name, _ in told] == [
-            "Gigabit Ethernet (emulated)", "Gigabit Ethernet (emulated)", "TCP loopback", "Gigabit Ethernet (emulated)",
+            "GigE (emu)", "GigE (emu)", "TCP loopback", "GigE (emu)",
         ]  # fmt: skip
         assert told[0] != told[1] == told[3]
         reader.press(Keys.ESCAPE)

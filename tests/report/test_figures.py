@@ -24,7 +24,7 @@ from analysis.figures.drawing import SVG, Drawing, distinct, file_stem, save, sh
 from analysis.figures.order import ordered_runs, shown_limit
 from analysis.figures.png import write_pngs
 from analysis.figures.scaling import overview_figure, scaling_figures
-from analysis.runs.facts import AboutCase
+from analysis.runs.facts import AboutCase, AboutInterconnect
 from analysis.runs.kinds import comparable_sets
 from analysis.text.labels import Labels
 
@@ -74,17 +74,30 @@ class TestLooks:
         assert luminance("#000000") == pytest.approx(0, abs=1e-9)
         assert luminance("#ffffff") == pytest.approx(100, abs=0.01)
 
-    def test_the_place_in_the_study_decides_whatever_is_drawn(self):
-        order = ["a", "b", "c"]
-        assert style.looks(order, ["c"])["c"] == style.looks(order, order)["c"]
-        assert style.looks([*order, "d"], ["a"])["b"] == style.looks(order, [])["b"]
+    def test_the_name_decides_whatever_the_study(self):
+        names = ("gigabit_ethernet", "infiniband", "quadrics_elan4", "shared_memory")
+        alone = {name: style.looks({}, [name])[name].colour for name in names}
+        together = style.looks({name: AboutInterconnect() for name in reversed(names)}, ["tcp_loopback"])
+        assert {name: together[name].colour for name in names} == alone and len(set(alone.values())) == 4
+
+    def test_of_two_of_a_family_and_kind_the_later_gives_way(self):
+        order = {name: AboutInterconnect(kind="simulated") for name in ("infiniband_qdr", "infiniband_sdr")}
+        first, second = style.looks(order, []).values()
+        assert first == style.looks({}, ["infiniband"])["infiniband"] and second.colour != first.colour
+
+    def test_the_same_fabric_of_two_kinds_shares_its_colour_but_no_mark(self):
+        kinds = {"emulated_gigabit": "emulated", "gigabit_ethernet": "simulated"}
+        emulated, simulated = style.looks(
+            {name: AboutInterconnect(kind=kind) for name, kind in kinds.items()}, []
+        ).values()
+        assert emulated.colour == simulated.colour and emulated.marker != simulated.marker
 
     def test_interconnects_that_the_study_does_not_name_follow(self):
-        assert list(style.looks(["z"], ["b", "a", "z"])) == ["z", "a", "b"]
+        assert list(style.looks({"z": AboutInterconnect()}, ["b", "a", "z"])) == ["z", "a", "b"]
 
     def test_a_hundred_interconnects_have_looks_of_their_own(self):
         names = [f"n{number}" for number in range(110)]
-        assert len(set(style.looks(names, []).values())) == 110
+        assert len(set(style.looks({}, names).values())) == 110
 
     def test_every_kind_has_a_line_of_its_own(self):
         kinds = ["measured", "emulated", "simulated", "published", "another"]
@@ -143,6 +156,7 @@ class TestDrawings:
     def test_there_is_a_figure_for_every_topic_and_case(self, drawings):
         topics = [(drawing.topic, drawing.case) for drawing in drawings]
         assert topics == [
+            ("answer", None),
             ("overview", None),
             ("scaling", "elbow"),
             ("scaling", "cavity"),
@@ -192,14 +206,14 @@ class TestDrawings:
             assert rows_of_page < {axes.get_ylabel().lower() for axes in drawing.figure.axes}
             assert_nothing_overlaps(drawing)
         titles = [axes.get_title(loc="left") for drawing in pages for axes in drawing.figure.axes]
-        assert sorted(filter(None, titles)) == names
+        assert sorted(filter(None, titles)) == [name.replace("_", " ") for name in names]
 
     def test_legends_say_the_kind(self, drawings):
         with_legend = [one for one in drawings if one.topic in ("scaling", "overview", "order")]
         assert len(with_legend) == 4
         for drawing in with_legend:
             labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
-            assert "Gigabit Ethernet (emulated)" in labels and "Shared memory" in labels
+            assert "GigE (emu)" in labels and "Shared memory" in labels
 
     def test_axes_name_their_units(self, drawings):
         scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
@@ -210,8 +224,8 @@ class TestDrawings:
     def test_process_axes_have_ticks_at_the_counts_alone(self, drawings):
         scaling = next(drawing for drawing in drawings if drawing.topic == "scaling")
         assert len(scaling.figure.axes) > 2
-        for axes in scaling.figure.axes:
-            assert list(axes.get_xticks()) == [1, 2, 4]
+        ticks = [list(axes.get_xticks()) for axes in scaling.figure.axes]
+        assert ticks == [[1, 2, 4]] * 3 + [[2, 4]] * 3  # a row a level, the second without the serial run
 
     def test_an_interconnect_looks_the_same_in_every_figure(self, study, drawings):
         look = style.looks(study[2].interconnects, [])["shared_memory"]
@@ -248,7 +262,7 @@ class TestDrawings:
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
         runs["started"] = None
         drawings = draw_figures(*make_study(runs, baselines=[], compare_kinds=[]))
-        assert {drawing.topic for drawing in drawings} == {"overview", "scaling"}
+        assert {drawing.topic for drawing in drawings} == {"answer", "overview", "scaling"}
 
 
 def assert_nothing_overlaps(drawing):
@@ -285,7 +299,7 @@ def ticks_beyond(figure):
 @pytest.fixture(scope="module")
 def svg(printed):
     found = {file.stem: ElementTree.parse(file).getroot() for file in (printed / "figures").glob("*.svg")}
-    assert len(found) == 10
+    assert len(found) == 11
     return found
 
 
@@ -294,7 +308,7 @@ class TestFiles:
         files = sorted(file.name for file in (printed / "figures").iterdir())
         stems = {name.rsplit(".", 1)[0] for name in files} - {"index"}
         assert files == sorted([f"{stem}.{end}" for stem in stems for end in ("png", "svg")] + ["index.json"])
-        assert len(stems) == 10
+        assert len(stems) == 11
 
     def test_a_png_has_the_size_and_the_ink_of_its_figure(self, printed, drawings):
         for drawing in drawings:

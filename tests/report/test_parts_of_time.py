@@ -76,12 +76,12 @@ def test_the_iterations_part_of_a_lost_efficiency_is_told():
     section = with_efficiency()
     # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
     assert (
-        "over gigabit, the efficiency is 40 %; more iterations of the linear solver alone would leave 90 %"
+        "over Gigabit, the efficiency is 40 %; more iterations of the linear solver alone would leave 90 %"
         in said(section)
     )
     assert "90 %, 7.5 % of the lost time" in said(section)
     (found,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
-    assert cells(found)[0] == ["gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
+    assert cells(found)[0] == ["Gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
 
 
 @pytest.mark.parametrize(

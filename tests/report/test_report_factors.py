@@ -84,7 +84,7 @@ def test_models_differ_in_what_they_say_of_a_message():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
     (said,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
     assert said == (
-        "RDMA Gigabit Ethernet (simulated) differs from Gigabit Ethernet (simulated) in host bus (PCI-X 133 and not told), latency (15.5 and 31 µs), "
+        "RDMA GigE (sim) differs from GigE (sim) in host bus (PCI-X 133 and not told), latency (15.5 and 31 µs), "
         "peak (117.5 and 112.5 MB/s), eager limit (8192 and 65 536 bytes) and host overhead (nothing told and "
         "5.5 µs to send and 5.5 µs to receive)."
     )

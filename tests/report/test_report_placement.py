@@ -31,7 +31,7 @@ def test_packed_and_spread_in_words_and_in_a_table():
     assert "of 1 comparison, 1 slower." in said(section)
     (table,) = blocks(section, "table")
     (line,) = cells(table)
-    assert line[:5] == ["gigabit", "2", "1 against 2", "5.12", "4.10"]
+    assert line[:5] == ["Gigabit", "2", "1 against 2", "5.12", "4.10"]
     assert line[5].startswith("-20") and line[-1] == "slower"
 
 
@@ -44,16 +44,14 @@ def two_interconnects():
 def test_the_fastest_is_that_of_equal_placements(two_interconnects):
     (table,) = blocks(part(two_interconnects, "fastest"), "table")
     packed, spread = ([row[1], row[2], row[3], row[5], row[6]] for row in cells(table))
-    assert packed == ["2", "1", "swift", "gigabit", "+50 [+50, +50]"]
-    assert spread == ["2", "2", "swift", "gigabit", "+10 [+10, +10]"]
+    assert packed == ["2", "1", "swift", "Gigabit", "+50 [+50, +50]"]
+    assert spread == ["2", "2", "swift", "Gigabit", "+10 [+10, +10]"]
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
-    answer = said(part(two_interconnects, "answer"))
-    assert "where gigabit with 1 process per node peaks, swift with 1 process per node (+50 %" in answer
-    assert "where gigabit with 2 processes per node peaks, swift with 2 processes per node (+10 %" in answer
+    assert "than Gigabit with 1 process per node at 2 processes" in said(part(two_interconnects, "answer"))
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
-    titles = sorted(group["title"].removeprefix("Worth of gigabit with ") for group in table["groups"])
+    titles = sorted(group["title"].removeprefix("Worth of Gigabit with ") for group in table["groups"])
     assert titles == ["1 process per node", "2 processes per node"]
 
 

@@ -14,7 +14,7 @@ from analysis.estimates.scaling import write_tables
 from analysis.figures.draw import draw_figures
 from analysis.report import make_report, read_tables
 from analysis.report.blocks import bullets, left, paragraph, right, row, section, table
-from analysis.report.sections import SECTIONS
+from analysis.report.sections import APPENDIX, BODY
 from analysis.runs.facts import Counts, Facts
 from analysis.runs.runs import TableError
 
@@ -42,8 +42,16 @@ def plain(value):
 
 class TestWhole:
     def test_sections_in_their_order(self, report):
-        names = "asked answer method case-1 case-2 fastest improvement equivalents oversubscription order"
-        assert [section["id"] for section in report["sections"]] == [*names.split(), "invalid", "machine"]
+        body = "answer case-1 case-2 peaks improvement equivalents oversubscription".split()
+        appendix = "asked method fastest order invalid machine".split()
+        assert [section["id"] for section in report["sections"]] == [*body, *appendix]
+        assert [section["id"] for section in report["sections"] if section["appendix"]] == appendix
+
+    def test_what_is_not_printed_is_left_to_the_screen(self, report):
+        unprinted = {
+            one["id"] for one in report["sections"] for block in one["blocks"] if not block["printed"]
+        }
+        assert unprinted == {"peaks", "improvement", "oversubscription", "fastest", "order"}
 
     def test_it_survives_json_unchanged(self, report):
         assert json.loads(json.dumps(report, allow_nan=False)) == report
@@ -81,13 +89,15 @@ class TestWords:
         assert "What elbow stands for." in said
 
     def test_the_answer_says_who_wins_by_how_much_and_how_surely(self, report):
-        said = plain(part(report, "answer"))
-        assert "Shared memory against Gigabit Ethernet (emulated): faster in 2 cases" in said
-        assert "Fastest: Shared memory at 2 and 4 processes and oversubscription 1" in said
+        said = report_parts.said(part(report, "answer"))
+        assert (
+            "Shared memory is 54 % to 103 % faster than GigE (emu) in all 2 cases of one application" in said
+        )
+        assert "Brackets: the range in which a value lies, 95 % intervals." in said
         declared = (
             "Comparisons of emulated with measured interconnects are made because the study declares them."
         )
-        assert declared in said
+        assert declared in plain(part(report, "peaks"))
 
     def test_the_method_states_blocks_tests_and_references(self, report):
         said = plain(part(report, "method"))
@@ -105,7 +115,7 @@ class TestWords:
         (numbers,) = blocks(page, "table")
         assert [group["title"] for group in numbers["groups"]][:3] == [
             "Serial run",
-            "Gigabit Ethernet (emulated), oversubscription 1",
+            "GigE (emu), oversubscription 1",
             "TCP loopback, oversubscription 1",
         ]
 
@@ -114,7 +124,7 @@ class TestWords:
         assert "1 repetition of 312 is invalid and enters no estimate." in said
         assert "stopped at 120 s" in said
         assert "infiniband: there is no such device here." in said
-        assert "Duct elbow, Gigabit Ethernet (emulated), 4 processes, oversubscription 1: 11" in said
+        assert "Duct elbow, GigE (emu), 4 processes, oversubscription 1: 11" in said
 
     def test_the_machine_and_its_versions(self, report):
         (rows,) = (block["groups"][0]["rows"] for block in blocks(part(report, "machine"), "table"))
@@ -131,16 +141,27 @@ class TestWords:
 
 
 class TestPoorStudies:
+    def test_an_unfinished_study_shows_curves_and_tells_no_direction(self):
+        study = make_study(make_runs(6), blocks=8, blocks_recorded=6)
+        answer = part(whole(study), "answer")
+        said = report_parts.said(answer)
+        assert "6 of 8 blocks: curves only, no direction is told" in said
+        assert "faster than" not in said and "worth" not in said.split("How far")[1]
+        (table,) = blocks(answer, "table")
+        assert len(table["columns"]) == 4
+
     def test_one_block_has_no_intervals_and_says_so(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "within one block only: there are no intervals and no tests" in plain(part(report, "answer"))
+        assert "one run each, so that chance is not ruled out" in plain(part(report, "answer"))
         assert "Nothing is tested" in plain(part(report, "method"))
         assert "one sample each, without intervals" in plain(part(report, "case-1"))
-        assert "untested" in plain(part(report, "answer"))
 
     def test_too_few_blocks_to_tell_anything_apart(self):
-        said = plain(part(whole(make_study(make_runs(3, cases=("elbow",)))), "answer"))
+        report = whole(make_study(make_runs(3, cases=("elbow",))))
+        said = plain(part(report, "peaks"))
         assert "none of" in said and "blocks at least" in said
+        (table,) = blocks(part(report, "answer"), "table")
+        assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "cannot be told"}
 
     def test_nothing_to_compare_is_a_sentence_and_no_empty_panel(self):
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
@@ -172,7 +193,7 @@ class TestPoorStudies:
         said = plain(report)
         assert report["title"] == "Scaling study"
         assert "Imported results (published) were not run by this study" in said
-        assert "gigabit (published)" in said
+        assert "Gigabit (pub)" in said
         json.dumps(report, allow_nan=False)
 
     def test_what_is_imported_has_no_protocol_of_this_study(self):
@@ -241,7 +262,7 @@ class TestPoorStudies:
 
 class TestParts:
     def test_every_section_is_a_function_that_says_what_it_is(self):
-        assert all(make.__doc__ for make in SECTIONS)
+        assert all(make.__doc__ for make in (*BODY, *APPENDIX))
 
     def test_nothing_to_say_is_no_section(self):
         assert section("x", "X", []) is None

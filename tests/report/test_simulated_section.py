@@ -23,15 +23,15 @@ def made(kind="simulated", host=None, tables=None, **fit):
 def test_each_model_stands_with_its_errors_and_its_source():
     section = made()
     (table,) = blocks(section, "table")
-    assert cells(table) == [["Swift (simulated)", "24", "0.00", "0.01", "8", "0.14", "0.44"]]
+    assert cells(table) == [["Swift (sim)", "24", "0.00", "0.01", "8", "0.14", "0.44"]]
     (sources,) = blocks(section, "list")
-    assert sources["items"] == ["Swift (simulated): A paper, table 3."]
+    assert sources["items"] == ["Swift (sim): A paper, table 3."]
     assert "were not measured" in said(section) and "as fast as those" in said(section)
 
 
 def test_a_bad_fit_and_an_unsourced_host_are_told():
     told = said(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
-    assert "Warning: the mean error at its points is above 3 % for Swift (simulated)." in told
+    assert "Warning: the mean error at its points is above 3 % for Swift (sim)." in told
     assert "Cores have 0.2 of the speed" in told and "No source is given" in told
 
 

@@ -122,7 +122,7 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     assert profile[0][:3] == ["allreduce", "≤ 8 B", "4.00"]
     assert [one[0] for one in profile] == ["allreduce", "send, non-blocking", "send, non-blocking"]
     assert profile[-1][1] == "larger" and profile[-1][4] == "99.8"
-    assert efficiency[0] == ["Swift (simulated)", "4", "38", "75", "80", "62"]
+    assert efficiency[0] == ["Swift (sim)", "4", "38", "75", "80", "62"]
     names = [block["name"] for block in blocks(section, "figure")]
     assert names == ["trace_pairs-duct", "simulated_times-duct"]
     told = said(section)
@@ -151,7 +151,7 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
 def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
     section = simulated(content)
     assert cells(section["blocks"][-1])[1] == ["64 B", "6.000", "6.060", "+1.00", "-4.00"]
-    assert "Warning: the mean error at points left out is above 3 % for Swift (simulated)." in said(section)
+    assert "Warning: the mean error at points left out is above 3 % for Swift (sim)." in said(section)
 
 
 def test_a_damaged_trace_is_told_in_one_line(replayed, runs):

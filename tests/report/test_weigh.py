@@ -45,7 +45,7 @@ def test_a_note_of_a_file_is_listed_with_its_year_and_source():
 def test_published_notes_are_those_of_the_compared_ones_and_of_all():
     told = [{**NOTE, "interconnect": name} for name in ("myrinet", "sci", None)]
     found = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, told)))
-    assert list(found) == ["All of them", "myrinet"]
+    assert list(found) == ["All of them", "Myrinet"]
 
 
 def test_notes_of_a_price_book_are_there_once():

@@ -1,0 +1,175 @@
+"""The figure of page one: how far every interconnect scales, and how many processes each is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.estimates.headline import Contest, contests, nodes_of, whole
+from analysis.figures import style
+from analysis.figures.curves import Panel, curves_of, draw_panel, finish_axis, speedup_of
+from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.style import FigureLabels
+from analysis.runs.kinds import side
+from analysis.tables.missing import Line, interval, is_missing
+from analysis.tables.selection import alike
+from analysis.text.answer import what_is_seen
+from analysis.text.formats import counted
+
+HEIGHT = 2.5
+LABEL_INCHES = 0.115
+"""Room of a line's label."""
+POINTS_PER_INCH = 72
+LETTERS = 34
+BAND = 0.16
+"""How much a band covers what is behind it."""
+MOST_BARS = 9
+
+
+def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
+    """Draw the headline: speedup of every interconnect, and the processes that each is worth.
+
+    Returns
+    -------
+    list of Drawing
+        One; none without a curve of two points.
+    """
+    found = contests(tables, labels.declared)
+    if not found or found[0].scaling["processes"].nunique() < 2:
+        return []
+    headline, bars = found[0], _bars(found[0])
+    title = what_is_seen(headline, labels)
+    title = f"{title[:1].upper()}{title[1:]}"
+    caption = f"{labels.case(headline.case)}: {labels.speedup} against processes, with the ideal in grey"
+    caption += "; right, the processes that do what the baseline does at its best." if bars else "."
+    with mpl.rc_context(style.RC):
+        figure = canvas(HEIGHT)
+        drawing = Drawing("answer", "answer", figure, caption, f"{title}. {caption}")
+        figure.suptitle(shortened(title, 88), fontsize=9, fontweight="bold", x=0.01, ha="left")
+        grid = figure.subplots(1, 2, width_ratios=(4, 3)) if bars else [figure.subplots()]
+        _draw_curves(grid[0], headline, drawing, labels)
+        if bars:
+            _draw_bars(grid[1], headline, bars, drawing, labels)
+    return [drawing]
+
+
+def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: FigureLabels) -> None:
+    rows = headline.scaling if headline.level == 1 else headline.scaling[~headline.scaling["serial"]]
+    panel, speedup = Panel(headline.kinds, headline.level, rows), speedup_of(labels)
+    draw_panel(axes, panel, speedup, drawing, labels)
+    finish_axis(axes, rows, speedup, inches=2.6)
+    axes.set_xlabel("Processes")
+    axes.set_ylabel(speedup.title)
+    curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
+    for curve in curves:
+        bands = [(row["processes"], *interval(row, "speedup")[1:]) for row in curve.rows]
+        known = [band for band in bands if not any(map(is_missing, band))]
+        if len(known) > 1:
+            band = axes.fill_between(*zip(*known, strict=True), color=labels.look(curve.interconnect, curve.placement).colour,  # noqa: E501
+                                     alpha=BAND, linewidth=0, zorder=1.5)  # fmt: skip
+            drawing.mark(band, curve.interconnect)
+    ends = [math.log(curve.rows[-1]["speedup"]) for curve in curves]
+    low, high = (math.log(end) for end in axes.get_ylim())
+    room = (high - low) * LABEL_INCHES / (HEIGHT - 0.8)
+    right = max(curve.rows[-1]["processes"] for curve in curves)
+    for curve, end, place in zip(curves, ends, spread(ends, room), strict=True):
+        look = labels.look(curve.interconnect, curve.placement)
+        text = axes.annotate(
+            shortened(curve.title(labels), LETTERS, lines=1),
+            (curve.rows[-1]["processes"], math.exp(end)),
+            xytext=(right * 1.12, math.exp(place)),
+            annotation_clip=False,
+            va="center",
+            fontsize=7,
+            color=style.INK,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": look.colour,
+                "linewidth": 0.7,
+                "shrinkA": 0,
+                "shrinkB": 3,
+            },
+        )
+        drawing.mark(text, curve.interconnect)
+
+
+def spread(places: Sequence[float], room: float) -> list[float]:
+    """Move places apart, as little as it takes, so that any two are `room` from each other.
+
+    Examples
+    --------
+    >>> spread([1.0, 1.0, 5.0], 1.0)
+    [0.5, 1.5, 5.0]
+    """
+    order = sorted(range(len(places)), key=lambda index: (places[index], index))
+    groups: list[tuple[float, int]] = []
+    for index in order:
+        groups.append((places[index], 1))
+        while len(groups) > 1:
+            (before, many), (last, few) = groups[-2:]
+            if last - before >= room * (many + few) / 2:
+                break
+            groups[-2:] = [((before * many + last * few) / (many + few), many + few)]
+    moved = [middle + room * (step - (size - 1) / 2) for middle, size in groups for step in range(size)]
+    return [place for _, place in sorted(zip(order, moved, strict=True))]
+
+
+def _bars(headline: Contest) -> list[Line]:
+    """Rows of the node equivalents of the baseline that most are compared with, the best last."""
+    rows = headline.against_baseline(headline.equivalent)
+    rows = rows[rows["attainable"] & rows["equivalent_processes"].notna()]
+    if rows.empty:
+        return []
+    return rows.nsmallest(MOST_BARS - 1, "equivalent_processes")[::-1].to_dict("records")
+
+
+def _draw_bars(
+    axes: Axes, headline: Contest, lines: Sequence[Line], drawing: Drawing, labels: FigureLabels
+) -> None:
+    first = lines[0]
+    baseline = {**first, "interconnect": first["baseline_interconnect"], "kind": side(first["kind"], 0)}
+    bars = [(baseline, float(first["baseline_processes"]))]
+    bars += [({**line, "kind": side(line["kind"], 1)}, float(line["equivalent_processes"])) for line in lines]
+    widest = whole(bars[0][1])
+    for place, (line, count) in enumerate(bars):
+        colour = labels.look(line["interconnect"], line["processes_per_node"]).colour
+        needed = whole(count)
+        nodes = nodes_of(
+            alike(headline.scaling, line, ["interconnect", "kind", "processes_per_node"]), needed
+        )
+        name, value = labels.curve(line), counted(needed, "process")
+        value += "" if nodes is None else f", {counted(nodes, 'node')}"
+        (bar,) = axes.barh(place, needed, color=colour, height=0.46)
+        drawing.mark(
+            bar, line["interconnect"], point_text(labels, {**line, "processes": needed}, name, value)
+        )
+        inside = needed > 0.6 * widest
+        notes = (
+            axes.text(0, place - 0.26, f" {shortened(name, LETTERS, lines=1)}", va="bottom", fontsize=7),
+            axes.text(
+                needed if not inside else 0,
+                place,
+                f" {value}",
+                va="center",
+                fontsize=7,
+                color=_ink_on(colour) if inside else style.INK,
+            ),
+        )
+        for note in notes:
+            drawing.mark(note, line["interconnect"])
+    axes.set_yticks([])
+    axes.set_ylim(len(bars) - 0.6, -0.75)
+    axes.grid(False, axis="y")
+    axes.set_xlim(0, widest)
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, integer=True))
+    axes.set_xlabel("Processes for the same speedup")
+
+
+def _ink_on(colour: str) -> str:
+    """Choose white or ink for text on a colour, by its luminance (ITU-R BT.601)."""
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return style.PAPER if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else style.INK

@@ -1,0 +1,235 @@
+"""Page one: the question, the answer in at most five sentences, one figure, and one table to decide from."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice, zip_longest
+
+import pandas as pd
+
+from analysis.estimates.headline import Contest, contests, direction, nodes_of, still_rising, whole
+from analysis.networks.curves import benchmarks
+from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
+from analysis.report.content import Content
+from analysis.report.network import headline_table
+from analysis.report.published import CASE_TABLES, improvement_overview
+from analysis.runs.kinds import side
+from analysis.tables.missing import Line, interval, is_missing, percent_interval
+from analysis.tables.selection import alike
+from analysis.text import answer as sentences
+from analysis.text import formats
+from analysis.text import networks as network_sentences
+from analysis.text import published as published_sentences
+from analysis.text.formats import MISSING, counted, listed
+from analysis.text.labels import KINDS, SHORT
+from analysis.text.money import list_price_sentences
+from analysis.text.scaling import look_sentences
+
+MOST_ROWS, LEAST_ROWS, MOST_SENTENCES = 8, 3, 5
+PERCENT = 100
+PUBLISHED = (
+    "How sure: these figures were published without the times behind them, so that nothing can be tested."
+)
+SUPERLINEAR = 1.05
+"""Efficiency above which page one says why."""
+
+
+def answer(content: Content) -> Section:
+    """The first page, of any study."""
+    question = content.facts.study.question
+    blocks = [paragraph(question)] if question else []
+    blocks += _of_runs(content) if content.cases else _without_runs(content)
+    return section("answer", "The answer", blocks or [paragraph("There is nothing to tell yet.")])
+
+
+def _of_runs(content: Content) -> list[Block]:
+    labels, tables = content.labels, content.tables
+    found = contests(tables, labels.declared)
+    study = content.facts.study
+    late = study.unfinished
+    said = [sentences.how_far(found, labels)]
+    if not late:
+        said += [
+            sentences.which_is_faster(found, content.facts, labels),
+            sentences.worth(found, labels),
+            sentences.what_pays(tables, found, labels),
+        ]
+    sure = sentences.how_sure(content.runs, tables, found, content.facts)
+    said += look_sentences(study) if late else [sure]
+    return [
+        bullets(filter(None, said)),
+        *content.figures("answer"),
+        _table(found, content, late),
+        paragraph(" ".join(filter(None, _notes(found, content)))),
+    ]
+
+
+def _table(found: list[Contest], content: Content, late: bool) -> Block:
+    """Tabulate the best and the baseline of every contest, then what else there is room for."""
+    ranked = [_ranked(contest) for contest in found]
+    others = len({contest.case for contest in found[1:]} - {found[0].case})
+    room = max(MOST_ROWS - others, LEAST_ROWS)
+    rest = [line for some in zip_longest(*_one_each(found, ranked), *ranked[1:]) for line in some if line]
+    every = {id(line): line for line in [*ranked[0][:room], *rest, *ranked[0]]}
+    shown = set(islice(every, MOST_ROWS))
+    groups: dict[str, list[Row]] = {}
+    for contest, lines in zip(found, ranked, strict=True):
+        title = _title(contest, found, content)
+        kept = [_row(contest, line, content, late) for line in lines if id(line) in shown]
+        groups.setdefault(title, []).extend(kept)
+    columns = [
+        *left("Interconnect"),
+        *right("Fastest at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
+        *left("Against its baseline", "Processes for the baseline's best"),
+    ]
+    caption = (
+        "The fastest interconnects of each case, the fastest first. 32+: still faster at 32 processes, the "
+        "most that were run."
+    )
+    if len(every) > MOST_ROWS:
+        caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
+    return table(caption, columns, groups)
+
+
+def _title(contest: Contest, found: list[Contest], content: Content) -> str:
+    """Name the case, the kinds and level that tell it from other rows of it, and the baseline."""
+    title = content.labels.case(contest.case)
+    several = sum(other.case == contest.case for other in found) > 1
+    title += f" ({listed(contest.kinds)})" if several else ""
+    title += f", {counted(contest.level, 'process')} a core" if contest.level > 1 else ""
+    if contest.baseline is None:
+        return title
+    kind = side(str(contest.against_baseline(contest.improvement)["kind"].iloc[0]), 0)
+    return f"{title}; baseline: {content.labels.interconnect(contest.baseline, kind)}"
+
+
+def _one_each(found: list[Contest], ranked: list[list[Line]]) -> list[list[Line]]:
+    """The fastest curve of each case but the headline's."""
+    best: dict[str, list[Line]] = {}
+    for contest, lines in zip(found[1:], ranked[1:], strict=True):
+        if contest.case != found[0].case:
+            mine = best.setdefault(contest.case, lines[:1])
+            if lines[0]["peak_speedup"] > mine[0]["peak_speedup"]:
+                best[contest.case] = lines[:1]
+    return list(best.values())
+
+
+def _ranked(contest: Contest) -> list[Line]:
+    """Curves of a contest: the fastest, the baselines, then the others, the faster first."""
+    lines = contest.peaks.sort_values("peak_speedup", ascending=False, kind="stable").to_dict("records")
+    return sorted(lines, key=lambda line: (line is not lines[0], line["interconnect"] != contest.baseline))
+
+
+def _row(contest: Contest, line: Line, content: Content, late: bool) -> Row:
+    labels, curve = content.labels, alike(contest.scaling, line)
+    count = int(line["peak_processes"])
+    best = curve[curve["processes"] == count].iloc[0].to_dict()
+    nodes = nodes_of(curve, count)
+    where = formats.whole(count) + ("+" if count > 1 and still_rising(line, contest.scaling) else "")
+    where += "" if nodes is None else f" ({counted(nodes, 'node')})"
+    cells = [
+        labels.curve(line),
+        where,
+        formats.bracketed(*interval(line, "peak_speedup")) if count > 1 else MISSING,
+        formats.number(best["seconds"]),
+        "" if late else _against(contest, line, content),
+        "" if late else _equivalent(contest, line, content),
+    ]
+    return row(cells, contest.case, line["interconnect"])
+
+
+def _pair(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
+    own = rows.assign(kind=rows["kind"].map(lambda kind: side(kind, 1)).astype("str"))
+    return rows.loc[alike(own, line).index]
+
+
+def _against(contest: Contest, line: Line, content: Content) -> str:
+    pairs = _pair(contest.against_baseline(contest.improvement), line)
+    pairs = pairs[pairs["improvement_percent"].notna()]
+    if pairs.empty:
+        return "is the baseline" if line["interconnect"] == contest.baseline else MISSING
+    pair = pairs.iloc[0].to_dict()
+    word = direction(pair)
+    if word is None:
+        return "cannot be told"
+    percent = formats.bracketed_percent(*percent_interval(pair, "improvement"))
+    once = ", one run" if "untested" in str(pair["verdict"]) else ""
+    return f"{percent}{formats.THIN}% at {formats.whole(pair['at_processes_other'])}{once}"
+
+
+def _equivalent(contest: Contest, line: Line, content: Content) -> str:
+    pairs = _pair(contest.against_baseline(contest.equivalent), line)
+    if pairs.empty:
+        return MISSING
+    pair = pairs.iloc[0].to_dict()
+    if not pair["attainable"]:
+        return "never"
+    if is_missing(pair["equivalent_processes"]):
+        return "fewer than were run"
+    own, theirs = whole(pair["equivalent_processes"]), pair["baseline_processes"]
+    ends = [pair[f"equivalent_{end}"] for end in ("low", "high")]
+    band = "" if any(map(is_missing, ends)) else f" [{', '.join(formats.whole(whole(end)) for end in ends)}]"
+    nodes = nodes_of(alike(contest.scaling, line), own)
+    on = "" if nodes is None else f" ({counted(nodes, 'node')})"
+    return f"{own}{band} of {formats.plain(theirs)}{on}"
+
+
+def _notes(found: list[Contest], content: Content) -> list[str]:
+    """Say once what brackets, counts and names mean, and what is unusual."""
+    labels, scaling = content.labels, pd.concat([contest.scaling for contest in found])
+    said = [_names(content), *([] if content.facts.study.unfinished else look_sentences(content.facts.study))]
+    if scaling["speedup_low"].notna().any():
+        said.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
+    if found[0].improvement["improvement_percent"].notna().any():
+        said.append(
+            "Against its baseline: by how much the baseline takes longer, where the baseline is at its best."
+        )
+    if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
+        said.append(
+            "Processes are those that compute; data servers run beside them and count as load of the cores."
+        )
+    if (best := scaling["efficiency"].max()) > SUPERLINEAR:
+        said.append(
+            f"Efficiency reaches {formats.percent(PERCENT * best)}, above 100{formats.THIN}% since the data "
+            "of more processes fit their caches (superlinear)."
+        )
+    return said
+
+
+def _names(content: Content) -> str:
+    """Explain what names of interconnects are shortened to."""
+    used = " ".join(map(content.labels.curve, content.tables["peaks"].to_dict("records")))
+    words = {short: long for long, short in SHORT.items()} | {tag: kind for kind, tag in KINDS.items()}
+    named = [f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", used)]
+    return f"Names: {', '.join(named)}." if named else ""
+
+
+def _without_runs(content: Content) -> list[Block]:
+    """Page one of network curves, published figures and prices, which have no times of runs."""
+    labels, tables = content.labels, content.tables
+    said: list[str] = []
+    shown: list[Block] = []
+    if (heads := tables.get("network_headlines")) is not None:
+        said += network_sentences.headline_sentences(heads, labels)
+        shown += [headline_table(_first(heads), content)]
+    if set(CASE_TABLES) & content.published.keys():
+        said += published_sentences.improvement_sentences(content.published, labels)
+        said += published_sentences.peak_sentences(content.published, labels)
+        said += published_sentences.equivalent_sentences(content.published, labels)
+        said = [*said[: MOST_SENTENCES - 1], PUBLISHED]
+        shown += improvement_overview(content, MOST_ROWS)
+    if "prices" in tables:
+        said += list_price_sentences(tables["prices"], labels)
+    if not said and not content.runs.empty and not benchmarks(tables):
+        valid = content.runs["valid"].any()
+        why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
+        said = [f"{why}, so there is no estimate."]
+    figures = [figure for topic in ("network", "prices") for figure in content.figures(topic)]
+    return [*([bullets(said[:MOST_SENTENCES])] if said else []), *figures[:1], *shown[:1]]
+
+
+def _first(heads: pd.DataFrame) -> pd.DataFrame:
+    """The first rows of network headlines, those of ping-pongs before others."""
+    return heads.sort_values("benchmark", key=lambda names: names != "pingpong", kind="stable").head(
+        MOST_ROWS
+    )

@@ -1,0 +1,362 @@
+"""The answer of a study: at most five sentences, each from a small set, for whoever reads one page.
+
+A direction is told only where `analysis.estimates.headline.direction` tells it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from analysis.estimates.headline import Contest, Tables, direction, nodes_of, still_rising, whole
+from analysis.runs.facts import Facts
+from analysis.runs.kinds import side
+from analysis.tables.missing import Line, as_float, is_missing
+from analysis.tables.selection import alike
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+from analysis.text.labels import Labels
+from analysis.text.money import VERDICTS, at_highest_target, money
+from analysis.text.scaling import processes
+
+MOST = 3
+"""Names that a sentence lists."""
+HOW = {
+    "measured": "measured",
+    "emulated": "measured over links that are shaped to a rate (emulated)",
+    "simulated": "simulated (traces replayed on models: a band, no test)",
+    "published": "published by others",
+}
+SECONDS = 60
+_COMPARED = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
+_CURVE = ["interconnect", "kind", "processes_per_node"]
+BASELINE = ["baseline_interconnect", "kind", "processes_per_node"]
+
+
+def some(names: Iterable[str], what: str = "interconnect") -> str:
+    """List names, or count them where there are more than a sentence can hold."""
+    names = list(dict.fromkeys(names))
+    return listed(names) if len(names) <= MOST else counted(len(names), what)
+
+
+def with_nodes(count: int, rows: pd.DataFrame) -> str:
+    """Write a process count of a curve with its nodes, where these are known."""
+    nodes = nodes_of(rows, count)
+    return processes(count) + ("" if nodes is None else f" ({counted(nodes, 'node')})")
+
+
+def what_is_seen(contest: Contest, labels: Labels) -> str:
+    """Say in a few words what the figure of a contest shows: its title."""
+    stops = [line for line in _compared(contest) if not still_rising(line, contest.scaling)]
+    if stops:
+        count = min(line["peak_processes"] for line in stops)
+        names = [labels.curve(line) for line in stops if line["peak_processes"] == count]
+        return f"{some(names)} {'stops' if len(names) == 1 else 'stop'} at {processes(count)}"
+    best = _best(contest)
+    if best is not None and _share(best) < 1:
+        own, theirs = whole(best["equivalent_processes"]), formats.plain(best["baseline_processes"])
+        better, baseline = labels.compared(best), _baseline(best, labels)
+        return f"{processes(own)} over {better} do what {theirs} do over {baseline}"
+    most = contest.scaling["processes"].max()
+    return f"{labels.speedup.capitalize()} still rises at {processes(most)}, the most that was run"
+
+
+def _compared(contest: Contest) -> list[Line]:
+    """Rows of ``peaks`` of the interconnects that are compared, of all where none is."""
+    pairs = contest.improvement
+    names = {*pairs["baseline_interconnect"], *pairs["interconnect"]}
+    own = contest.peaks[contest.peaks["interconnect"].isin(names)]
+    return (own if len(own) else contest.peaks).to_dict("records")
+
+
+def _best(contest: Contest) -> Line | None:
+    """The row of ``node_equivalent`` that takes the fewest of its baseline's processes."""
+    return min(
+        _attained(contest), key=lambda line: (_share(line), line["equivalent_processes"]), default=None
+    )
+
+
+def _share(line: Line) -> float:
+    """Whole processes that a row of ``node_equivalent`` takes, of those of its baseline."""
+    return whole(line["equivalent_processes"]) / line["baseline_processes"]
+
+
+def _attained(contest: Contest) -> list[Line]:
+    equivalent = contest.equivalent
+    return equivalent[equivalent["attainable"] & equivalent["equivalent_processes"].notna()].to_dict(
+        "records"
+    )
+
+
+def _baseline(line: Line, labels: Labels) -> str:
+    return labels.placed(
+        line["baseline_interconnect"], side(str(line["kind"]), 0), line["processes_per_node"]
+    )
+
+
+def how_far(contests: Sequence[Contest], labels: Labels) -> str:
+    """Say where more processes stop paying: in the headline by name, elsewhere by number."""
+    first, *others = contests
+    shown = _by_peak(labels.lines(first.peaks, "interconnect"), first)
+    if len(shown) > MOST:
+        shown = _by_peak(_compared(first), first)
+    if len(shown) > MOST:
+        shown = dict([*list(shown.items())[: MOST - 1], list(shown.items())[-1]])
+    said = [_peaks(count, rising, lines, labels) for (rising, count), lines in shown.items()]
+    text = f"How far it scales: in {labels.case(first.case)}{_kinds_of(first, contests)}, {'; '.join(said)}"
+    named = {line["interconnect"] for lines in shown.values() for line in lines}
+    rest = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in named]
+    rest += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
+    if not rest:
+        return f"{text}."
+    alone = sum(line["peak_processes"] == 1 for line, _ in rest)
+    at_end = sum(line["peak_processes"] > 1 and still_rising(line, contest.scaling) for line, contest in rest)
+    counts = {
+        "are fastest on one process": alone,
+        "have their best count before the last that was run": len(rest) - alone - at_end,
+        "still gain at the last count that was run": at_end,
+    }
+    found = {what: number for what, number in counts.items() if number}
+    if len(found) == 1:
+        return f"{text}; the {counted(len(rest), 'other curve')} {next(iter(found))}."
+    parts = listed(f"{number} {what}" for what, number in found.items())
+    return f"{text}; of the {counted(len(rest), 'other curve')}, {parts}."
+
+
+def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[bool, int], list[Line]]:
+    """Rows of ``peaks`` by whether they still rise at the last count, and by their best count."""
+    found: dict[tuple[bool, int], list[Line]] = {}
+    for line in lines:
+        key = still_rising(line, contest.scaling), int(line["peak_processes"])
+        found.setdefault(key, []).append(line)
+    return dict(sorted(found.items(), key=lambda item: item[0]))
+
+
+def _peaks(count: int, rising: bool, lines: Sequence[Line], labels: Labels) -> str:
+    names = some(labels.curve(line) for line in lines)
+    if count == 1:
+        return f"over {names} one process is the fastest"
+    gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
+    if rising:
+        return f"over {names} runs get faster up to {processes(count)}, the most that was run ({gain})"
+    return f"over {names} more than {processes(count)} bring nothing ({gain})"
+
+
+def _kinds_of(contest: Contest, contests: Sequence[Contest]) -> str:
+    several = len({other.kinds for other in contests}) > 1
+    return f" ({listed(contest.kinds)})" if several else ""
+
+
+def _spanned(values: Iterable[float]) -> str:
+    known = [value for value in values if not is_missing(value)]
+    return formats.spanned(formats.number(min(known)), formats.number(max(known)))
+
+
+def _percents(values: Iterable[float]) -> str:
+    known = sorted(abs(value) for value in values)
+    return formats.spanned(formats.percent(known[0]), formats.percent(known[-1]))
+
+
+def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
+    """Say of each baseline which interconnect is how much faster, in how many cases."""
+    table = pd.concat([contest.improvement for contest in contests])
+    table = table[table["improvement_percent"].notna()]
+    if table.empty:
+        return "Which is faster: no two interconnects of kinds that may be compared were run."
+    said, untold = [], {}
+    for (name, kind, placement), rows in table.groupby(BASELINE, sort=False, dropna=False):
+        baseline = labels.placed(name, side(kind, 0), placement)
+        told = [line for line in rows.to_dict("records") if direction(line)]
+        if told:
+            said.append(_fastest_over(baseline, told, rows["case"], facts, labels))
+        else:
+            why = f"{_not_told(rows)}, in {_cases(rows['case'], facts)}"
+            untold.setdefault(why, []).append(baseline)
+    more = [f"{len(said) - MOST} more baselines are in the tables"] if len(said) > MOST else []
+    said = said[:MOST] + more
+    said += [f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})"
+             for why, names in untold.items()]  # fmt: skip
+    return f"Which is faster: {'; '.join(said)}."
+
+
+def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: Facts, labels: Labels) -> str:
+    """Name the interconnect that is faster in most cases, by most, and those that are faster too."""
+    by_name: dict[str, list[Line]] = {}
+    for line in sorted(told, key=lambda line: -line["improvement_percent"]):
+        if direction(line) == direction(told[0]) or direction(line) == "faster":
+            by_name.setdefault(labels.compared(line), []).append(line)
+    best = max(by_name, key=lambda name: (direction(by_name[name][0]) == "faster", len(by_name[name])))
+    lines = [line for line in by_name[best] if direction(line) == direction(by_name[best][0])]
+    word, first = direction(lines[0]), lines[0]
+    if cases.nunique() == 1:
+        where = f"at {processes(first['at_processes'])}"
+    else:
+        of = "all" if len(lines) == cases.nunique() else f"{len(lines)} of"
+        where = f"in {of} {_cases(cases, facts)}"
+    text = (
+        f"{best} is {_percents(line['improvement_percent'] for line in lines)} {word} than {baseline} {where}"
+    )
+    text += " (one run each)" if "untested" in str(first["verdict"]) else ""
+    others = [name for name in by_name if name != best and direction(by_name[name][0]) == "faster"]
+    return f"{text}, {some(others, 'other')} by less" if others and word == "faster" else text
+
+
+def _not_told(rows: pd.DataFrame) -> str:
+    """Say why nothing is told of some comparisons."""
+    if rows["verdict"].astype(str).str.startswith("untestable").all():
+        return f"{counted(int(rows['blocks'].max()), 'block')} are too few to tell"
+    if (rows["kind"] == "simulated").all():
+        return "the bands of the models overlap"
+    return "the blocks differ by as much"
+
+
+def _cases(cases: pd.Series, facts: Facts) -> str:
+    """Count cases, and their applications where these are fewer."""
+    names = list(dict.fromkeys(cases))
+    applications = {facts.case(case).application for case in names} - {None}
+    if not 0 < len(applications) < len(names):
+        return counted(len(names), "case")
+    whose = "one application" if len(applications) == 1 else counted(len(applications), "application")
+    return f"{counted(len(names), 'case')} of {whose}"
+
+
+def worth(contests: Sequence[Contest], labels: Labels) -> str:
+    """Say how many whole processes and nodes the better interconnect saves, in the headline and at most."""
+    best = [(line, contest) for contest in contests if (line := _best(contest)) is not None]
+    saving = [(line, contest) for line, contest in best if _share(line) < 1]
+    if saving:
+        most = min(saving, key=lambda one: _share(one[0]))
+        told = saving[:1] if most[1] is saving[0][1] else [saving[0], most]
+        said = [f"in {labels.case(contest.case)}, {_saving(line, contest, labels)}" for line, contest in told]
+        return f"What it is worth: {'; '.join(said)}."
+    if best:
+        return (
+            "What it is worth: no interconnect does with fewer processes what its baseline does at its best."
+        )
+    return (
+        "What it is worth in nodes cannot be told: none is faster for sure where its baseline is at its best."
+    )
+
+
+def _saving(line: Line, contest: Contest, labels: Labels) -> str:
+    theirs, own = int(line["baseline_processes"]), whole(line["equivalent_processes"])
+    rows = contest.scaling
+    of_baseline = alike(
+        rows, {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}, _CURVE
+    )
+    of_own = alike(rows, {**line, "kind": side(line["kind"], 1)}, _CURVE)
+    text = (
+        f"{with_nodes(theirs, of_baseline)} over {_baseline(line, labels)} do what "
+        f"{with_nodes(own, of_own)} do over {labels.compared(line)}"
+    )
+    both = nodes_of(of_baseline, theirs), nodes_of(of_own, own)
+    saved = processes(theirs - own)
+    if None in both:
+        return f"{text}: worth {saved}"
+    nodes = both[0] - both[1]
+    return f"{text}: worth {saved}, {counted(nodes, 'node') if nodes else 'but no whole node'}"
+
+
+def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
+    """Say whether oversubscription pays, and what to buy; empty where neither is known."""
+    said = [*_levels(tables["oversubscription"]), *_to_buy(tables, contests[0], labels)]
+    return f"What pays: {'; '.join(said)}." if said else ""
+
+
+def _levels(gains: pd.DataFrame) -> list[str]:
+    said = []
+    most = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
+    for level, rows in gains[gains["cores"] == most].groupby("oversubscription"):
+        told = [(direction(line), line["gain_percent"]) for line in rows.to_dict("records")]
+        counts = {
+            word: [gain for own, gain in told if own == word]
+            for word in ("faster", "slower")
+            if word in dict(told)
+        }
+        if not counts:
+            said.append(f"whether {level} processes a core pay cannot be told")
+            continue
+        all_of = f"all {len(told)}"
+        how = listed(
+            f"{word} in {all_of if len(own) == len(told) else len(own)} (by {_percents(own)})"
+            for word, own in counts.items()
+        )
+        verb = (
+            "pay"
+            if set(counts) == {"faster"}
+            else "do not pay"
+            if set(counts) == {"slower"}
+            else "pay at times"
+        )
+        once = ", from one run each" if rows["verdict"].astype(str).str.contains("one figure").all() else ""
+        among = f"at equal cores, of {counted(len(told), 'comparison')}, they are"
+        said.append(f"{level} processes a core {verb}: {among} {how}{once}")
+    return said
+
+
+def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
+    if "purchase" in tables and len(best := tables["purchase"][tables["purchase"]["best"].fillna(False)]):
+        line = best.loc[best["budget"].idxmax()].to_dict()
+        name = labels.interconnect(line["interconnect"], line["kind"])
+        rivals = tables["purchase"][tables["purchase"]["budget"] == line["budget"]]
+        alike_ones = int(rivals["may_be_best"].fillna(False).sum()) - 1
+        unsure = f", although {counted(alike_ones, 'other')} may be as good" if alike_ones > 0 else ""
+        budget = f"{money(line['budget'])}{formats.SPACE}{line['currency']}"
+        return [f"for {budget} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"]
+    if "break_even" not in tables:
+        return []
+    even = at_highest_target(tables["break_even"])
+    even = even[(even["case"] == headline.case) & even["verdict"].isin(VERDICTS)]
+    said = [
+        f"{some(map(labels.compared, rows.to_dict('records')))} {'may pay' if word == 'undecided' else word}"
+        for word, rows in even.groupby("verdict", sort=False)
+    ]
+    price = (
+        "" if even.empty else f"{money(even['node_price'].iloc[0])}{formats.SPACE}{even['currency'].iloc[0]}"
+    )
+    return [f"at {price} a node {listed(said)}"] if said else []
+
+
+def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
+    """Say how the times came about, what cannot be told of them, and what would settle it."""
+    ways = []
+    for kind, how in HOW.items():
+        own = runs[(runs["kind"] == kind) & runs["interconnect"].notna()]
+        ways += [f"{counted(len(own), 'point' if kind == 'simulated' else 'run')} {how}"] if len(own) else []
+    text = f"How sure: {listed(ways)}"
+    table = pd.concat([contest.improvement for contest in contests])
+    known = table[table["improvement_percent"].notna()].to_dict("records")
+    if any("untested" in str(line["verdict"]) for line in known):
+        return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
+    unsure = [line for line in known if not direction(line)]
+    if not unsure:
+        return f"{text}; no comparison is left open." if known else f"{text}."
+    text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told yet"
+    return f"{text}{_settled_by(runs, tables.get('precision'), unsure, facts)}."
+
+
+def _settled_by(
+    runs: pd.DataFrame, precision: pd.DataFrame | None, unsure: Sequence[Line], facts: Facts
+) -> str:
+    """Say how many blocks more could tell what is not told yet, how long they take, and the command."""
+    study = facts.study
+    if precision is None or study.blocks is None or study.file is None:
+        return ""
+    found = pd.concat([alike(precision, line, _COMPARED) for line in unsure])
+    needed = max((as_float(line["blocks_needed"]) for line in unsure), default=math.nan)
+    wanted, would = needed, "could tell the first of them"
+    if not needed > study.blocks:
+        wanted, target = found["blocks_wanted"].astype(float).max(), found["target_percent"].max()
+        would = f"would narrow all intervals to ±{formats.exact(target)} points"
+    if not wanted > study.blocks:
+        return ""
+    own = runs[runs["origin"] == "run"] if "origin" in runs else runs
+    spent = own["wall_seconds"].fillna(own["seconds"]) if "wall_seconds" in own else own["seconds"]
+    minutes = math.ceil(float(spent.sum()) / study.blocks * (wanted - study.blocks) / SECONDS)
+    more = counted(int(wanted) - study.blocks, "more block")
+    return (
+        f": {more}, about {counted(minutes, 'minute')}, {would} ("
+        f"./run-study {study.file} --config blocks={int(wanted)})"
+    )
