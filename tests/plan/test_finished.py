@@ -35,7 +35,6 @@ FILES = {
     "results/mine/records/nothing/block-1-attempt-1.json": "{}\n",
     "results/mine/report.pdf": "%PDF\n",
 }
-SNAKEMAKE = SimpleNamespace(is_main_process=True)
 TOLD = ["mine: 1 points", "done: report and proposal in results/mine; 1 of 4 runs is invalid: killed"]
 
 
@@ -156,7 +155,7 @@ def begun(tmp_path, monkeypatch):
 
 def test_a_good_end_is_kept(begun, capsys):
     plan, stamp = begun
-    ending.begin(plan, SNAKEMAKE)
+    ending.begin(plan, MAIN)
     ending.end(plan)
     assert capsys.readouterr().err == "done: all of it\n"
     kept = json.loads(stamp.read_text())
@@ -172,7 +171,7 @@ def test_a_good_end_is_kept(begun, capsys):
 def test_an_end_with_options_is_not_kept(begun, monkeypatch, options):
     plan, stamp = begun
     monkeypatch.setattr(sys, "argv", [*sys.argv, *options])
-    ending.begin(plan, SNAKEMAKE)
+    ending.begin(plan, MAIN)
     ending.end(plan)
     assert not stamp.exists()
 
@@ -180,7 +179,7 @@ def test_an_end_with_options_is_not_kept(begun, monkeypatch, options):
 def test_a_bad_end_is_not_kept(begun, monkeypatch):
     plan, stamp = begun
     monkeypatch.setattr(ending, "tell_done", lambda plan: sys.exit("nodeworth: no run is valid"))
-    ending.begin(plan, SNAKEMAKE)
+    ending.begin(plan, MAIN)
     with pytest.raises(SystemExit):
         ending.end(plan)
     assert not stamp.exists()
@@ -188,7 +187,7 @@ def test_a_bad_end_is_not_kept(begun, monkeypatch):
 
 def test_what_was_edited_while_a_study_ran_is_not_kept(begun):
     plan, stamp = begun
-    ending.begin(plan, SNAKEMAKE)
+    ending.begin(plan, MAIN)
     plan.asked.study.imports[0].write_text("case,interconnect,processes,seconds\nlid,ethernet,1,3\n")
     ending.end(plan)
     assert not stamp.exists()
@@ -197,7 +196,7 @@ def test_what_was_edited_while_a_study_ran_is_not_kept(begun):
 def test_what_was_edited_after_python_began_is_not_kept(begun, monkeypatch):
     plan, stamp = begun
     monkeypatch.setattr(ending, "changed_at", lambda files: time.time())
-    ending.begin(plan, SNAKEMAKE)
+    ending.begin(plan, MAIN)
     ending.end(plan)
     assert not stamp.exists()
 
