@@ -59,10 +59,13 @@ def pays(content: Content) -> Section | None:
     blocks += _break_even_table(highest, labels)
     if "purchase" in content.tables:
         blocks += _purchase_table(content.tables["purchase"], labels)
-    left_out = (
-        "" if content.facts.economics.lifetime else "Power, space, staff and licences are in no price. "
-    )
-    blocks.append(paragraph(f"{left_out}All rows: tables/cost.csv, value.csv and break_even.csv."))
+    more = "Power, space, staff and licences are in no price."
+    if content.facts.economics.lifetime:
+        more = (
+            "What a job costs, its energy and CO₂ are in tables/value.csv; at how many nodes, after how many "
+            "years and at which price of energy an interconnect pays is in break_even.csv."
+        )
+    blocks.append(paragraph(f"{more} All rows: tables/cost.csv, value.csv and break_even.csv."))
     return section("money", "Does it pay?", blocks)
 
 

@@ -292,6 +292,12 @@ class TestLifetime:
             "a process (+28 % at its least, +46 % at its most); no input alone turns its sign."
         )
 
+    def test_it_says_where_the_cost_of_a_job_is(self, told):
+        last = blocks(told, "paragraph")[-1]["text"]
+        assert last.startswith(
+            "What a job costs, its energy and CO₂ are in tables/value.csv; at how many nodes"
+        )
+
     def test_inputs_have_their_ranges_and_sources(self, told):
         rows = table(told, "What is assumed about the years")
         assert rows[0] == ["Years", "4 [3, 5]", "", "not said"]
