@@ -142,7 +142,7 @@ class TestNetworks:
         made = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))
         rows, won = made["scaling"], winners(made["fastest"])
         said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
-        assert plain(said)[1].endswith("(swift (published) cannot be told apart from it).")
+        assert plain(said)[1].endswith("(swift (pub) cannot be told apart from it).")
         assert won["alike"].map(sorted).tolist() == [["slow", "swift"]]
 
     def test_one_network_with_both_figures_is_no_comparison(self):
