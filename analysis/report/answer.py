@@ -79,12 +79,12 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         groups.setdefault(title, []).extend(kept)
     columns = [
         *left("Interconnect"),
-        *right("Fastest at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
+        *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
     caption = (
-        "The fastest interconnects of each case, the fastest first. 32+: still faster at 32 processes, the "
-        "most that were run."
+        "The best interconnects of each case, the highest speedup first. 32+: it still rises at 32, "
+        "the most processes that were run."
     )
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
@@ -180,6 +180,9 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
     said = [_names(content), *([] if content.facts.study.unfinished else look_sentences(content.facts.study))]
     if scaling["speedup_low"].notna().any():
         said.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
+    if any(contest.improvement["p_adjusted"].notna().any() for contest in found):
+        level = formats.exact(content.facts.all_settings().alpha)
+        said.append(f"Faster or slower is said where p is at most {level}, after Holm's correction.")
     if found[0].improvement["improvement_percent"].notna().any():
         said.append(
             "Against its baseline: by how much the baseline takes longer, where the baseline is at its best."

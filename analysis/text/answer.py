@@ -114,7 +114,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     alone = sum(line["peak_processes"] == 1 for line, _ in rest)
     at_end = sum(line["peak_processes"] > 1 and still_rising(line, contest.scaling) for line, contest in rest)
     counts = {
-        "are fastest on one process": alone,
+        "are best on one process": alone,
         "have their best count before the last that was run": len(rest) - alone - at_end,
         "still gain at the last count that was run": at_end,
     }
@@ -137,10 +137,10 @@ def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[bool, int], 
 def _peaks(count: int, rising: bool, lines: Sequence[Line], labels: Labels) -> str:
     names = some(labels.curve(line) for line in lines)
     if count == 1:
-        return f"over {names} one process is the fastest"
+        return f"over {names} one process is the best"
     gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
     if rising:
-        return f"over {names} runs get faster up to {processes(count)}, the most that was run ({gain})"
+        return f"over {names} speedup still rises at {processes(count)}, the most that was run ({gain})"
     return f"over {names} more than {processes(count)} bring nothing ({gain})"
 
 

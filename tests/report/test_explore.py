@@ -149,7 +149,7 @@ class TestPage:
             "Processes saved": "2 [2, 2]", "Nodes saved": "2 [2, 2]", "Saved": "1 400 [1 400, 1 400]",
         }  # fmt: skip
         assert told["Elan"]["Processes"] == "not reached, at most 1.71 on 2"
-        assert "Modelled (simulated)" not in told
+        assert "Modelled (sim)" not in told
         assert plain(priced.one("#explore-asked").text).startswith(
             "Duct, measured: a speedup of at least 2. "
         )
@@ -224,7 +224,7 @@ class TestPage:
 
     def test_kinds_are_explored_apart(self, priced):
         choose(priced, "panel", "1")
-        assert list(needed(priced)) == ["Modelled (simulated)"]
+        assert list(needed(priced)) == ["Modelled (sim)"]
 
     def test_it_is_used_by_keyboard(self, priced):
         priced.run("document.querySelector('#explore-choice select').focus()")

@@ -55,7 +55,7 @@ class TestDuct:
         found = contests(duct[1], [])
         assert plain(answer.how_far(found, LABELS)) == (
             "How far it scales: in duct, over GigE (pub) more than 16 processes bring nothing (speedup 8.33); over "
-            "InfiniBand (pub) runs get faster up to 32 processes, the most that was run (speedup 31.2)."
+            "InfiniBand (pub) speedup still rises at 32 processes, the most that was run (speedup 31.2)."
         )
         assert plain(answer.what_is_seen(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
