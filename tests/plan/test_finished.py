@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from programs import printed
@@ -17,6 +18,7 @@ from workflows.plan.finished import CLOCK_SECONDS, STAMP, answer, given, made
 from workflows.plan.plan import make_plan
 
 STUDY = Path("config/studies/mine.yaml")
+MAIN = SimpleNamespace(is_main_process=True, dryrun=False)  # what a study asks of Snakemake's workflow
 FILES = {
     "Snakefile": "rule all:\n",
     "workflows/plan/plan.py": "blocks = 1\n",
@@ -153,7 +155,7 @@ def begun(tmp_path, monkeypatch):
 
 def test_a_good_end_is_kept(begun, capsys):
     plan, stamp = begun
-    ending.begin(plan, None)
+    ending.begin(plan, MAIN)
     ending.end(plan)
     assert capsys.readouterr().err == "done: all of it\n"
     kept = json.loads(stamp.read_text())
@@ -169,7 +171,7 @@ def test_a_good_end_is_kept(begun, capsys):
 def test_an_end_with_options_is_not_kept(begun, monkeypatch, options):
     plan, stamp = begun
     monkeypatch.setattr(sys, "argv", [*sys.argv, *options])
-    ending.begin(plan, None)
+    ending.begin(plan, MAIN)
     ending.end(plan)
     assert not stamp.exists()
 
@@ -177,7 +179,7 @@ def test_an_end_with_options_is_not_kept(begun, monkeypatch, options):
 def test_a_bad_end_is_not_kept(begun, monkeypatch):
     plan, stamp = begun
     monkeypatch.setattr(ending, "tell_done", lambda plan: sys.exit("nodeworth: no run is valid"))
-    ending.begin(plan, None)
+    ending.begin(plan, MAIN)
     with pytest.raises(SystemExit):
         ending.end(plan)
     assert not stamp.exists()
@@ -185,7 +187,7 @@ def test_a_bad_end_is_not_kept(begun, monkeypatch):
 
 def test_what_was_edited_while_a_study_ran_is_not_kept(begun):
     plan, stamp = begun
-    ending.begin(plan, None)
+    ending.begin(plan, MAIN)
     plan.asked.study.imports[0].write_text("case,interconnect,processes,seconds\nlid,ethernet,1,3\n")
     ending.end(plan)
     assert not stamp.exists()
@@ -194,7 +196,7 @@ def test_what_was_edited_while_a_study_ran_is_not_kept(begun):
 def test_what_was_edited_after_python_began_is_not_kept(begun, monkeypatch):
     plan, stamp = begun
     monkeypatch.setattr(ending, "changed_at", lambda files: time.time())
-    ending.begin(plan, None)
+    ending.begin(plan, MAIN)
     ending.end(plan)
     assert not stamp.exists()
 
