@@ -15,6 +15,7 @@ DEFAULT_SIGNALS = ["env", "--default-signal"]
 
 NAMESPACES = "namespaces"  # the right to make some, which root mostly has
 SLURM = ("srun", "slurmctld", "slurmd", "munged", NAMESPACES)
+ACCOUNTING = (*SLURM, ".cache/accounting/usr/sbin/slurmdbd")
 GRID_ENGINE = (".cache/grid-engine/usr/sbin/sge_qmaster", NAMESPACES)
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n"
 
@@ -37,7 +38,7 @@ def unmet(program: str) -> str | None:
     if program == NAMESPACES:
         return _failure(("unshare", "--mount", "--net", "--pid", "--fork", "true"))
     if program.startswith(".cache/"):
-        unpack = "python -m tests.slurm.small_cell --unpack"
+        unpack = "python -m tests.slurm.unpacked"
         return None if (ROOT / program).exists() else f"{program} is not there ({unpack} makes it)"
     if shutil.which(program) is None:
         package = _packages().get(program)

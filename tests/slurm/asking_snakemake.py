@@ -1,8 +1,16 @@
-"""Snakemake whose executor asks Slurm every second, so that tests are short; for a site it waits longer each time."""
+"""Snakemake whose executor asks Slurm every second and soon says what waits; for a site it waits longer each time."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2]))
 
 from snakemake.cli import main
 from snakemake_executor_plugin_slurm import Executor
 
+from workflows.jobs import slurm_executor
+
+slurm_executor.WAITING_SECONDS = 5
 Executor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, seconds: None)
 
 if __name__ == "__main__":

@@ -2,12 +2,8 @@
 
     python -m tests.slurm.small_cell --nodes 2 -- snakemake --profile cluster/sge ...
 
-runs a command on its head node, or a shell without one. Its nodes are those of `small_cluster`. Debian's packages of
-Grid Engine would start its daemons for the whole machine where they are installed. So they are only unpacked, once,
-
-    python -m tests.slurm.small_cell --unpack
-
-into a folder of this project, which the nodes alone see in the place of /usr.
+runs a command on its head node, or a shell without one. Its nodes are those of `small_cluster`; its programs are
+`unpacked`.
 """
 
 from __future__ import annotations
@@ -17,17 +13,15 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.slurm.small_cluster import SmallCluster, small_cluster
+from tests.slurm.unpacked import CACHE
 from workflows.launch.emulation import EmulatedNode
-from workflows.paths import ROOT
 
-UNPACKED = ROOT / ".cache/grid-engine"
-_PACKAGES = [*(f"gridengine-{part}" for part in ("common", "client", "exec", "master")), "libjemalloc2"]
+UNPACKED = CACHE / "grid-engine"
 RESOURCES = "/usr/share/gridengine/util/resources"
 _BOOTSTRAP = """admin_user none
 default_domain none
@@ -201,7 +195,7 @@ def _replaced(lines: Sequence[str], values: dict[str, str]) -> str:
 def _begin(cell: SmallCell) -> None:
     """Make the cell's state, start its daemons one after another, and describe it to them."""
     library = "/usr/lib/gridengine"
-    cell.ask("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={UNPACKED}/usr:/usr", "/usr")
+    cell.put_over_usr(UNPACKED)
     cell.ask("mount", "--bind", str(cell.folder / "hosts"), "/etc/hosts")
     cell.ask(f"{library}/spoolinit", "berkeleydb", "libspoolb", str(cell.root / "spooldb"), "init")
     for what, given in {
@@ -235,31 +229,12 @@ def _tell(cell: SmallCell, option: str, text: str) -> None:
     cell.ask("qconf", option, str(file))
 
 
-def _unpack() -> int:
-    """Fetch the packages and unpack them where nothing of them is installed."""
-    UNPACKED.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=UNPACKED.parent) as folder:
-        fetched = subprocess.run(
-            ["apt-get", "download", *_PACKAGES], cwd=folder, capture_output=True, text=True
-        )
-        if fetched.returncode:
-            print(f"Grid Engine cannot be fetched: {fetched.stderr.strip()}", file=sys.stderr)
-            return 1
-        for package in Path(folder).glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, f"{folder}/root"], check=True)
-        Path(f"{folder}/root").rename(UNPACKED)
-    return 0
-
-
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=2, help="nodes that run jobs")
     parser.add_argument("--interconnect", default="emulated_gigabit", help="the emulated one between them")
-    parser.add_argument("--unpack", action="store_true", help="only fetch and unpack Debian's packages")
     parser.add_argument("command", nargs="*", help="runs on the head node; by default a shell")
     given = parser.parse_args()
-    if given.unpack:
-        return _unpack()
     with small_cell(given.nodes, given.interconnect) as cell:
         command = given.command or [os.environ.get("SHELL", "/bin/sh")]
         return subprocess.run(cell.on_head(command, Path.cwd())).returncode

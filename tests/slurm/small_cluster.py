@@ -67,6 +67,10 @@ class SmallCluster:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout.strip()
 
+    def put_over_usr(self, unpacked: Path) -> None:
+        """Let this cluster see the programs of unpacked packages."""
+        self.ask("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={unpacked}/usr:/usr", "/usr")
+
     def switch_off(self, node: EmulatedNode) -> None:
         """End everything that runs on a node at once, as without power."""
         end_all(lambda: occupants([node.net]))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.slurm.small_cluster import SmallCluster, small_cluster
+from tests.slurm.unpacked import CACHE
 from workflows.launch.emulation import EmulatedNode
 
 _CONFIGURATION = """
@@ -43,7 +44,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=5,bf_interval=5
-AccountingStorageType=accounting_storage/none
+{accounting}
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
@@ -60,6 +61,27 @@ BatchStartTimeout=120
 EnforcePartLimits=ALL
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=120 State=UP
+"""
+
+
+_NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
+_ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost={address}
+AccountingStoragePort=7819
+AccountingStoragePass={folder}/munge.socket
+AccountingStorageEnforce=associations,limits,qos"""
+_SLURMDBD = """AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost={head}
+DbdAddr={address}
+DbdPort=7819
+SlurmUser=root
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=slurm
 """
 
 
@@ -108,7 +130,9 @@ class SmallSlurm(SmallCluster):
 
 
 @contextlib.contextmanager
-def small_slurm(nodes: int = 2, interconnect: str = "emulated_gigabit") -> Iterator[SmallSlurm]:
+def small_slurm(
+    nodes: int = 2, interconnect: str = "emulated_gigabit", accounting: bool = False
+) -> Iterator[SmallSlurm]:
     """Start a Slurm; end everything of it on leaving, and, if this process is killed, by the kernel.
 
     Parameters
@@ -117,6 +141,8 @@ def small_slurm(nodes: int = 2, interconnect: str = "emulated_gigabit") -> Itera
         Nodes of one core that run jobs. Where the machine has fewer cores, nodes share them.
     interconnect : str
         The emulated interconnect that joins them.
+    accounting : bool
+        With slurmdbd on MariaDB (see `unpacked`): a cluster ``small`` and an account ``me`` of root.
 
     Raises
     ------
@@ -125,17 +151,19 @@ def small_slurm(nodes: int = 2, interconnect: str = "emulated_gigabit") -> Itera
     """
     with small_cluster(nodes, interconnect) as made:
         slurm = SmallSlurm(made.nodes, made.head, made.folder, made.first_process)
-        _write_configuration(slurm)
-        _begin(slurm)
+        _write_configuration(slurm, accounting)
+        _begin(slurm, accounting)
         yield slurm
 
 
-def _write_configuration(slurm: SmallSlurm) -> None:
+def _write_configuration(slurm: SmallSlurm, accounting: bool) -> None:
     nodes = "\n".join(
         f"NodeName={node.name} NodeAddr={node.address} CPUs=1 RealMemory=2000" for node in slurm.nodes
     )
+    address, folder = slurm.head.address, slurm.folder
+    kept = _ACCOUNTING.format(address=address, folder=folder) if accounting else _NO_ACCOUNTING
     text = _CONFIGURATION.format(
-        head=slurm.head.name, head_address=slurm.head.address, folder=slurm.folder, nodes=nodes
+        head=slurm.head.name, head_address=address, folder=folder, nodes=nodes, accounting=kept
     )
     own = (f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp"))
     for name in ("etc", "state", *own):
@@ -146,7 +174,7 @@ def _write_configuration(slurm: SmallSlurm) -> None:
     key.chmod(0o600)
 
 
-def _begin(slurm: SmallSlurm) -> None:
+def _begin(slurm: SmallSlurm, accounting: bool) -> None:
     """Start the daemons, one after another."""
     mounted = slurm.run("mount", "--bind", str(slurm.folder / "etc"), "/etc/slurm")
     if mounted.returncode:
@@ -158,18 +186,45 @@ def _begin(slurm: SmallSlurm) -> None:
     ]
     slurm._daemons["munged"] = slurm._start(slurm.head, munge)
     slurm._until(lambda: (slurm.folder / "munge.socket").exists(), "munged")
+    if accounting:
+        _begin_accounting(slurm)
     slurm.start_controller()
     for node in slurm.nodes:
         slurm.start_node(node)
+
+
+def _begin_accounting(slurm: SmallSlurm) -> None:
+    """Start MariaDB and slurmdbd, which must be there before slurmctld is."""
+    unpacked, folder, data = CACHE / "accounting", slurm.folder, slurm.folder / "database"
+    slurm.put_over_usr(unpacked)
+    data.mkdir()
+    folder.chmod(0o755)  # slurmdbd gives the folder of its log away
+    file = folder / "etc/slurmdbd.conf"
+    file.write_text(_SLURMDBD.format(folder=folder, head=slurm.head.name, address=slurm.head.address))
+    file.chmod(0o600)
+    libraries = ":".join(map(str, unpacked.glob("lib/*-linux-gnu")))
+    own = ["env", f"LD_LIBRARY_PATH={libraries}", f"MYSQL_UNIX_PORT={data}/socket"]
+    where = ["--no-defaults", f"--datadir={data}", "--user=root"]
+    slurm.ask(
+        *own, "mariadb-install-db", *where, "--auth-root-authentication-method=normal", "--skip-test-db"
+    )
+    serve = [*own, "mariadbd", *where, f"--socket={data}/socket", "--skip-networking"]
+    slurm._daemons["mariadbd"] = slurm._start(slurm.head, [*serve, "--innodb-lock-wait-timeout=900"])
+    slurm._until((data / "socket").exists, "mariadbd")
+    slurm._daemons["slurmdbd"] = slurm._start(slurm.head, [*own, "slurmdbd", "-D"])
+    slurm._until(lambda: not slurm.run("sacctmgr", "-n", "list", "cluster").returncode, "slurmdbd")
+    for added in ("cluster small", "account me", "user root account=me"):
+        slurm.ask("sacctmgr", "-i", "add", *added.split())
 
 
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=2, help="nodes that run jobs")
     parser.add_argument("--interconnect", default="emulated_gigabit", help="the emulated one between them")
+    parser.add_argument("--accounting", action="store_true", help="with slurmdbd on MariaDB")
     parser.add_argument("command", nargs="*", help="runs on the head node; by default a shell")
     given = parser.parse_args()
-    with small_slurm(given.nodes, given.interconnect) as slurm:
+    with small_slurm(given.nodes, given.interconnect, given.accounting) as slurm:
         command = given.command or [os.environ.get("SHELL", "/bin/sh")]
         return subprocess.run(slurm.on_head(command, Path.cwd())).returncode
 
