@@ -123,7 +123,7 @@ class TestZoom:
             mouse.create_pointer_up(button=0)
             actions.perform()
             edges.append(left - reader.view(svg)[1])
-        assert edges[0] > 10 and edges[1] == pytest.approx(edges[0])
+        assert edges[0] > 10 and edges[1] == pytest.approx(edges[0], abs=0.01)
         assert reader.view(svg)[1] == whole[1]
 
     def test_two_fingers_pinch(self, reader):
@@ -153,7 +153,7 @@ class TestZoom:
         reader.press(Keys.ARROW_RIGHT, *"++++")
         *then, inside, numbers = reader.run(sizes, svg)
         assert then == pytest.approx([marker, letter], rel=0.15)
-        assert inside == numbers > 0
+        assert 0 < inside <= numbers  # each row of panels has its own; those of other rows may be out of view
 
 
 class TestFilters:
