@@ -153,7 +153,7 @@ class TestZoom:
         reader.press(Keys.ARROW_RIGHT, *"++++")
         *then, inside, numbers = reader.run(sizes, svg)
         assert then == pytest.approx([marker, letter], rel=0.15)
-        assert inside == numbers > 0
+        assert 0 < inside <= numbers  # each row of panels has its own; those of other rows may be out of view
 
 
 class TestFilters:
