@@ -30,16 +30,20 @@ _LETTERS = re.compile("mpi|rdma|sci|tcp|udp|[sdqfehn]dr")
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of a study's tables as readers see them; one that its facts have no title of is its own."""
+    """Names of a study's tables as readers see them; one that its facts have no title of is its own.
+
+    Names of interconnects are short, for a reader who has their table, or in `full` for one who has not.
+    """
 
     facts: Facts
+    full: bool = False
 
     def case(self, name: str) -> str:
         """Title of a case."""
         return one_line(self.facts.case(name).title or name.replace("_", " "))
 
     def interconnect(self, name: object, kind: str | None = None) -> str:
-        """Short title of an interconnect, with its kind unless it is measured: see `short_name`.
+        """Title of an interconnect, with its kind unless it is measured: see `short_name`.
 
         Without a `kind`, the facts decide it. A missing name means the serial run.
         """
@@ -47,7 +51,7 @@ class Labels:
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
         known = self.facts.interconnect(str(name))
         kind = (known.kind or DIRECT) if kind is None else kind
-        return short_name(one_line(known.title or name), kind)
+        return (_with_kind if self.full else short_name)(one_line(known.title or name), kind)
 
     def full_name(self, name: str) -> str:
         """Title of an interconnect as its file has it."""
@@ -186,11 +190,16 @@ def short_name(title: str, kind: str | None) -> str:
         title = " ".join(map(_spoken, re.split("[_ ]", title)))
     for long, short in SHORT.items():
         title = title.replace(long, short)
-    if kind == DIRECT or is_missing(kind):
+    if kind in KINDS:
+        title = title.replace(f" ({kind})", "").replace(f", {kind})", ")")
+    return _with_kind(title, KINDS.get(str(kind), kind))
+
+
+def _with_kind(title: str, kind: str | None) -> str:
+    if kind == DIRECT or is_missing(kind) or title.endswith((f"({kind})", f", {kind})")):
         return title
-    tag = KINDS.get(str(kind), one_line(kind))
-    title = title.replace(f" ({kind})", "").replace(f", {kind})", ")")
-    return f"{title.removesuffix(')')}, {tag})" if title.endswith(")") else f"{title} ({tag})"
+    kind = one_line(kind)
+    return f"{title.removesuffix(')')}, {kind})" if title.endswith(")") else f"{title} ({kind})"
 
 
 def _spoken(word: str) -> str:

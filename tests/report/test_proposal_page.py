@@ -21,7 +21,9 @@ from analysis.text.proposal_sheets import sheets, to_latex, write_word
 from workflows.report.pdf import write_proposal
 
 RULE = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")
-LABELS = Labels(Facts.of({"study": {"name": "s", "title": "A study"}, "cases": {"duct": {"title": "Duct"}}}))
+LABELS = Labels(
+    Facts.of({"study": {"name": "s", "title": "A study"}, "cases": {"duct": {"title": "Duct"}}}), full=True
+)
 SETTINGS = Settings(draws=100)
 
 
@@ -102,7 +104,7 @@ class TestChoice:
         choice = choose(proposal(many(8, 2, (2, 4))), RULE, LABELS)
         said = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
         assert said == (
-            "Left out: 8 other curves and for want of room 6 cases (case_2, case_3, case_4, case_5 and 2 "
+            "Left out: 8 other curves and for want of room 6 cases (case 2, case 3, case 4, case 5 and 2 "
             "more); all is in tables/proposal.csv, proposal.tex and proposal.docx."
         )
         assert len(page(choice, 2, LABELS)["sheets"]) == 2
@@ -119,7 +121,7 @@ class TestPdf:
         assert pages <= 2
         assert shown == 8
         for case in range(8):
-            assert f"case_{case} over interconnect_0." in text
+            assert f"case {case} over interconnect_0." in text
 
     def test_more_cases_than_fit(self, tmp_path):
         pages, shown, text = print_pages(proposal(many(30, 1, range(2, 30))), LABELS, tmp_path)

@@ -24,7 +24,7 @@ def write_proposals(
     """Write ``proposal.pdf``, ``.tex`` and ``.docx`` of a study, given as `write_report` takes it."""
     rule = request_of(facts).rule
     _, found, titled = told_apart(runs, without_benchmarks(tables), facts)
-    labels = Labels(titled)
+    labels = Labels(titled, full=True)
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
     choice = choose(table, rule, labels, facts.proposal_interconnect)
     write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), folder / "proposal.pdf")
