@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -36,7 +36,7 @@ class Labels:
     """
 
     facts: Facts
-    full: bool = False
+    full: bool = field(default=False, kw_only=True)
 
     def case(self, name: str) -> str:
         """Title of a case."""
