@@ -83,8 +83,8 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
     caption = (
-        "The best interconnects of each case, the highest speedup first. 32+: it still rises at 32, "
-        "the most processes that were run."
+        "The best interconnects of each case: the fastest, its baseline, then the others by speedup. 32+: it "
+        "still rises at 32, the most processes that were run."
     )
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
