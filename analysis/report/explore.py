@@ -40,11 +40,11 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     -------
     dict or None
         None where no case has a curve. ``panels``: what may be compared (a case, its comparable kinds, one
-        oversubscription level), of which the ``first`` has most points, each with its ``curves``, whose
-        ``points`` are lists of the columns `POINT` of table ``scaling``; None is an empty cell. ``ports``: by
-        interconnect, prices of a node's share ``[nodes, price, low, high]``, each up to the next number of
-        nodes. ``equivalents``: of a panel, as `_equivalents` gives them. ``node``, ``currency``: of the
-        study's prices. The rest are words.
+        oversubscription level, one site), of which the ``first`` has most curves, each with its ``curves``,
+        whose ``points`` are lists of the columns `POINT` of table ``scaling``; None is an empty cell.
+        ``ports``: by interconnect, prices of a node's share ``[nodes, price, low, high]``, each up to the
+        next number of nodes. ``equivalents``: of a panel, as `_equivalents` gives them. ``node``,
+        ``currency``: of the study's prices. The rest are words.
     """
     labels, scaling = content.labels, content.tables["scaling"]
     market = request_of(content.facts).market
@@ -68,7 +68,7 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     weak = labels.weak
     return {
         "panels": panels,
-        "first": max(range(len(panels)), key=[_points(panel) for panel in panels].__getitem__),
+        "first": max(range(len(panels)), key=[_size(panel) for panel in panels].__getitem__),
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name)}
             for name in labels.sorted_interconnects(sorted(names))
@@ -94,8 +94,10 @@ def _with_nodes(scaling: pd.DataFrame, cores_of_node: int | None) -> pd.DataFram
 def _comparable(of_case: pd.DataFrame, content: Content) -> Iterable[tuple[str, pd.DataFrame]]:
     """Rows of a case that may be compared, with what tells them from the others of the case."""
     for kinds in comparable_sets(of_case["kind"], content.labels.declared):
-        for level, rows in of_case[of_case["kind"].isin(kinds)].groupby("oversubscription"):
-            yield listed(kinds) + (f", oversubscription {level}" if level > 1 else ""), rows
+        rows_of_kinds = of_case[of_case["kind"].isin(kinds)]
+        for (level, site), rows in rows_of_kinds.groupby(["oversubscription", "site"], dropna=False):
+            more = f", oversubscription {level}" if level > 1 else ""
+            yield listed(kinds) + more + ("" if is_missing(site) else f", {one_line(site)}"), rows
 
 
 def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> Iterable[dict[str, Any]]:
@@ -118,8 +120,9 @@ def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> 
         }
 
 
-def _points(panel: Mapping[str, Any]) -> int:
-    return sum(len(curve["points"]) for curve in panel["curves"])
+def _size(panel: Mapping[str, Any]) -> tuple[int, int]:
+    """Number of curves and of points."""
+    return len(panel["curves"]), sum(len(curve["points"]) for curve in panel["curves"])
 
 
 def _baseline(content: Content, curves: list[dict[str, Any]]) -> int:

@@ -81,6 +81,19 @@ class TestData:
         names = [panel["name"] for panel in explored(duct())["panels"]]
         assert names == ["Duct, measured", "Duct, simulated"]
 
+    def test_sites_share_no_panel(self):
+        runs = runs_table(
+            *(
+                rows("duct", name, {2: 8.0, 4: 6.0}, EXACT, site=site)
+                for name, site in (("a", "x"), ("b", "y"))
+            ),
+            rows("duct", "c", {2: 8.0, 4: 6.0}, EXACT, site="y"),
+        )
+        facts = Facts.of({"study": {"name": "duct"}, "settings": {"draws": 100}})
+        told = explored((runs, make_all_tables(runs, request_of(facts)), facts))
+        found = [(panel["name"], len(panel["curves"])) for panel in told["panels"]]
+        assert found == [("duct, measured, x", 1), ("duct, measured, y", 2)] and told["first"] == 1
+
     def test_prices_stand_from_the_size_on_at_which_they_change(self):
         told = explored(duct())
         assert told["ports"]["gigabit"] == [[1, 0, 0, 0], [2, 100, 100, 100]]
