@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import select
 from dataclasses import replace
 
 import pytest
@@ -47,7 +48,10 @@ def test_a_log_has_a_line_a_run():
 def test_a_terminal_has_one_live_line(columns):
     with terminal(columns) as (screen, shown):
         run_two(screen)
-        drawn = os.read(shown, 65536).decode()
+        written = b""
+        while select.select([shown], [], [], 0.5)[0]:
+            written += os.read(shown, 65536)
+    drawn = written.decode()
     live = [re.sub(r"\x1b\[[?\d]*[a-zA-Z]", "", line).rstrip() for line in re.split(r"[\r\n]+", drawn)]
     bars = [line for line in live if line.startswith("[#")]
     assert bars[0] == "[####------------] 1/4"

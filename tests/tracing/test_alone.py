@@ -139,6 +139,24 @@ def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_p
     assert alone.disturbed == 3 and alone.seconds[:, 1] == pytest.approx([9e-3] * 3)
 
 
+@pytest.mark.parametrize("taken", [1, 3, 4])
+def test_a_rank_whose_windows_address_is_taken_is_started_again(tmp_path, four_cores, taken):
+    made, told = MadeRepeats(tmp_path), "rank 0, call 66: MPI_Win_allocate: its memory cannot be where it was"
+    failures = iter([told] * taken)
+
+    def start(placed, written):
+        for why in failures:
+            (written / "failed.txt").write_text(f"{why}\n")
+            return "ended with status 1"
+        return made(placed, written)
+
+    if taken == 4:
+        with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+            run_alone(made.raws, whole(made.raws), tmp_path, start, None, 3)
+    else:
+        assert run_alone(made.raws, whole(made.raws), tmp_path, start, None, 3).disturbed == 0
+
+
 def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
     def start(_, written):
         (written / "failed.txt").write_text("there is no memory for its calls\n")
