@@ -49,7 +49,7 @@ _ANOTHER = "sends something else than was recorded"
 """What is not said of a send that holds an address: that differs from process to process."""
 _DISPLACED = "its memory cannot be where it was"
 _STARTS = 4
-"""A process draws its addresses: where one is taken that a window had, it is started again, so often in all."""
+"""A process draws its addresses: where one of a window is taken, it is started again; so often in all."""
 
 Window = Sequence[tuple[int, int]]
 """By rank, first line and line after the last one."""
