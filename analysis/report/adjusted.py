@@ -48,7 +48,10 @@ def adjusted(content: Content) -> Section | None:
         labels.lines(rows, *keys),
         title,
     )
-    return section("adjusted", "The speed of the machine", [bullets([ABOUT, *said]), block])
+    given = rows["adjusted_percent"].notna().any()
+    return section(
+        "adjusted", "The speed of the machine", [bullets([ABOUT, *said]), *([block] if given else [])]
+    )
 
 
 def _explained(rows: pd.DataFrame) -> str:

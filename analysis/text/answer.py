@@ -174,7 +174,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         else:
             why = f"{_not_told(rows)}, in {_cases(rows['case'], facts)}"
             untold.setdefault(why, []).append(baseline)
-    more = [f"{len(said) - MOST} more baselines are in the tables"] if len(said) > MOST else []
+    more = [f"for {counted(len(said) - MOST, 'other baseline')} see the tables"] if len(said) > MOST else []
     said = said[:MOST] + more
     said += [f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})"
              for why, names in untold.items()]  # fmt: skip

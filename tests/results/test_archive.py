@@ -82,6 +82,17 @@ def contents(plan, name="small-archive.zip"):
         return {name.partition("/")[2]: packed.read(name) for name in packed.namelist()}
 
 
+def test_page_one_is_in_it_without_names(plan):
+    answer = {**MACHINE, "id": "answer", "heading": "The answer"}
+    (plan.paths.results / "report.json").write_text(json.dumps({**REPORT, "sections": [answer, MACHINE]}))
+    archive_study(plan, anonymise=True)
+    files = contents(plan, "small-archive-anonymous.zip")
+    assert files["answer/answer.md"].startswith(b"# Runs on host-")
+    assert (
+        files["answer/answer.png"].startswith(b"\x89PNG") and HOST.encode() not in files["answer/answer.svg"]
+    )
+
+
 def texts(files):
     """Everything that can be read in an archive: logs unpacked, the PDF as its text."""
     for name, data in files.items():

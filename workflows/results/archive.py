@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 from analysis.runs.facts import Facts
@@ -19,6 +20,7 @@ from workflows.plan.machine import hold_study
 from workflows.plan.plan import Plan
 from workflows.plan.records import read_all, record_files
 from workflows.report.html import write_html
+from workflows.report.page_one import page_one
 from workflows.report.pdf import write_pdf
 from workflows.results import metadata
 from workflows.results.anonymous import Names, find_names
@@ -66,6 +68,7 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
             hosts = sum(new.startswith("host-") for new in set(names.replaced.values()))
             users = len(set(names.replaced.values())) - hosts
             lines.append(f"replaced: {hosts} host(s) and {users} user(s)")
+        files |= _page_one(files)
         citation = read_yaml(ROOT / "CITATION.cff")
         about = metadata.describe(plan.asked, facts, citation, anonymise)
         about = replace(about, title=names.hide(about.title), description=names.hide(about.description))
@@ -183,6 +186,17 @@ def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:
                 hidden[path] = output.read_bytes()
     known = {path: data for path, data in hidden.items() if data is not None}
     return dict(sorted(known.items())), sorted(hidden.keys() - known.keys())
+
+
+def _page_one(files: Files) -> Files:
+    """Page one of the report, to be shown elsewhere."""
+    if "results/report.json" not in files:
+        return {}
+    figures = {
+        Path(path).stem: data for path, data in files.items() if fnmatch(path, "results/figures/*.svg")
+    }
+    made = page_one(json.loads(files["results/report.json"]), figures)
+    return {f"answer/{name}": data for name, data in made.items()}
 
 
 def _check_figures(files: Files) -> None:
