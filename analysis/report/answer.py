@@ -25,7 +25,7 @@ from analysis.text.labels import KINDS, SHORT
 from analysis.text.money import list_price_sentences
 from analysis.text.scaling import look_sentences
 
-MOST_ROWS, LEAST_ROWS, MOST_SENTENCES = 8, 3, 5
+MOST_ROWS, LEAST_ROWS, MOST_SENTENCES = 8, 2, 5
 PERCENT = 100
 PUBLISHED = (
     "How sure: these figures were published without the times behind them, so that nothing can be tested."
@@ -68,7 +68,7 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
     """Tabulate the best and the baseline of every contest, then what else there is room for."""
     ranked = [_ranked(contest) for contest in found]
     others = len({contest.case for contest in found[1:]} - {found[0].case})
-    room = max(MOST_ROWS - others, LEAST_ROWS)
+    room = max(MOST_ROWS - 2 * others, LEAST_ROWS)
     rest = [line for some in zip_longest(*_one_each(found, ranked), *ranked[1:]) for line in some if line]
     every = {id(line): line for line in [*ranked[0][:room], *rest, *ranked[0]]}
     shown = set(islice(every, MOST_ROWS))
@@ -83,8 +83,8 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
     caption = (
-        "The best interconnects of each case: the fastest, its baseline, then the others by speedup. 32+: it "
-        "still rises at 32, the most processes that were run."
+        "The best interconnects of each case: the highest speedup, its baseline, then the others. A + "
+        "after processes: it still rises there, the most that were run."
     )
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
@@ -104,13 +104,13 @@ def _title(contest: Contest, found: list[Contest], content: Content) -> str:
 
 
 def _one_each(found: list[Contest], ranked: list[list[Line]]) -> list[list[Line]]:
-    """The fastest curve of each case but the headline's."""
+    """The fastest curve of each case but the headline's, and its baseline."""
     best: dict[str, list[Line]] = {}
     for contest, lines in zip(found[1:], ranked[1:], strict=True):
         if contest.case != found[0].case:
-            mine = best.setdefault(contest.case, lines[:1])
+            mine = best.setdefault(contest.case, lines[:2])
             if lines[0]["peak_speedup"] > mine[0]["peak_speedup"]:
-                best[contest.case] = lines[:1]
+                best[contest.case] = lines[:2]
     return list(best.values())
 
 
@@ -177,7 +177,8 @@ def _equivalent(contest: Contest, line: Line, content: Content) -> str:
 def _notes(found: list[Contest], content: Content) -> list[str]:
     """Say once what brackets, counts and names mean, and what is unusual."""
     labels, scaling = content.labels, pd.concat([contest.scaling for contest in found])
-    said = [_names(content), *([] if content.facts.study.unfinished else look_sentences(content.facts.study))]
+    said = [_names(content), _reference(scaling, content)]
+    said += [] if content.facts.study.unfinished else look_sentences(content.facts.study)
     if scaling["speedup_low"].notna().any():
         said.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
     if any(contest.improvement["p_adjusted"].notna().any() for contest in found):
@@ -185,18 +186,41 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
         said.append(f"Faster or slower is said where p is at most {level}, after Holm's correction.")
     if found[0].improvement["improvement_percent"].notna().any():
         said.append(
-            "Against its baseline: by how much the baseline takes longer, where the baseline is at its best."
+            "Against its baseline: by how much the baseline takes longer at that count, its best (the "
+            "other's best where its own is one process)."
         )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         said.append(
             "Processes are those that compute; data servers run beside them and count as load of the cores."
         )
-    if (best := scaling["efficiency"].max()) > SUPERLINEAR:
+    if (best := scaling.loc[scaling["oversubscription"] == 1, "efficiency"].max()) > SUPERLINEAR:
         said.append(
-            f"Efficiency reaches {formats.percent(PERCENT * best)}, above 100{formats.THIN}% since the data "
-            "of more processes fit their caches (superlinear)."
+            f"Efficiency reaches {formats.percent(PERCENT * best)}: above 100{formats.THIN}%, the data of "
+            "more processes usually fit their caches (superlinear)."
         )
     return said
+
+
+def _reference(scaling: pd.DataFrame, content: Content) -> str:
+    """Say what speedups are relative to."""
+    keys = ["reference_interconnect", "reference_processes", "kind"]
+    found = scaling.dropna(subset=["reference_processes"])[keys].drop_duplicates().to_dict("records")
+    named = dict.fromkeys(
+        "the serial run"
+        if is_missing(line["reference_interconnect"])
+        else f"{counted(line['reference_processes'], 'process')} over "
+        f"{content.labels.interconnect(line['reference_interconnect'], line['kind'])}"
+        for line in found
+    )
+    if not named:
+        return ""
+    if len(named) <= sentences.MOST:
+        return f"{content.labels.speedup.capitalize()} is relative to {listed(named)}."
+    counts = [formats.whole(scaling["reference_processes"].agg(end)) for end in ("min", "max")]
+    return (
+        f"{content.labels.speedup.capitalize()} is relative to the fewest processes that were run over an "
+        f"interconnect at a site, {formats.spanned(*counts)}: between sites, compare times."
+    )
 
 
 def _names(content: Content) -> str:

@@ -29,7 +29,9 @@ HOW = {
     "simulated": "simulated (traces replayed on models: a band, no test)",
     "published": "published by others",
 }
-SECONDS = 60
+SECONDS, PERCENT = 60, 100
+NEARLY = 0.9
+"""Share of the highest speedup from which on fewer processes are named too."""
 _COMPARED = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
 _CURVE = ["interconnect", "kind", "processes_per_node"]
 BASELINE = ["baseline_interconnect", "kind", "processes_per_node"]
@@ -104,7 +106,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
         shown = _by_peak(_compared(first), first)
     if len(shown) > MOST:
         shown = dict([*list(shown.items())[: MOST - 1], list(shown.items())[-1]])
-    said = [_peaks(count, rising, lines, labels) for (rising, count), lines in shown.items()]
+    said = [_peaks(count, rising, lines, first, labels) for (rising, count), lines in shown.items()]
     text = f"How far it scales: in {labels.case(first.case)}{_kinds_of(first, contests)}, {'; '.join(said)}"
     named = {line["interconnect"] for lines in shown.values() for line in lines}
     rest = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in named]
@@ -115,8 +117,8 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     at_end = sum(line["peak_processes"] > 1 and still_rising(line, contest.scaling) for line, contest in rest)
     counts = {
         "are best on one process": alone,
-        "have their best count before the last that was run": len(rest) - alone - at_end,
-        "still gain at the last count that was run": at_end,
+        "peak before their last count": len(rest) - alone - at_end,
+        "still gain at their last count": at_end,
     }
     found = {what: number for what, number in counts.items() if number}
     if len(found) == 1:
@@ -134,14 +136,25 @@ def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[bool, int], 
     return dict(sorted(found.items(), key=lambda item: item[0]))
 
 
-def _peaks(count: int, rising: bool, lines: Sequence[Line], labels: Labels) -> str:
+def _peaks(count: int, rising: bool, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
     names = some(labels.curve(line) for line in lines)
     if count == 1:
         return f"over {names} one process is the best"
     gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
     if rising:
         return f"over {names} speedup still rises at {processes(count)}, the most that was run ({gain})"
-    return f"over {names} more than {processes(count)} bring nothing ({gain})"
+    nearly = _nearly_best(lines[0], contest) if len(lines) == 1 else ""
+    return f"over {names} more than {processes(count)} bring nothing ({gain}{nearly})"
+
+
+def _nearly_best(line: Line, contest: Contest) -> str:
+    """Name the fewest processes of a curve that have nearly its highest speedup."""
+    curve = alike(contest.scaling, line)
+    near = curve[curve["speedup"] >= NEARLY * line["peak_speedup"]].sort_values("processes")
+    if near.empty or (count := int(near["processes"].iloc[0])) >= line["peak_processes"]:
+        return ""
+    share = formats.percent(PERCENT * near["speedup"].iloc[0] / line["peak_speedup"])
+    return f"; {processes(count)} reach {share} of it"
 
 
 def _kinds_of(contest: Contest, contests: Sequence[Contest]) -> str:
@@ -323,7 +336,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     """Say how the times came about, what cannot be told of them, and what would settle it."""
     ways = []
     for kind, how in HOW.items():
-        own = runs[(runs["kind"] == kind) & runs["interconnect"].notna()]
+        own = runs[runs["kind"] == kind]
         ways += [f"{counted(len(own), 'point' if kind == 'simulated' else 'run')} {how}"] if len(own) else []
     text = f"How sure: {listed(ways)}"
     table = pd.concat([contest.improvement for contest in contests])

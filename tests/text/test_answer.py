@@ -59,6 +59,12 @@ class TestDuct:
         )
         assert plain(answer.what_is_seen(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
+    @pytest.mark.parametrize(("seconds", "nearly"), [(13.0, "; 8 processes reach 92 % of it"), (13.5, "")])
+    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, nearly):
+        runs = runs_table(rows("duct", "gigabit_ethernet", {**SLOW, 8: seconds}, blocks=(1.0,)))
+        said = plain(answer.how_far(contests(make_tables(runs, Settings()), []), LABELS))
+        assert f"more than 16 processes bring nothing (speedup 8.33{nearly})" in said
+
     def test_one_run_each_is_said_with_the_direction(self, duct):
         found = contests(duct[1], [])
         assert plain(answer.which_is_faster(found, Facts(), LABELS)) == (
