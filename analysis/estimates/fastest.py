@@ -99,11 +99,12 @@ def fastest_rows(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> Ite
     ]
     found = iter(compare_points([pair for pairs in compared for pair in pairs], shares))
     for field, member in zip(fields, members, strict=True):
-        low, high = field.ends()
+        low, high = field.ends() if field.simulated else (np.array([]),) * 2
+        middle = np.log(field.column("seconds"))
         for place, (curve, position) in enumerate(field.points):
             longer: dict[str, float] = {}
             if place:
-                shift, middle = next(found).shift, np.log(field.column("seconds"))
+                shift = next(found).shift
                 if np.isnan(shift.estimate) or field.simulated:
                     shift = shift._replace(estimate=middle[place] - middle[0])
                 if field.simulated:
