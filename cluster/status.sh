@@ -21,7 +21,7 @@ mkdir -p "${told%/*}"
 echo "nodeworth: job $job told no exit status: $state" >>"$told.log"
 case $1$state in
 sgeFAILED* | sgeNODE_FAIL*) # a job in error waits for ever; one of a lost host is ended when that is back
-    qdel "$job" || true
+    qdel "$job" || true # one that has just ended by itself is not there to be deleted
     case $state in NODE_FAIL*) qdel -f "$job" ;; esac
     ;;
 esac >/dev/null 2>&1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from analysis.report.blocks import Block, bullets, left, row, table
+from analysis.report.blocks import Block, Column, bullets, left, right, row, table
 from analysis.report.content import Content
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
@@ -70,7 +70,7 @@ def factor_blocks(content: Content) -> list[Block]:
     if not factors:
         return []
     keys = [key for key in TITLES if any(key in of_name for of_name in factors.values())]
-    columns = left("Interconnect", *map(_head, keys))
+    columns = [*left("Interconnect"), *(one for key in keys for one in _column(key))]
     rows = [
         row([content.labels.interconnect(name), *(_value(key, of_name) for key in keys)], "", name)
         for name, of_name in factors.items()
@@ -119,9 +119,10 @@ def _difference(key: str, *pair: Factors) -> str:
     return f"{title} ({values}{f' {unit}' if unit else ''})"
 
 
-def _head(key: str) -> str:
+def _column(key: str) -> list[Column]:
+    """Describe the column of a factor, which holds numbers where it has a unit."""
     title, unit = TITLES[key]
-    return f"{title} ({unit})" if unit else title
+    return right(f"{title} ({unit})") if unit else left(title)
 
 
 def _value(key: str, factors: Factors, missing: str = MISSING) -> str:

@@ -123,7 +123,7 @@ class TestZoom:
             mouse.create_pointer_up(button=0)
             actions.perform()
             edges.append(left - reader.view(svg)[1])
-        assert edges[0] > 10 and edges[1] == pytest.approx(edges[0], abs=0.01)
+        assert edges[0] > 10 and edges[1] == pytest.approx(edges[0], abs=1e-4)  # of a pixel: layout rounds
         assert reader.view(svg)[1] == whole[1]
 
     def test_two_fingers_pinch(self, reader):
@@ -145,7 +145,11 @@ class TestZoom:
             const box = (e) => e.getBoundingClientRect();
             const svg = arguments[0], seen = box(svg);
             const across = (b) => b.left > seen.left && b.right < seen.right;
-            const numbers = [...svg.querySelectorAll('[id*="xtick_"] text')].map(box).filter(across);
+            const panels = [...svg.querySelectorAll('g:has(> [id*="matplotlib.axis_"])')].filter((panel) => {
+              const b = box(panel.querySelector("path"));
+              return b.left < seen.right && b.right > seen.left && b.top < seen.bottom && b.bottom > seen.top; });
+            const numbers = panels.flatMap((panel) => [...panel.querySelectorAll('[id*="xtick_"] text')])
+              .map(box).filter(across);
             return [box(svg.querySelector(".mark use")).width, box(svg.querySelector("text")).height,
                     numbers.filter((b) => b.bottom <= seen.bottom && b.top >= seen.top).length, numbers.length]"""
         marker, letter, *_ = reader.run(sizes, svg)
@@ -153,7 +157,7 @@ class TestZoom:
         reader.press(Keys.ARROW_RIGHT, *"++++")
         *then, inside, numbers = reader.run(sizes, svg)
         assert then == pytest.approx([marker, letter], rel=0.15)
-        assert 0 < inside <= numbers  # each row of panels has its own; those of other rows may be out of view
+        assert inside == numbers > 0
 
 
 class TestFilters:

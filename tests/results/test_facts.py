@@ -16,8 +16,9 @@ from analysis.runs.settings import Limit
 from workflows import inputs
 from workflows.domain import InputError
 from workflows.plan.plan import make_plan
-from workflows.results.facts import facts
+from workflows.results.facts import baselines, facts
 from workflows.study.sites import read_facts
+from workflows.study.study import read_study
 
 STUDY = """
 name: several
@@ -115,3 +116,22 @@ def test_what_is_wrong_is_one_line(tmp_path, text, line):
     (tmp_path / "facts.json").write_text(text)
     told = refusal(InputError, read_facts, tmp_path / "facts.json")
     assert told.startswith(f"{tmp_path}/facts.json: {line}")
+
+
+@pytest.mark.parametrize(
+    ("measured", "chosen"),
+    [
+        (["shared_memory"], ["emulated_gigabit"]),
+        (["shared_memory", "tcp_loopback"], ["emulated_gigabit", "shared_memory"]),
+    ],
+)
+def test_a_kind_of_one_interconnect_has_no_baseline_that_nobody_named(tmp_path, measured, chosen):
+    names = ["emulated_gigabit", "emulated_ten_gigabit", *measured]
+    text = (
+        "name: mine\ncases: [harmonic-smoke]\ncases_folder: tests/cases\nprocesses: [2]\n"
+        f"interconnects: [{', '.join(names)}]\nbaselines: [emulated_gigabit]\n"
+        "compare_kinds: [[emulated, measured]]\n"
+    )
+    study = read_study(study_file(tmp_path, text))
+    ran = {"interconnect": names, "kind": ["emulated"] * 2 + ["measured"] * len(measured)}
+    assert baselines(study, pd.DataFrame(ran)) == chosen

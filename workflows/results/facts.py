@@ -232,14 +232,19 @@ def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> A
 
 
 def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
-    """Baselines of a study, kind by kind: those it names, else the first that ran."""
+    """Baselines of a study, kind by kind: those it names, else the first of several that ran."""
     order = {name: index for index, name in enumerate(study.interconnects)}
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
     ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")  # others last
     named = sorted(study.baselines, key=lambda name: order.get(name, len(order)))
     settings = Settings(baselines=tuple(named))
     of_kinds = ran.groupby("kind", sort=False)["interconnect"]
-    chosen = (one for _, names in of_kinds for one in settings.baselines_among(names.tolist()))
+    chosen = (
+        one
+        for _, names in of_kinds
+        for one in settings.baselines_among(names.tolist())
+        if one in named or len(names) > 1
+    )
     return list(dict.fromkeys(chosen))
 
 
