@@ -26,9 +26,8 @@ from analysis.estimates.scaling import make_tables
 from analysis.estimates.significance import corrected
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
+from tests.benchmarks.synthetic_sweeps import COUNTS, MEDIANS, runs_of
 
-COUNTS = np.array([1, 2, 4, 8, 16])
-MEDIANS = {"slow": np.array([100, 54, 31, 24, 25.0]), "swift": np.array([100, 52, 28, 17, 13.0])}
 LEAST_BLOCKS, MOST_BLOCKS = 6, 30
 PEAK_OF_SLOW = 8
 TARGETS = (10, 6, 4)
@@ -58,19 +57,7 @@ def synthetic_runs(name: str, studies: int, blocks: int, rng: np.random.Generato
     shape = (studies, len(COUNTS), 1, blocks)
     noise = 0.05 * rng.standard_normal(shape) + own_noise(name, (studies, len(COUNTS), 2, blocks), rng)
     medians = np.stack(list(MEDIANS.values()), axis=1)[None, :, :, None]
-    seconds = medians * np.exp(noise)
-    study, count, interconnect, block = (index.ravel() for index in np.indices(seconds.shape))
-    frame = pd.DataFrame(
-        {
-            "case": pd.Series(study).map("study{}".format),
-            "interconnect": np.where(count == 0, None, np.array(list(MEDIANS))[interconnect]),
-            "kind": "measured",
-            "processes": COUNTS[count],
-            "block": block,
-            "seconds": seconds.ravel(),
-        }
-    )
-    return complete_runs(frame[(count > 0) | (interconnect == 0)])
+    return runs_of(medians * np.exp(noise))
 
 
 def within(table: pd.DataFrame, quantity: str, truth: np.ndarray | float) -> float:

@@ -23,14 +23,12 @@ from analysis.estimates.curves import all_curves, ranking
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.scaling import make_tables
 from analysis.registry import finished
-from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
+from tests.benchmarks.synthetic_sweeps import COUNTS, MEDIANS, runs_of
 
 Noise = Callable[[int, int, np.random.Generator], np.ndarray]
 """Log noise (studies, counts, interconnects, blocks) of so many studies and blocks."""
 
-COUNTS = np.array([1, 2, 4, 8, 16])
-MEDIANS = {"slow": np.array([100, 54, 31, 24, 25.0]), "swift": np.array([100, 52, 28, 17, 13.0])}
 BLOCKS = (2, 3, 4, 5, 6, 10, 30)
 CORRELATIONS = (0.3, 0.5, 0.7)
 DERIVED = ["speedup", "node equivalent"]
@@ -82,23 +80,6 @@ SCENARIOS: dict[str, tuple[str, Noise]] = {
 }
 
 
-def synthetic_runs(noise: np.ndarray, medians: np.ndarray) -> pd.DataFrame:
-    """One case a study, with 5 % of noise that all runs of a block at one count share."""
-    seconds = medians[None, :, :, None] * np.exp(noise)
-    study, count, interconnect, block = (index.ravel() for index in np.indices(seconds.shape))
-    frame = pd.DataFrame(
-        {
-            "case": pd.Series(study).map("study{}".format),
-            "interconnect": np.where(count == 0, None, np.array(list(MEDIANS))[interconnect]),
-            "kind": "measured",
-            "processes": COUNTS[count],
-            "block": block,
-            "seconds": seconds.ravel(),
-        }
-    )
-    return complete_runs(frame[(count > 0) | (interconnect == 0)])
-
-
 def within(table: pd.DataFrame, quantity: str, truth: np.ndarray | float) -> float:
     """Share of the intervals that hold the truth, in percent; NaN where there is none."""
     low, high = table[f"{quantity}_low"], table[f"{quantity}_high"]
@@ -114,7 +95,7 @@ def coverage(
     """Coverage of each derived quantity in percent."""
     shared = 0.05 * rng.standard_normal((studies, len(COUNTS), 1, blocks))
     medians = np.stack(list(MEDIANS.values()), axis=1)
-    runs = synthetic_runs(noise(studies, blocks, rng) + shared, medians)
+    runs = runs_of(medians[None, :, :, None] * np.exp(noise(studies, blocks, rng) + shared))
     # The truth is that of medians of the noise, which bimodal noise has not at 0 but at one of its levels.
     long = noise(1, 200_000, rng) + 0.05 * rng.standard_normal((1, len(COUNTS), 1, 200_000))
     truth = medians * np.exp(np.median(long, axis=-1)[0])
