@@ -23,6 +23,7 @@ from analysis.estimates.curves import all_curves, ranking
 from analysis.estimates.model_tables import model_pieces
 from analysis.estimates.scaling import make_tables
 from analysis.registry import finished
+from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from tests.benchmarks.synthetic_sweeps import COUNTS, MEDIANS, runs_of
 
