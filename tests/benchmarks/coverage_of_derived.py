@@ -127,8 +127,7 @@ def found(names: list[str], studies: int, draws: int) -> Iterator[dict[str, obje
         title, noise = SCENARIOS[name]
         rng = np.random.default_rng(2026)
         for blocks in BLOCKS if not name.startswith("dependent") else BLOCKS[3:]:
-            few = max(studies * 10 // max(blocks, 10), 200)
-            yield {"noise": title, "blocks": blocks, **coverage(noise, few, blocks, draws, rng)}
+            yield {"noise": title, "blocks": blocks, **coverage(noise, studies, blocks, draws, rng)}
 
 
 TRUTHS = {

@@ -5,7 +5,7 @@ import pytest
 from refused import refusal
 
 from workflows.domain import InputError
-from workflows.paths import ROOT
+from workflows.paths import INTERCONNECTS, ROOT
 from workflows.replay import new_model as command
 from workflows.replay.new_model import new_model
 from workflows.study.asked import read_asked
@@ -45,10 +45,12 @@ def test_a_model_from_the_curves_of_a_study(tmp_path):
     heading = "interconnect,kind,benchmark,bytes,latency_us,bandwidth_MBps,runs"
     (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
     words = ["mine", "network.csv", "--folder", ".", "--title", "Mine", "--interconnect"]
+    words = ["--predicts", "shared_memory", *words]
     told = refusal(InputError, new_model, [*words, "medium"], tmp_path)
     assert told == f"--interconnect: no 'medium' in {tmp_path}/network.csv; known: slow, fast"
     new_model([*words, "slow"], tmp_path)
-    assert load_interconnect("mine", tmp_path).title == "Mine"
+    model = load_interconnect("mine", tmp_path)
+    assert model.title == "Mine" and model.simulate["predicts"] == "shared_memory"
     assert len(pd.read_csv(tmp_path / "mine.csv")) == 6
 
 
@@ -84,6 +86,11 @@ def test_a_model_beside_a_study_counts_before_the_projects(tmp_path):
             ["vendor", "latency_7.4.txt", "latency_5.3.txt"],
             f"--model: osu_latency is in {OSU}/latency_7.4.txt and",
         ),
+        (
+            ["vendor", "latency_7.4.txt", "--predicts", "myrinet_mx"],
+            f"{INTERCONNECTS}: no interconnect 'myrinet_mx'",
+        ),
+        (["vendor", "latency_7.4.txt", "--predicts", "infiniband"], "--predicts: infiniband: is simulated"),
         (["vendor", "/dev/null"], "--model: /dev/null: is empty"),
         (
             ["vendor", str(ROOT / "analysis/published/pmb.csv")],

@@ -7,7 +7,12 @@ from workflows.plan.here import unavailable
 from workflows.study import interconnects
 from workflows.study.interconnects import digest, load_interconnect
 
-MODELS = ["emulated_gigabit_model", "emulated_ten_gigabit_model", "shared_memory_model"]
+MODELS = [
+    "emulated_gigabit_model",
+    "emulated_two_gigabit_model",
+    "emulated_ten_gigabit_model",
+    "shared_memory_model",
+]
 
 
 @pytest.fixture(params=MODELS)

@@ -60,6 +60,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--inside", metavar="FILE", help="a ping-pong inside a node")
     parser.add_argument("--cores", type=int, metavar="N", help="of a node")
     parser.add_argument("--eager", type=int, metavar="BYTES", help="largest message sent without waiting")
+    parser.add_argument(
+        "--predicts", metavar="I", help="interconnect whose measured times it is held against"
+    )
     parser.add_argument("--folder", help="where it goes, a study's interconnects_folder")
     parser.add_argument("--title", help="for legends and tables; by default its name")
     given = parser.parse_args(words)
@@ -99,6 +102,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     for there in (file, curve_file):
         if there.exists():
             raise InputError(f"--model: {_shown(there)} is there already; remove it, or take another name")
+    if given.predicts and load_interconnect(given.predicts, INTERCONNECTS).kind == "simulated":
+        raise InputError(f"--predicts: {given.predicts}: is simulated; its times are no measurements")
     curves, unread = _all_curves([here / name for name in given.files], given)
     inside, also_unread = _curves(here / given.inside, given) if given.inside else (None, [])
     made = derive(curves, inside, given.cores, given.eager)
@@ -110,6 +115,7 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         "title": given.title or given.name.replace("_", " "),
         "description": f"Model made of {files}.",
         "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
+        | ({"predicts": given.predicts} if given.predicts else {})
         | made.simulate,
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
