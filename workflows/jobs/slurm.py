@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -135,6 +136,16 @@ def job(number: str) -> Job:
         return Job(number, "unknown")
     state, _, nodes = shown.partition("\n")[0].partition("|")
     return Job(number, state or "unknown", nodes or None)
+
+
+def accounts(jobs: Iterable[str]) -> str:
+    """Give what accounting has of jobs, for `analysis.importers.sacct.read_jobs`; empty without any."""
+    columns = "JobID,JobName,State,AllocCPUS,ElapsedRaw,ConsumedEnergyRaw"
+    told = ("sacct", "--parsable2", "--allocations", "--duplicates", f"--format={columns}")
+    try:
+        return ask(*told, f"--jobs={','.join(sorted(jobs))}", patience_seconds=0)
+    except InputError:  # no accounting, or none that answers
+        return ""
 
 
 def read_job(shown: str) -> Job:

@@ -1,0 +1,106 @@
+"""After how many blocks a node that is 20 % slower is told, beside what its test needs by its power.
+
+Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/slow_node.py``; prints a table in Markdown.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from analysis.estimates.distributions import t_quantile
+from analysis.estimates.nodes import NAMES, make_nodes
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
+from workflows.domain import Point
+from workflows.plan.design import chosen_nodes, repetitions
+
+NODES = 5
+COUNTS = (1, 2, 3, 5)
+"""Processes, one a node: a study on all nodes of an allocation."""
+ALPHA = 0.05
+POWER = 0.9
+TRIALS = 100
+
+
+def points(interconnects: int = 2) -> list[Point]:
+    """Points of a case, serial and over interconnects."""
+    names = [f"network{number}" for number in range(interconnects)]
+    over = [(count, name) for count in COUNTS for name in (names if count > 1 else [None])]
+    return [Point("duct", name, count, 1, count, count) for count, name in over]
+
+
+def runs_of(blocks: int, seed: int, factor: float, scatter: float, heavy: bool = False) -> pd.DataFrame:
+    """Runs of a study in one allocation, with one of its nodes slower by a factor.
+
+    Each run scatters by `scatter` (of its logarithm), and each block of what is compared by as much again;
+    `heavy` is Student's t with 2 degrees of freedom.
+    """
+    rng = np.random.default_rng(seed)
+    noise = (lambda: rng.standard_t(2)) if heavy else rng.standard_normal
+    rows, shared = [], {}
+    for repetition in repetitions(points(), range(1, blocks + 1), seed):
+        point, chosen = repetition.point, chosen_nodes(NODES, repetition, seed)
+        together = shared.setdefault((point.processes, repetition.block), noise())
+        seconds = 10 / point.processes * np.exp(scatter * (together + noise()))
+        rows.append(
+            {
+                "case": "duct",
+                "interconnect": point.interconnect,
+                "kind": "measured",
+                "nodes": point.nodes,
+                "processes": point.processes,
+                "block": repetition.block,
+                "seconds": seconds * (factor if seed % NODES in chosen else 1),
+                NAMES: " ".join(f"n{number}" for number in chosen),
+            }
+        )
+    return complete_runs(pd.DataFrame(rows))
+
+
+def told(runs: pd.DataFrame) -> list[str]:
+    """Nodes that are told to be slow."""
+    tables = make_nodes(runs, Settings())
+    return [row.node for row in tables["nodes"].itertuples() if row.slow] if tables else []
+
+
+def blocks_by_power(factor: float, scatter: float) -> int:
+    """Least number of blocks in which a t-test at `ALPHA` / `NODES` tells a node with probability `POWER`.
+
+    A block of `count` processes has the node in count / NODES of cases, and scatters as its runs together do.
+    As many blocks as nodes are the fewest in which each node was chosen.
+    """
+    normal = t_quantile(1 - POWER, 10**6)
+    for blocks in count(NODES):
+        of_counts = [(number, 1 if number == 1 else 2) for number in COUNTS if number < NODES]
+        squares = sum(
+            blocks * (number / NODES) * (1 - number / NODES) / (scatter**2 * (1 + 1 / runs))
+            for number, runs in of_counts
+        )
+        freedom = (blocks - 1) * len(COUNTS) - 1
+        if np.log(factor) * np.sqrt(squares) >= t_quantile(ALPHA / 2 / NODES, freedom) + normal:
+            return blocks
+
+
+def main() -> None:
+    """Print the table."""
+    print("| scatter of a run | blocks by power | found | other nodes told | told where none is slow |")
+    print("|---|---|---|---|---|")
+    for scatter, heavy in ((0.01, False), (0.05, False), (0.1, False), (0.2, False), (0.05, True)):
+        blocks = blocks_by_power(1.25, scatter)
+        slow = [told(runs_of(blocks, seed, 1.25, scatter, heavy)) for seed in range(TRIALS)]
+        right = sum(f"n{seed % NODES}" in names for seed, names in enumerate(slow))
+        wrong = sum(bool(set(names) - {f"n{seed % NODES}"}) for seed, names in enumerate(slow))
+        none = sum(bool(told(runs_of(blocks, seed, 1.0, scatter, heavy))) for seed in range(TRIALS))
+        tails = ", heavy tails" if heavy else ""
+        print(f"| {scatter:.0%}{tails} | {blocks} | {right} | {wrong} | {none} of {TRIALS} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
