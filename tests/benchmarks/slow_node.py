@@ -1,11 +1,16 @@
 """After how many blocks a node that is 20 % slower is told, beside what its test needs by its power.
 
 Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/slow_node.py``; prints a table in Markdown.
+With ``real [BLOCKS]``, as root: a study of three cases on a small Slurm of five nodes, one of which has 80 % of a
+core by its control group, and the same without that; prints the tables ``nodes``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -16,9 +21,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from analysis.estimates.distributions import t_quantile
 from analysis.estimates.nodes import NAMES, make_nodes
-from analysis.runs.runs import complete_runs
+from analysis.runs.runs import complete_runs, read_runs
 from analysis.runs.settings import Settings
+from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
+from workflows.launch.emulation import occupants
+from workflows.paths import ROOT
 from workflows.plan.design import chosen_nodes, repetitions
 
 NODES = 5
@@ -88,8 +96,56 @@ def blocks_by_power(factor: float, scatter: float) -> int:
             return blocks
 
 
-def main() -> None:
-    """Print the table."""
+STUDY = """
+name: nodes
+cases: [cavity-4k, elbow_segregated-smoke, water_scf-smoke]
+interconnects: [emulated_gigabit]
+processes: [1]
+blocks: BLOCKS
+limits: {run_seconds: 60, idle_seconds: 0}
+"""
+GROUP = Path("/sys/fs/cgroup/cpu/nodeworth-slow-node")
+PERIOD_US = 10_000
+
+
+@contextlib.contextmanager
+def throttled(share: float) -> Iterator[None]:
+    """Make a control group of a share of a core, which goes when all in it have ended."""
+    GROUP.mkdir()
+    try:
+        (GROUP / "cpu.cfs_period_us").write_text(f"{PERIOD_US}")
+        (GROUP / "cpu.cfs_quota_us").write_text(f"{int(share * PERIOD_US)}")
+        yield
+    finally:
+        GROUP.rmdir()
+
+
+def real(blocks: int) -> None:
+    """Run the study twice, and print what is told."""
+    for share in (0.8, 1.0):
+        with throttled(share), small_slurm(nodes=NODES) as slurm, tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for process in occupants([slurm.nodes[2].net]) if share < 1 else ():
+                (GROUP / "cgroup.procs").write_text(f"{process}")
+            (folder / "study.yaml").write_text(STUDY.replace("BLOCKS", f"{blocks}"))
+            (folder / "site.yaml").write_text("joined_by: emulated_gigabit\n")
+            options = ["--wait", f"--nodes={NODES}", "--time=60", f"--output={folder}/out"]
+            given = [f"{folder}/study.yaml", "--config", f"cluster={folder}/site.yaml"]
+            given += ["--directory", str(folder), "--snakefile", str(ROOT / "Snakefile")]
+            table = folder / "results/nodes/runs.csv"
+            script = [f"{ROOT}/cluster/allocation.sh", *given, "--", "results/nodes/runs.csv"]
+            slurm.run("sbatch", *options, *script, timeout=1800)
+            if not table.exists():
+                raise SystemExit((folder / "out").read_text())
+            found = make_nodes(read_runs(table), Settings())["nodes"]
+            print(f"{share:.0%} of a core for {slurm.nodes[2].name}, {blocks} blocks of three cases:")
+            print(found.round(4).to_string(index=False), flush=True)
+
+
+def main(given: Sequence[str]) -> None:
+    """Print the table, or what is asked for."""
+    if given:
+        return real(int(given[1]) if given[1:] else 2 * NODES)
     print("| scatter of a run | blocks by power | found | other nodes told | told where none is slow |")
     print("|---|---|---|---|---|")
     for scatter, heavy in ((0.01, False), (0.05, False), (0.1, False), (0.2, False), (0.05, True)):
@@ -103,4 +159,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,5 +1,6 @@
 """A Slurm with accounting: limits of accounts and QOS are told in a line, and a study that they hold is whole later."""
 
+import pandas as pd
 import pytest
 from cluster_folders import ClusterFolder
 from needs import ACCOUNTING
@@ -54,3 +55,8 @@ def test_a_limit_that_holds_a_job_is_told_and_the_study_is_whole_when_it_is_rais
     assert record["attempt"] == 1 and record["seconds"] == 0.25
     states = slurm.ask("sacct", "--noheader", "--allocations", "--parsable2", "--format=State").split()
     assert set(states) == {"COMPLETED"}
+    jobs = pd.read_csv(folder.folder / "results/faulty/details/jobs.csv")
+    assert jobs[["job", "state", "cores"]].values.tolist() == [
+        [int(record["cluster"]["job"]), "COMPLETED", 2]
+    ]
+    assert jobs["seconds"][0] >= record["times"]["wall_seconds"]

@@ -29,7 +29,7 @@ from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
 from workflows.measure.speed import FROM_SECONDS, NOT_TIMED, speed_of, time_fixed_work
 from workflows.plan import records
-from workflows.plan.design import chosen_nodes, expected_cost, expected_simulation
+from workflows.plan.design import expected_cost, expected_simulation
 from workflows.plan.jobs import Batch
 from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
@@ -124,8 +124,7 @@ def _measure_in_job(
                 def run_one(repetition: Repetition, attempt: int) -> Record:
                     expected = expected_cost([repetition.point], 1, plan.asked.cases).seconds
                     allocation.check_time(min(3 * expected, plan.asked.study.limits.run_seconds))
-                    chosen = chosen_nodes(len(allocation.nodes), repetition, plan.asked.study.seed)
-                    nodes = [allocation.nodes[number] for number in chosen]
+                    nodes = allocation.nodes_of(repetition, plan.asked.study.seed)
                     return measure(plan, repetition, attempt, nodes, allocation)
 
                 _run_all(plan, missing, progress, run_one, report, first_block)
