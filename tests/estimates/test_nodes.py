@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from drawn import drawn
 from report_parts import blocks, cells, part, said
-from synthetic_study import make_runs, make_study
+from synthetic_study import make_runs, make_whole_study
 
 from analysis.estimates.nodes import NAMES, Blocks, make_nodes, node_effects
 from analysis.figures.nodes import node_figures
@@ -76,10 +76,9 @@ def three():
 
 def reported(runs):
     """Section of the report, and the figure in it."""
-    complete, tables, facts = make_study(runs)
-    tables |= make_nodes(complete, Settings())
-    (drawing,) = drawn((complete, tables, facts), node_figures, "nodes")
-    return part(make_report(complete, tables, facts, [drawing.entry()]), "nodes"), drawing
+    study = make_whole_study(runs)
+    (drawing,) = drawn(study, node_figures, "nodes")
+    return part(make_report(*study, [drawing.entry()]), "nodes"), drawing
 
 
 def test_the_report_names_the_node_for_the_operators(three):
