@@ -19,6 +19,7 @@ job_variable = "SLURM_JOB_ID"
 ASK_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")  # in what sbatch says; passes as other jobs end
 _AWAY = r"unable to contact|connection (refused|timed out)|socket timed out"
 
 
@@ -221,5 +222,5 @@ def refusal(*options: str) -> str | None:
     try:
         ask("sbatch", "--test-only", *options, "--wrap=true")
     except InputError as error:
-        return str(error)
+        return None if SUBMIT_LIMIT.search(str(error)) else str(error)
     return None
