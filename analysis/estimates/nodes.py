@@ -124,16 +124,16 @@ def _blocks(known: pd.DataFrame) -> tuple[list[str], Blocks]:
     return list(used), Blocks(stratum, found["logs"].to_numpy(float), used.to_numpy().T)
 
 
-def _one_after_another(blocks: Blocks, alpha: float) -> Iterator[tuple[Effects, list[int]]]:
-    """Effects of all nodes and the number of the slow one, then of the others without it, until none is."""
+def _one_after_another(blocks: Blocks, alpha: float) -> Iterator[tuple[Effects, Integers]]:
+    """Effects of all nodes and number of the plainest slow one, then of the others, until none is slow."""
     while True:
         effects = node_effects(blocks, alpha)
-        candidates = np.flatnonzero((effects.p_value <= alpha) & (effects.low > 0))
-        worst = candidates[np.argmin(effects.p_value[candidates])] if len(candidates) else None
-        yield effects, [] if worst is None else [int(worst)]
-        if worst is None:
+        slow = np.flatnonzero((effects.p_value <= alpha) & (effects.low > 0))
+        plainest = np.argsort(((effects.slower - effects.low) / effects.slower)[slow])[:1]
+        yield effects, slow[plainest]
+        if not len(slow):
             return
-        without = ~blocks.used[worst]
+        without = ~blocks.used[slow[plainest[0]]]
         blocks = Blocks(blocks.stratum[without], blocks.logs[without], blocks.used[:, without])
 
 
