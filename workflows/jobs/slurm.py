@@ -144,7 +144,7 @@ def accounts(jobs: Iterable[str]) -> str:
     columns = "JobID,JobName,State,AllocCPUS,ElapsedRaw,ConsumedEnergyRaw"
     told = ("sacct", "--parsable2", "--allocations", "--duplicates", f"--format={columns}")
     try:
-        return ask(*told, f"--jobs={','.join(sorted(jobs))}", patience_seconds=0)
+        return ask(*told, f"--jobs={','.join(jobs)}", patience_seconds=0)
     except InputError:  # no accounting, or none that answers
         return ""
 

@@ -29,7 +29,7 @@ from workflows.jobs import slurm
 
 LIMIT_SECONDS = 600.0
 WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
-SUBMITTING_SECONDS = 30.0  # after which a job is submitted again, while too many are
+SUBMITTING_SECONDS = 10.0  # after which a job is submitted again, while too many are
 _AGAIN_SECONDS = 2.0
 _HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld", "ReqNodeNotAvail")
 States = tuple[dict[str, str] | None, float | None]

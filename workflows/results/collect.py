@@ -39,6 +39,8 @@ _TIMES = ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
 _NOISE = ("foreign_cores", "stolen_cores", "idle_wait_seconds")
 OF_OTHERS = ("not alone on its nodes", "time unsure")
 """Beginnings of reasons that are somebody else's doing."""
+JOBS_ASKED = 5_000
+"""Jobs that accounting is asked about at once, as many as a command line holds."""
 _COLUMNS = {
     **{name: attrgetter(name) for name in (*_SAME.split(), "seconds", "valid", "reason")},
     "noise": attrgetter("noise.pressure_share"),
@@ -164,10 +166,11 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
 def _jobs(plan: Plan, records: Sequence[Record]) -> pd.DataFrame:
     """Ask Slurm's accounting, where there is one, for the jobs that records are of: a side table."""
     cluster = plan.here.cluster
-    numbers = {record.cluster.job for record in records if record.cluster}
-    asked = cluster and cluster.scheduler == "slurm" and not cluster.is_elsewhere and numbers
-    told = slurm.accounts(numbers) if asked else ""
-    rows = read_jobs(told, "sacct") if told else []
+    asked = cluster and cluster.scheduler == "slurm" and not cluster.is_elsewhere
+    numbers = sorted({record.cluster.job for record in records if record.cluster}) if asked else []
+    parts = (numbers[start : start + JOBS_ASKED] for start in range(0, len(numbers), JOBS_ASKED))
+    told = filter(None, map(slurm.accounts, parts))
+    rows = [row for text in told for row in read_jobs(text, "sacct")]
     return validated(DETAILS["jobs"], pd.DataFrame(rows))
 
 
