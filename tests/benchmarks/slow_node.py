@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def blocks_by_power(factor: float, scatter: float) -> int:
     A block of `count` processes has the node in count / NODES of cases, and scatters as its runs together do.
     As many blocks as nodes are the fewest in which each node was chosen.
     """
-    normal = t_quantile(1 - POWER, 10**6)
+    normal = NormalDist().inv_cdf(POWER)
     for blocks in count(NODES):
         of_counts = [(number, 1 if number == 1 else 2) for number in COUNTS if number < NODES]
         squares = sum(
