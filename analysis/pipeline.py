@@ -17,6 +17,7 @@ from analysis.estimates.changes import make_changes
 from analysis.estimates.curves import Curve, all_curves, ranking
 from analysis.estimates.machine_speed import make_adjusted
 from analysis.estimates.model_tables import model_pieces
+from analysis.estimates.nodes import make_nodes
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import make_quality_tables
 from analysis.estimates.scaling import check_names, core_pieces, core_tables, judged
@@ -109,7 +110,7 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
     tables = core_tables(pieces, runs) | make_part_tables(runs)
     tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
     tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
-    tables |= make_adjusted(runs, tables["improvement"])
+    tables |= make_adjusted(runs, tables["improvement"]) | make_nodes(runs, settings)
     tables |= {name: finished(name, pieces[name]) for name in pieces if name not in tables}
     if costs is not None:
         tables |= whole_market(runs, costs, of_mix, market, settings)

@@ -11,10 +11,12 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
+from analysis.estimates.core_hours import CORE_HOURS
 from analysis.estimates.fastest import FASTEST
 from analysis.estimates.improvement_mean import IMPROVEMENT_MEAN
 from analysis.estimates.machine_speed import ADJUSTED
 from analysis.estimates.model_tables import MODEL_TABLES
+from analysis.estimates.nodes import NODES
 from analysis.estimates.precision import PRECISION
 from analysis.estimates.quality import QUALITY
 from analysis.estimates.solver_work import SOLVER_WORK
@@ -44,6 +46,8 @@ ALL_TABLES = {
     **QUALITY,
     "precision": PRECISION,
     **ADJUSTED,
+    **NODES,
+    **CORE_HOURS,
     **PART_TABLES,
     **SOLVER_WORK,
     **DECISION_TABLES,

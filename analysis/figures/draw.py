@@ -18,6 +18,7 @@ from analysis.figures.models import model_figures
 from analysis.figures.network_curves import collective_figures, curve_figures, variability_figures
 from analysis.figures.network_links import link_figures
 from analysis.figures.network_transports import transport_figures
+from analysis.figures.nodes import node_figures
 from analysis.figures.order import order_figure
 from analysis.figures.oversubscription import oversubscription_figures
 from analysis.figures.parts_of_time import parts_figures
@@ -72,6 +73,7 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
         *(model_figures(tables, labels) if "models" in tables else []),
         *of("parts", parts_figures),
         *of("variability", spread_figure),
+        *of("nodes", node_figures),
         *of("network", curve_figures),
         *of("network", network_pairs.matrix_figures),
         *of("network_pairs", network_pairs.pairs_figures),

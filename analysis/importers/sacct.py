@@ -88,6 +88,27 @@ def read_sacct(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     return records, unread
 
 
+def read_jobs(text: str, source: str) -> list[dict[str, Value]]:
+    """Read what accounting knows of jobs, of those under way too: a row for each time that one was started.
+
+    Returns
+    -------
+    list of dict
+        ``job, state, cores, seconds, energy_joules``; the last is None where no energy was counted.
+    """
+    return [
+        {
+            "job": str(row["JobID"]),
+            "state": _state(row),
+            "cores": _first(row, _CPUS),
+            "seconds": _elapsed(row),
+            "energy_joules": _joules(row),
+        }
+        for _, row in _rows(text, source, [])
+        if "." not in str(row["JobID"])
+    ]
+
+
 def _rows(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, Row]]:
     """Line and cells of each row, by column."""
     lines = whole_lines(text, source, unread)

@@ -18,12 +18,14 @@ from analysis.report.blocks import Block, Section, bullets, lines_of, paragraph,
 from analysis.report.changes import changes
 from analysis.report.congestion import congestion
 from analysis.report.content import Content
+from analysis.report.core_hours import core_hours
 from analysis.report.data_servers import data_servers
 from analysis.report.explore import explore
 from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
 from analysis.report.network_published import published_networks
+from analysis.report.nodes import nodes
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
 from analysis.report.prices import prices
@@ -210,8 +212,10 @@ APPENDIX: Sequence[Maker] = (
     fastest,
     quality,
     adjusted,
+    nodes,
     order,
     left_out,
+    core_hours,
     machine,
 )
 """For the specialist; in print it has contents of its own."""
@@ -229,6 +233,7 @@ OF_ANY_STUDY = {
     what_else,
     order,
     left_out,
+    core_hours,
     machine,
 }
 """What needs no run to estimate anything from."""

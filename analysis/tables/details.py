@@ -107,6 +107,7 @@ DETAILS = {
     "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),
     "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
     **table_schemas(
+        jobs=dict(job=TEXT, state=TEXT, cores=COUNT, seconds=RATE, energy_joules=RATE),
         traces=dict(
             case=TEXT,
             processes=COUNT,

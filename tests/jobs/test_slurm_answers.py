@@ -69,6 +69,13 @@ def test_a_forgotten_job_without_accounting_is_unknown(monkeypatch):
     assert slurm.job("5") == slurm.Job("5", "unknown")
 
 
+def test_without_accounting_nothing_is_known_of_jobs(monkeypatch):
+    answers(
+        monkeypatch, (0, "JobID|State\n7|COMPLETED\n", ""), (1, "", "Slurm accounting storage is disabled")
+    )
+    assert slurm.accounts({"7"}) == "JobID|State\n7|COMPLETED\n" and slurm.accounts({"7"}) == ""
+
+
 def test_the_smallest_node_of_a_partition_counts(monkeypatch):
     slurm.nodes_of.cache_clear()
     shown = "all*|3|36+|2:18+:1|190000\nall*|2|72|2:36:1|500000\nfat|1|256|2:64:2|2000000\n"

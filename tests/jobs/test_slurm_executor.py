@@ -87,6 +87,22 @@ def test_what_sbatch_says_of_a_group_is_not_lost(monkeypatch, capsys):
     assert capsys.readouterr().err == told and reported == [message] * 2
 
 
+def test_a_job_beyond_the_limit_of_submitted_ones_is_submitted_again(monkeypatch, capsys):
+    monkeypatch.setattr(slurm_executor, "SUBMITTING_SECONDS", 0)
+    monkeypatch.setattr(plugin.Executor, "_report_job_error_threadsafe", None)
+    slurm_executor.tell_what_is_refused()
+    again = []
+    executor = SimpleNamespace(
+        run_job="run", _job_submission_executor=SimpleNamespace(submit=lambda *job: again.append(job))
+    )
+    message = "SLURM sbatch failed. The error message was 'sbatch: error: QOSMaxSubmitJobPerUserLimit'.\n"
+    for _ in range(2):
+        plugin.Executor._report_job_error_threadsafe(executor, SimpleNamespace(job="one"), message)
+    assert again == [("run", "one")] * 2
+    told = "nodeworth: QOSMaxSubmitJobPerUserLimit: further jobs are submitted as others end\n"
+    assert capsys.readouterr().err == told
+
+
 def test_a_job_starts_no_second_snakemake(monkeypatch):
     original = plugin.Executor.additional_general_args
     monkeypatch.setattr(plugin.Executor, "additional_general_args", original)  # is put back after the test

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -33,6 +34,15 @@ def at_work(tmp_path):
     path = tmp_path / "records/duct/block-1-attempt-1.json"
     paths, cluster = StudyPaths(tmp_path), SimpleNamespace(scheduler="slurm")
     return SimpleNamespace(paths=paths, cluster=cluster, here=here, planned=planned, path=path)
+
+
+def test_only_srun_leaves_out_the_node_where_it_is_started(at_work):
+    """In four blocks a serial run is on each of four nodes, by srun."""
+    for launcher, used in (("srun", 4), ("mpirun", 1)):
+        nodes = tuple(JobNode(f"n{number}", launcher, "pmix") for number in range(4))
+        here = Allocation(job(), nodes, True, at_work.here.notes, at_work.here.scratch)
+        blocks = [here.nodes_of(replace(REPETITION, block=block), 1) for block in range(1, 5)]
+        assert len({node.name for (node,) in blocks}) == used
 
 
 def die(at_work):

@@ -1,5 +1,6 @@
 """The design of a study: which points, in which blocks, in which order."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from workflows.domain import Answer, Case, Interconnect, Option, Point
 from workflows.paths import ROOT
 from workflows.plan import design
-from workflows.plan.design import expected_cost, points, repetitions
+from workflows.plan.design import chosen_nodes, expected_cost, points, repetitions
 from workflows.study.cases import load_case
 from workflows.study.study import read_study
 
@@ -290,3 +291,16 @@ def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know
         left.reason == "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
     )
     assert len(points(wanted, ONLY, {"gigabit": over_tcp})[0]) == 1
+
+
+@given(seed=st.integers(0, 2**31), nodes=st.integers(1, 9), used=st.integers(1, 9), turns=st.integers(1, 3))
+def test_a_point_is_on_each_node_equally_often_and_what_is_compared_on_the_same(seed, nodes, used, turns):
+    used = min(used, nodes)
+    alike = [Point("duct", name, used, 1, nodes=used, cores=used) for name in ("gigabit", "shared_memory")]
+    chosen = {}
+    for one in repetitions(alike, range(1, turns * nodes + 1), seed):
+        own = chosen_nodes(nodes, one, seed)
+        assert len(set(own)) == used and own == sorted(own)
+        assert chosen.setdefault(one.block, own) == own
+    load = Counter(number for own in chosen.values() for number in own)
+    assert load == dict.fromkeys(range(nodes), turns * used)

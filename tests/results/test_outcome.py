@@ -1,14 +1,18 @@
 """How a study ends whose runs do not all count."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from refused import refusal
+from small_records import RECORD
 
 from analysis.runs.facts import Facts
 from workflows.paths import StudyPaths
 from workflows.plan.announce import tell_done
+from workflows.results.collect import loss
 from workflows.results.facts import outcome
 
 NO_LIBRARY = "exit status 1: ImportError: libmpi.so.12"
@@ -51,3 +55,26 @@ def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
 def test_a_part_of_a_study_has_no_runs_to_tell_of(tmp_path, capsys):
     tell_done(StudyPaths(tmp_path))
     assert capsys.readouterr().err == f"done: report and proposal in {tmp_path}\n"
+
+
+EXIT = RECORD.exit
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "lost_to"),
+    [
+        ({}, None, None),
+        ({"interrupted": True, "exit": None}, "job 7 ended as TIMEOUT on n1", "interrupted"),
+        (
+            {"exit": replace(EXIT, timed_out=True, signal="SIGKILL")},
+            "stopped at its time limit of 60 s",
+            "stopped",
+        ),
+        ({"exit": replace(EXIT, status=1)}, "exit status 1: out of luck", "failed"),
+        ({"exit": replace(EXIT, signal="SIGSEGV")}, "ended by SIGSEGV", "failed"),
+        ({}, "not alone on its nodes: job 8 of anna on n1", "noise"),
+        ({}, "pressure_drop is 4 Pa, not 3 Pa", "invalid"),
+    ],
+)
+def test_what_a_run_was_lost_to(changes, reason, lost_to):
+    assert loss(replace(RECORD, **changes), reason) == lost_to

@@ -16,7 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workflows.launch.emulation import EmulatedNode, emulated_nodes, occupants, usable_cores
+from workflows.launch.emulation import (
+    INTERFACE,
+    EmulatedNode,
+    _batch,
+    _limit,
+    emulated_nodes,
+    occupants,
+    usable_cores,
+)
 from workflows.launch.leftovers import end_all, remove_stale
 from workflows.measure.running import scratch_folder
 from workflows.paths import INTERCONNECTS, ROOT
@@ -125,6 +133,15 @@ def small_cluster(nodes: int, interconnect: str) -> Iterator[SmallCluster]:
         folder = stack.enter_context(scratch_folder())
         made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": 1}, cores))
         yield SmallCluster(made[:-1], made[-1], folder, stack.enter_context(_process_namespace()))
+
+
+def join_anew(nodes: Sequence[EmulatedNode], interconnect: str) -> None:
+    """Give nodes the rate and the MTU of another emulated interconnect, none faster than the one that they have."""
+    link = load_interconnect(interconnect, INTERCONNECTS).emulate
+    for node in nodes:
+        _batch("tc", [f"qdisc del dev {INTERFACE} root", *_limit(INTERFACE, link)], node.net)
+        size = f"mtu {link['mtu']} gso_max_size {link['gso_max_bytes']}"
+        _batch("ip", [f"link set {INTERFACE} {size}"], node.net)
 
 
 @contextlib.contextmanager

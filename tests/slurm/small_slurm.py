@@ -13,11 +13,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.slurm.small_cluster import SmallCluster, small_cluster
+from tests.slurm.small_cluster import SmallCluster, join_anew, small_cluster
 from tests.slurm.unpacked import CACHE
 from workflows.launch.emulation import EmulatedNode
 
@@ -131,7 +131,10 @@ class SmallSlurm(SmallCluster):
 
 @contextlib.contextmanager
 def small_slurm(
-    nodes: int = 2, interconnect: str = "emulated_gigabit", accounting: bool = False
+    nodes: int = 2,
+    interconnect: str = "emulated_gigabit",
+    accounting: bool = False,
+    partitions: Sequence[str] = (),
 ) -> Iterator[SmallSlurm]:
     """Start a Slurm; end everything of it on leaving, and, if this process is killed, by the kernel.
 
@@ -143,6 +146,9 @@ def small_slurm(
         The emulated interconnect that joins them.
     accounting : bool
         With slurmdbd on MariaDB (see `unpacked`): a cluster ``small`` and an account ``me`` of root.
+    partitions : sequence of str
+        Emulated interconnects, none faster than the first one; each has a partition of its name with two nodes,
+        which it joins, beside the partition ``all``.
 
     Raises
     ------
@@ -151,12 +157,17 @@ def small_slurm(
     """
     with small_cluster(nodes, interconnect) as made:
         slurm = SmallSlurm(made.nodes, made.head, made.folder, made.first_process)
-        _write_configuration(slurm, accounting)
+        of_two = {name: made.nodes[2 * place : 2 * place + 2] for place, name in enumerate(partitions)}
+        for name, two in of_two.items():
+            join_anew(two, name)
+        _write_configuration(slurm, accounting, of_two)
         _begin(slurm, accounting)
         yield slurm
 
 
-def _write_configuration(slurm: SmallSlurm, accounting: bool) -> None:
+def _write_configuration(
+    slurm: SmallSlurm, accounting: bool, partitions: Mapping[str, Sequence[EmulatedNode]]
+) -> None:
     nodes = "\n".join(
         f"NodeName={node.name} NodeAddr={node.address} CPUs=1 RealMemory=2000" for node in slurm.nodes
     )
@@ -168,6 +179,8 @@ def _write_configuration(slurm: SmallSlurm, accounting: bool) -> None:
     own = (f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp"))
     for name in ("etc", "state", *own):
         (slurm.folder / name).mkdir()
+    for name, own in partitions.items():
+        text += f"PartitionName={name} Nodes={','.join(node.name for node in own)} MaxTime=120 State=UP\n"
     (slurm.folder / "etc/slurm.conf").write_text(text)
     key = slurm.folder / "munge.key"
     key.write_bytes(os.urandom(1024))

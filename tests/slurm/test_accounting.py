@@ -1,5 +1,6 @@
 """A Slurm with accounting: limits of accounts and QOS are told in a line, and a study that they hold is whole later."""
 
+import pandas as pd
 import pytest
 from cluster_folders import ClusterFolder
 from needs import ACCOUNTING
@@ -54,3 +55,28 @@ def test_a_limit_that_holds_a_job_is_told_and_the_study_is_whole_when_it_is_rais
     assert record["attempt"] == 1 and record["seconds"] == 0.25
     states = slurm.ask("sacct", "--noheader", "--allocations", "--parsable2", "--format=State").split()
     assert set(states) == {"COMPLETED"}
+    jobs = pd.read_csv(folder.folder / "results/faulty/details/jobs.csv")
+    assert jobs[["job", "state", "cores"]].values.tolist() == [
+        [int(record["cluster"]["job"]), "COMPLETED", 2]
+    ]
+    assert jobs["seconds"][0] >= record["times"]["wall_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        ("MaxSubmitJobs", "AssocMaxSubmitJobLimit: further jobs are submitted as others end"),
+        ("MaxJobs", "AssocMaxJobsLimit, a limit that may hold them for ever"),
+    ],
+)
+def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, limit, told):
+    """One job at a time may be submitted, or run; the study has four and one that prepares."""
+    folder.faulty("sound", blocks=4, processes=(1,))
+    folder.site.write_text(folder.site.read_text() + "account: me\n")
+    manage(slurm, "modify", "user", "root", "set", f"{limit}=1")
+    try:
+        said = folder.run()
+    finally:
+        manage(slurm, "modify", "user", "root", "set", f"{limit}=-1")
+    assert said.endswith("exit status 0") and said.count(told) == 1, said
+    assert [record["attempt"] for record in folder.records().values()] == [1, 1, 1, 1]

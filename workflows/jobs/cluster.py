@@ -45,7 +45,12 @@ class Cluster:
     scratch: str | None
     modules: Sequence[str]
     container: str | None
-    joined_by: str | None
+    joined_by: str | Sequence[str] | None
+
+    def is_joined_by(self, interconnect: str) -> bool:
+        """Whether an emulated interconnect joins its nodes."""
+        joined = self.joined_by or ()
+        return interconnect in ([joined] if isinstance(joined, str) else joined)
 
     def partition_of(self, interconnect: str | None) -> str | None:
         """Give the partition of the runs over an interconnect; None for Slurm's own default."""
@@ -129,7 +134,7 @@ def _check_other(given: Mapping[str, Any], said: Mapping[str, Any], file: Path) 
 def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
     """Give an interconnect the nodes and cores that it has on a cluster."""
     own = interconnect.place == "own" or interconnect.simulate
-    if own or (interconnect.emulate and interconnect.name != cluster.joined_by):
+    if own or (interconnect.emulate and not cluster.is_joined_by(interconnect.name)):
         return interconnect
     nodes = cluster.nodes_of(interconnect.name)
     between = interconnect.emulate or interconnect.place == "cluster"
@@ -138,9 +143,9 @@ def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
 
 def check_cluster(cluster: Cluster, interconnects: Mapping[str, Interconnect]) -> None:
     """Raise an `InputError` if what a cluster file says of the interconnects of a study is impossible."""
-    joined = interconnects.get(cluster.joined_by)
-    if joined and not joined.emulate:
-        raise InputError(
-            f"{cluster.file}: joined_by: {cluster.joined_by!r} is {joined.kind}; only an emulated one "
-            "joins an emulated cluster"
-        )
+    for name, joined in interconnects.items():
+        if cluster.is_joined_by(name) and not joined.emulate:
+            raise InputError(
+                f"{cluster.file}: joined_by: {name!r} is {joined.kind}; only an emulated one joins an "
+                "emulated cluster"
+            )

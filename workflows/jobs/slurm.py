@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -18,6 +19,7 @@ job_variable = "SLURM_JOB_ID"
 ASK_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")  # in what sbatch says; passes as other jobs end
 _AWAY = r"unable to contact|connection (refused|timed out)|socket timed out"
 
 
@@ -137,6 +139,16 @@ def job(number: str) -> Job:
     return Job(number, state or "unknown", nodes or None)
 
 
+def accounts(jobs: Iterable[str]) -> str:
+    """Give what accounting has of jobs, for `analysis.importers.sacct.read_jobs`; empty without any."""
+    columns = "JobID,JobName,State,AllocCPUS,ElapsedRaw,ConsumedEnergyRaw"
+    told = ("sacct", "--parsable2", "--allocations", "--duplicates", f"--format={columns}")
+    try:
+        return ask(*told, f"--jobs={','.join(jobs)}", patience_seconds=0)
+    except InputError:  # no accounting, or none that answers
+        return ""
+
+
 def read_job(shown: str) -> Job:
     """Read what ``scontrol show job --oneliner`` prints."""
     fields = dict(re.findall(r"(?:^| )([A-Z]\w+)=(\S*)", shown))
@@ -210,5 +222,5 @@ def refusal(*options: str) -> str | None:
     try:
         ask("sbatch", "--test-only", *options, "--wrap=true")
     except InputError as error:
-        return str(error)
+        return None if SUBMIT_LIMIT.search(str(error)) else str(error)
     return None

@@ -1,6 +1,7 @@
 """Snakemake's executor for Slurm, adapted: it asks patiently, and a job starts one Snakemake instead of two.
 
-It says why jobs wait, and what is refused: Snakemake loses that line where several rules are one job.
+It says why jobs wait, and what is refused: Snakemake loses that line where several rules are one job. What is
+refused since too many jobs are submitted is submitted again.
 
 Version 2.8 forgets all its jobs when a question about them has no answer, and then waits for ever. And where
 the controller does not say how long it remembers jobs, it asks ``sacct``, which hangs without accounting.
@@ -28,6 +29,7 @@ from workflows.jobs import slurm
 
 LIMIT_SECONDS = 600.0
 WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
+SUBMITTING_SECONDS = 10.0  # after which a job is submitted again, while too many are
 _AGAIN_SECONDS = 2.0
 _HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld", "ReqNodeNotAvail")
 States = tuple[dict[str, str] | None, float | None]
@@ -43,7 +45,7 @@ def ask_patiently(limit_seconds: float = LIMIT_SECONDS) -> None:
 
 
 def tell_what_is_refused() -> None:
-    """Say in one line, once, what sbatch says of a job that it refuses."""
+    """Say in one line, once, why sbatch refuses jobs; where too many are submitted, submit again later."""
     plugin.Executor._report_job_error_threadsafe = _saying(plugin.Executor._report_job_error_threadsafe)
 
 
@@ -54,10 +56,15 @@ def _saying(report: Callable[..., None]) -> Callable[..., None]:
     def tell(executor: Any, job_info: Any, msg: str) -> None:
         found = re.search(r"sbatch failed\. The error message was '(.*?)'\.\n", msg, re.S)
         line = " ".join(found[1].split()) if found else ""
+        limit = slurm.SUBMIT_LIMIT.search(line)
+        line = f"{limit[0]}: further jobs are submitted as others end" if limit else line
         if line and line not in said:
             said.add(line)
             print(f"nodeworth: {line}", file=sys.stderr)
-        report(executor, job_info, msg=msg)
+        if not limit:
+            return report(executor, job_info, msg=msg)
+        time.sleep(SUBMITTING_SECONDS)  # in a thread of its own
+        executor._job_submission_executor.submit(executor.run_job, job_info.job)
 
     return tell
 

@@ -6,6 +6,7 @@ nothing: `workflows/launch/rank` pins every rank, as on one machine.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +44,11 @@ class JobNode:
     mpi_plugin: str
     scheduler: str = "slurm"
     cores: tuple[int, ...] | None = None
+
+
+def is_this_machine(node: JobNode) -> bool:
+    """Whether this process is on a node; names may hold a domain."""
+    return platform.node().partition(".")[0] == node.name.partition(".")[0]
 
 
 def launch_in_job(

@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError
+from workflows.domain import InputError, Repetition
 from workflows.jobs import slurm
 from workflows.jobs.cluster import Cluster
 from workflows.jobs.schedulers import SCHEDULERS
 from workflows.launch.cluster_launch import JobNode
 from workflows.paths import StudyPaths
+from workflows.plan.design import chosen_nodes
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
 
@@ -72,6 +73,16 @@ class Allocation:
     made: int = 0
     _looked: float | None = None
     _seen: str | None = None
+
+    def nodes_of(self, repetition: Repetition, seed: int) -> list[JobNode]:
+        """Choose the nodes of a repetition: see `chosen_nodes`.
+
+        By other launchers than srun they are the first: these cannot leave out the node that they are on.
+        """
+        every, few = len(self.nodes), repetition.point.nodes
+        by_srun = self.nodes[0].launcher == "srun"
+        numbers = chosen_nodes(every, repetition, seed) if by_srun else range(few)
+        return [self.nodes[number] for number in numbers]
 
     def check_time(self, seconds: float) -> None:
         """Raise an `OutOfTimeError` if a run that takes so long does not end before the job does."""

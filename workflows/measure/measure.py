@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 from workflows.applications import application
-from workflows.domain import Line, Point, Repetition
+from workflows.domain import Line, Noise, Point, Repetition
 from workflows.launch import provenance
-from workflows.launch.cluster_launch import JobNode
+from workflows.launch.cluster_launch import JobNode, is_this_machine
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.launchers import program_of_build
 from workflows.launch.leftovers import remove_stale
@@ -124,7 +124,7 @@ def _measure_in_job(
                 def run_one(repetition: Repetition, attempt: int) -> Record:
                     expected = expected_cost([repetition.point], 1, plan.asked.cases).seconds
                     allocation.check_time(min(3 * expected, plan.asked.study.limits.run_seconds))
-                    nodes = allocation.nodes[: repetition.point.nodes]
+                    nodes = allocation.nodes_of(repetition, plan.asked.study.seed)
                     return measure(plan, repetition, attempt, nodes, allocation)
 
                 _run_all(plan, missing, progress, run_one, report, first_block)
@@ -209,8 +209,8 @@ def measure(
     ----------
     attempt : int
         Number of the attempt, from 1; there must be no record of it yet.
-    nodes : sequence of EmulatedNode
-        Nodes of the interconnect, if it is emulated, or of the job.
+    nodes : sequence of EmulatedNode or JobNode
+        Nodes of the interconnect, if it is emulated, or those of the job that it has.
     allocation : Allocation, optional
         The job, on a cluster.
     """
@@ -233,6 +233,8 @@ def measure(
         # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
+        if allocation and not any(map(is_this_machine, nodes)):
+            noise, busy = Noise(), None  # the counters are those of another node
         speed_after = time_fixed_work(point, interconnect, nodes) if long and not done.problem else NOT_TIMED
         attested = done.probe
         if interconnect and attested is None and done.problem is None:

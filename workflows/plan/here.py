@@ -154,7 +154,7 @@ def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
     """Say in one line why an interconnect cannot be used on a cluster."""
     if interconnect.simulate:
         return unavailable(interconnect)
-    if interconnect.emulate and interconnect.name != cluster.joined_by:
+    if interconnect.emulate and not cluster.is_joined_by(interconnect.name):
         return "is emulated on one machine, and runs are made on a cluster"
     nodes = cluster.nodes_of(interconnect.name)
     for what, wanted, there in (

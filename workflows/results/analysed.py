@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.decisions.listed import make_prices
 from analysis.decisions.request import request_of
+from analysis.estimates.core_hours import make_core_hours
 from analysis.estimates.extrap import write_extrap
 from analysis.estimates.improvement_mean import make_improvement_mean
 from analysis.estimates.scaling import write_tables
@@ -65,6 +66,7 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
     improvement = without_benchmarks(tables | optional)["improvement"]
     write_tables(make_improvement_mean(improvement, request.weights, request.settings.level), folder)
     write_tables(make_simulated_tables(runs, side_tables), folder)
+    write_tables(make_core_hours(runs, side_tables["jobs"]), folder)
     write_tables(make_data_servers(runs, side_tables["data_servers"]), folder)
     write_texts(measured, folder / "curves")
     if requested := facts.congestion:

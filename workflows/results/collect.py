@@ -10,10 +10,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from analysis.estimates.core_hours import INTERRUPTED, LOSS
+from analysis.estimates.nodes import NAMES
+from analysis.importers.sacct import read_jobs
 from analysis.runs.facts import Facts
 from analysis.runs.runs import PREPARE_SECONDS, RECORDED, TableError, complete_runs
+from analysis.tables.contract import validated
+from analysis.tables.details import DETAILS
 from workflows.applications import application
 from workflows.domain import InputError
+from workflows.jobs import slurm
 from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
 from workflows.paths import StudyPaths
@@ -31,6 +37,10 @@ _SAME = (
 )
 _TIMES = ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
 _NOISE = ("foreign_cores", "stolen_cores", "idle_wait_seconds")
+OF_OTHERS = ("not alone on its nodes", "time unsure")
+"""Beginnings of reasons that are somebody else's doing."""
+JOBS_ASKED = 5_000
+"""Jobs that accounting is asked about at once, as many as a command line holds."""
 _COLUMNS = {
     **{name: attrgetter(name) for name in (*_SAME.split(), "seconds", "valid", "reason")},
     "noise": attrgetter("noise.pressure_share"),
@@ -41,7 +51,7 @@ _COLUMNS = {
     "answer": attrgetter("answer_value"),
     "speed_probe_seconds": attrgetter("speed_probe_seconds"),
     "censored": None,
-    **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
+    **dict.fromkeys((LOSS, "work", "work_unit", "size", "site", "origin")),
 }
 """Of a row, in order: what reads it off a record; None for what is not in a record."""
 
@@ -101,7 +111,7 @@ def collect(plan: Plan) -> Collected:
         complete = complete_runs(runs, str(plan.paths.runs), may_be_empty=True)
     except TableError as error:
         raise InputError(str(error)) from None
-    details = make_details(study, plan.paths, runs, [*records, *replayed])
+    details = make_details(study, plan.paths, runs, [*records, *replayed]) | {"jobs": _jobs(plan, records)}
     return Collected(runs, complete, details, facts(plan, runs, records, imports.unread), imports.published)
 
 
@@ -138,7 +148,8 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         row["censored"] = bool(record.exit and record.exit.timed_out) and not earlier
         if row["censored"]:
             row["seconds"] = record.exit.time_limit_seconds
-        row |= _parts(record)
+        row[LOSS] = loss(record, reason)
+        row |= _in_job(record) | _parts(record)
         if reason is None:
             row |= _work(paths, record) | _untimed(paths, record)
         records.append(record)
@@ -147,9 +158,20 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         row["block"] = block
     columns = list(_COLUMNS) if not rows else None
     table = pd.DataFrame(rows, columns=columns).astype(
-        {"interconnect": "str", "reason": "str", "work_unit": "str"}
+        dict.fromkeys(("interconnect", "reason", "work_unit", LOSS), "str")
     )
     return table, records
+
+
+def _jobs(plan: Plan, records: Sequence[Record]) -> pd.DataFrame:
+    """Ask Slurm's accounting, where there is one, for the jobs that records are of: a side table."""
+    cluster = plan.here.cluster
+    asked = cluster and cluster.scheduler == "slurm" and not cluster.is_elsewhere
+    numbers = sorted({record.cluster.job for record in records if record.cluster}) if asked else []
+    parts = (numbers[start : start + JOBS_ASKED] for start in range(0, len(numbers), JOBS_ASKED))
+    told = filter(None, map(slurm.accounts, parts))
+    rows = [row for text in told for row in read_jobs(text, "sacct")]
+    return validated(DETAILS["jobs"], pd.DataFrame(rows))
 
 
 def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
@@ -211,6 +233,27 @@ def _work(paths: StudyPaths, record: Record) -> dict[str, Any]:
     prepared = paths.prepared(record.case, record.processes)
     done = application(record.application).work(prepared, record.details)
     return {"work": done.amount, "work_unit": done.unit} if done else {}
+
+
+def loss(record: Record, reason: str | None) -> str | None:
+    """Say in a word what a run that does not count for a `reason` was lost to; None for one that counts."""
+    if reason is None:
+        return None
+    if record.interrupted:
+        return INTERRUPTED
+    if record.exit and record.exit.timed_out:
+        return "stopped"
+    if record.exit and (record.exit.signal or record.exit.status):
+        return "failed"
+    return "noise" if reason.startswith(OF_OTHERS) else "invalid"
+
+
+def _in_job(record: Record) -> dict[str, str]:
+    """Job and nodes of a run on a cluster; an interrupted one has no nodes that are known to be its own."""
+    if record.cluster is None:
+        return {}
+    names = " ".join(sorted({rank["host"] for rank in record.placement}))
+    return {"job": record.cluster.job, **({NAMES: names} if names else {})}
 
 
 def _parts(record: Record) -> dict[str, float]:

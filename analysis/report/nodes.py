@@ -1,0 +1,51 @@
+"""Whether a node of the cluster is slow, and which."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.report.blocks import Section, bullets, section
+from analysis.report.content import Content
+from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.tables.missing import percent_interval
+from analysis.text import formats
+from analysis.text.formats import counted, listed
+
+
+def nodes(content: Content) -> Section | None:
+    """Name a node to report to the operators, and show the effect of each."""
+    if "nodes" not in content.tables:
+        return None
+    table = content.tables["nodes"].sort_values("slow", ascending=False, kind="stable")
+    fields = [
+        texts("Node", str, "node"),
+        *([texts("Site", str, "site")] if table["site"].notna().any() else []),
+        numbers("Runs", formats.whole, "runs"),
+        numbers("Blocks", formats.whole, "blocks"),
+        numbers("Slower by (%)", in_percent("slower")),
+        numbers("p", lambda value: formats.p_value(value, symbol=False), "p_value"),
+    ]
+    caption = "How much longer runs take on each node than runs of the same points without it."
+    printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
+    said = bullets(node_sentences(table, content.labels.confidence))
+    return section("nodes", "Nodes", [said, *content.figures("nodes"), printed])
+
+
+def node_sentences(table: pd.DataFrame, confidence: str) -> list[str]:
+    """Name each slow node of the table ``nodes``, with figure and uncertainty; else say what is excluded."""
+    known = table[table["slower_percent"].notna()]
+    of_all = f"of {counted(len(known), 'node')}"
+    at_once = f"{confidence} interval and p-value hold for all {of_all} at once"
+    slow = [
+        f"Node {row['node']} is slow: runs on it take "
+        f"{formats.percent_with_interval(*percent_interval(row, 'slower'))} longer than runs of the same "
+        f"points on other nodes ({formats.p_value(row['p_value'])}; {at_once}). Report it to the operators."
+        for row in known[known["slow"]].to_dict("records")
+    ]
+    if slow:
+        return slow
+    ends = known["slower_high"].dropna()
+    most = f": none by more than {formats.percent(ends.max())}" if len(ends) else ""
+    missing = table.loc[table["slower_percent"].isna(), "node"]
+    unknown = f" Nothing can be said of {listed(missing)}." if len(missing) else ""
+    return [f"None {of_all} is told to be slower than the others{most}.{unknown}"]

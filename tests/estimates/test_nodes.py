@@ -1,0 +1,99 @@
+"""A slow node is found, by hand and in studies that put their points on other nodes in each block."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import drawn
+from report_parts import blocks, cells, part, said
+from synthetic_study import make_runs, make_whole_study
+
+from analysis.estimates.nodes import NAMES, Blocks, make_nodes, node_effects
+from analysis.figures.nodes import node_figures
+from analysis.report import make_report
+from analysis.runs.settings import Settings
+from tests.benchmarks.slow_node import NODES, TRIALS, blocks_by_power, runs_of, told
+
+
+def by_hand(logs, used):
+    return node_effects(Blocks(np.zeros(len(logs), int), np.array(logs), np.array(used, bool)), 0.05)
+
+
+def test_the_effect_of_a_node_is_the_difference_of_means():
+    """Six blocks on one of two nodes; as far apart as any 3 of 6, of which there are 20, in either direction."""
+    first = [1, 1, 1, 0, 0, 0]
+    effects = by_hand([0.1, 0.2, 0.3, 0.0, -0.1, 0.1], [first, [1 - used for used in first]])
+    assert effects.slower == pytest.approx([0.2, -0.2])
+    # Sums of squares 0.02 and 0.02 about their means, 4 degrees of freedom; t at 1 - 0.05 / 2 / 2 is 3.4954.
+    half = 3.4954 * np.sqrt(0.04 / 4 * (1 / 3 + 1 / 3))
+    assert effects.high - effects.slower == pytest.approx([half, half], rel=1e-4)
+    assert effects.p_value[0] == effects.p_value[1] == pytest.approx(4 / 20, abs=0.03)
+
+
+def test_what_was_always_or_never_used_is_not_estimated():
+    effects = by_hand([0.1, 0.2, 0.0, 0.1], [[1, 1, 1, 1], [1, 0, 1, 0]])
+    assert np.isnan(effects.slower).tolist() == [True, False]
+    assert np.isnan(by_hand([0.0, 0.0, 0.0, 0.0], [[1, 0, 1, 0]]).slower).all()
+
+
+def test_a_node_throttled_by_a_fifth_is_found_in_as_many_blocks_as_the_test_needs():
+    """A node of 80 % takes 1.25 times as long."""
+    scatter = 0.1
+    needed = blocks_by_power(1 / 0.8, scatter)
+    assert needed == 9
+    found = [told(runs_of(needed, seed, 1 / 0.8, scatter)) for seed in range(20)]
+    assert sum(names[:1] == [f"n{seed % NODES}"] for seed, names in enumerate(found)) >= 18
+    assert sum(len(names) > 1 for names in found) <= 1
+
+
+def test_where_no_node_is_slow_none_is_told():
+    assert sum(bool(told(runs_of(8, seed, 1.0, 0.05))) for seed in range(TRIALS)) <= 5
+
+
+def test_two_slow_nodes_are_told_one_after_the_other():
+    runs = runs_of(15, 0, 1.25, 0.02)
+    also = runs[NAMES].str.contains("n3") & ~runs[NAMES].str.contains("n0")
+    assert sorted(told(runs.assign(seconds=runs["seconds"].mask(also, 1.15 * runs["seconds"])))) == [
+        "n0",
+        "n3",
+    ]
+
+
+def test_nothing_is_said_of_one_node_of_unknown_ones_and_before_the_end():
+    runs = runs_of(8, 0, 1.25, 0.02)
+    assert make_nodes(runs, Settings())
+    assert not make_nodes(runs.assign(**{NAMES: "n1"}), Settings())
+    assert not make_nodes(runs.drop(columns=NAMES), Settings())
+    assert not make_nodes(runs.assign(**{NAMES: pd.Series(pd.NA, runs.index, dtype="str")}), Settings())
+    assert not make_nodes(runs, Settings(unfinished=True))
+
+
+@pytest.fixture
+def three():
+    """Runs of a case, each block on one of three nodes in turn."""
+    runs = make_runs(12, levels=(1,), counts=(1, 2), cases=("elbow",), interconnects=("gigabit",))
+    return runs.assign(node_names=runs["block"].astype(int).mod(3).add(1).astype("str").radd("n"))
+
+
+def reported(runs):
+    """Section of the report, and the figure in it."""
+    study = make_whole_study(runs)
+    (drawing,) = drawn(study, node_figures, "nodes")
+    return part(make_report(*study, [drawing.entry()]), "nodes"), drawing
+
+
+def test_the_report_names_the_node_for_the_operators(three):
+    seconds = three["seconds"].mask(three["node_names"] == "n2", 1.25 * three["seconds"])
+    found, drawing = reported(three.assign(seconds=seconds))
+    (line,) = said(found).splitlines()
+    assert line.startswith("Node n2 is slow: runs on it take 2") and line.endswith(
+        "Report it to the operators."
+    )
+    assert "for all of 3 nodes at once" in line
+    (figure,), (table,) = blocks(found, "figure"), blocks(found, "table")
+    assert figure["name"] == "nodes" and cells(table)[0][0] == "n2"
+    assert sum(mark.text.startswith("n") for mark in drawing.marks.values()) == 3
+
+
+def test_the_report_says_that_no_node_is_slow(three):
+    found, _ = reported(three)
+    assert said(found).startswith("None of 3 nodes is told to be slower")
