@@ -171,6 +171,8 @@ def save(drawing: Drawing, folder: Path) -> Path:
     file, figure, raw = folder / f"{drawing.name}.svg", drawing.figure, BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
         FigureCanvasAgg(figure)
+        for spine in (spine for axes in figure.axes for spine in axes.spines.values()):
+            spine.set_in_layout(False)  # they are as large as their axes, and slow to measure
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
         figure.set_dpi(DOTS_PER_INCH)

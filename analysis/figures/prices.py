@@ -17,7 +17,7 @@ from analysis.text import formats
 from analysis.text.money import OFFER, amount, money, offer_name
 
 COLUMNS = 2
-HEIGHT = 2.5
+HEIGHT = 2.1
 LINE_HEIGHT = 0.14
 PANELS = {"price_per_node": "Price a node", "list_price": "Price of the whole"}
 LINES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.4, 1, 1.4)))

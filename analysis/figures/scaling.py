@@ -19,7 +19,7 @@ from analysis.text import formats
 from analysis.text.labels import Labels
 
 PANEL_HEIGHT = 1.85
-ALL_PANELS = 4.6
+LEAST_PANELS, ALL_PANELS = 2.3, 4.6
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
 MOST_ROWS = 5
@@ -51,7 +51,7 @@ def _scaling_figure(
     rows = pd.concat([panel.rows for panel in panels])
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
     with mpl.rc_context(style.RC):
-        figure = canvas(min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15)
+        figure = canvas(min(max(PANEL_HEIGHT * len(panels), LEAST_PANELS), ALL_PANELS) + 0.15)
         caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
         drawing = Drawing(file_stem("scaling", case), "scaling", figure, caption, alt, case)
         grid = figure.subplots(len(panels), 3, squeeze=False)

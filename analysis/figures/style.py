@@ -61,6 +61,7 @@ RC = {
     "ytick.labelsize": 7,
     "legend.fontsize": 7,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,

@@ -13,7 +13,7 @@ from analysis.runs.kinds import side
 from analysis.tables.missing import Line, interval, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
-from analysis.text.labels import DIRECT, Labels
+from analysis.text.labels import DIRECT, Labels, short_name
 from analysis.text.scaling import and_level, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
@@ -121,8 +121,9 @@ def offer_name(row: Line, labels: Labels) -> str:
     owner = labels.interconnect(row["interconnect"], DIRECT)
     year = "" if is_missing(row["year"]) else f"{int(row['year'])}"
     offer = "" if is_missing(row["offer"]) or row["offer"] == row["interconnect"] else row["offer"]
+    offer = short_name(offer, DIRECT)
     if row["basis"] == "computed":
-        offer = f"computed ({row['offer']})"
+        offer = f"computed ({offer})"
     return ", ".join(filter(None, [owner, offer, year]))
 
 
