@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -122,8 +121,10 @@ def _check_options(rest: list[str]) -> dict[str, Any]:
 
 
 def _run(file: Path, rest: list[str]) -> NoReturn:
-    snakemake = str(Path(sys.executable).with_name("snakemake"))
-    os.execv(snakemake, [snakemake, "--configfile", str(file), *rest])
+    from snakemake.cli import main as snakemake  # in this process: the options were checked with it
+
+    sys.argv = ["snakemake", "--configfile", str(file), *rest]
+    sys.exit(snakemake())
 
 
 def _found(given: str, here: Path) -> Path:

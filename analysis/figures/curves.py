@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,15 @@ class Panel:
     kinds: tuple[str, ...]
     level: int
     rows: pd.DataFrame
+
+    @cached_property
+    def curves(self) -> list[DrawnCurve]:
+        """Its curves; several quantities of them are drawn."""
+        columns = ["interconnect", "kind", "processes_per_node"]
+        return [
+            DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
+            for (name, kind, placement), group in self.rows.groupby(columns, dropna=False)
+        ]
 
 
 @dataclass(frozen=True)
@@ -101,14 +111,8 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
 
 def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
     """List the curves of a panel, in the study's order of interconnects."""
-    curves = [
-        DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
-        for (name, kind, placement), group in panel.rows.groupby(
-            ["interconnect", "kind", "processes_per_node"], dropna=False
-        )
-    ]
     return sorted(
-        curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
+        panel.curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
     )
 
 

@@ -262,7 +262,9 @@ def _made(makers: Sequence[Maker], content: Content, appendix: bool) -> Iterator
             blocks: list[Block] = [
                 {
                     **block,
-                    "printed": block["type"] not in hidden and not (appendix and lines_of(block) > LONGEST),
+                    "printed": block.get("printed", True)
+                    and block["type"] not in hidden
+                    and not (appendix and lines_of(block) > LONGEST),
                 }
                 for block in one["blocks"]
             ]

@@ -30,16 +30,17 @@ _Column = TypeVar("_Column")
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
     """Print the rows of a case: all, or times and speedups, or speedups, as many as fit in `room` lines.
 
-    With more counts than fit as columns, all rows are printed, on several pages, up to `MOST_ROWS`.
+    All that are not printed are on the screen, up to `MOST_ROWS`.
     """
     joined = scaling[~scaling["serial"]]
     full = _full_table(case, scaling, labels)
-    if lines_of(full) <= (room if joined["processes"].nunique() <= COUNTS_ACROSS else MOST_ROWS):
+    if lines_of(full) <= room:
         return [full]
     written = "Intervals and all other columns are in tables/scaling.csv."
     times = _by_count(case, joined, labels, "seconds", f"median time per run in seconds. {written}")
     speedups = _by_count(case, joined, labels, "speedup", f"{labels.speedup}. {written}")
-    return times + speedups if sum(map(lines_of, times + speedups)) + 3 <= room else speedups
+    short = times + speedups if sum(map(lines_of, times + speedups)) + 3 <= room else speedups
+    return [*short, {**full, "printed": False}] if lines_of(full) <= MOST_ROWS else short
 
 
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:

@@ -56,6 +56,20 @@ def comparable_size(cost: pd.DataFrame) -> int:
     return int(having[having == having.max()].index.max())
 
 
+def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
+    """Say what a node's share of each interconnect costs, or of how many what where they are over `most`."""
+    rows = cost[(cost["nodes"] == comparable_size(cost)) & (cost["basis"] != NO_NEED)]
+    rows = rows[rows["interconnect_price_per_node"].notna()].sort_values("interconnect_price_per_node")
+    if rows.empty:
+        return []
+    prices = rows["interconnect_price_per_node"].map(money).tolist()
+    names = rows["interconnect"].map(labels.interconnect)
+    each = [f"{price} with {name}" for price, name in zip(prices, names, strict=True)]
+    said = listed(each) if len(each) <= most else f"{prices[0]} to {prices[-1]}"
+    unit = f"{rows['currency'].iloc[0]}, at {nodes(rows['nodes'].iloc[0])}"
+    return [f"the link of a node costs ({unit}) {said}"]
+
+
 def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     """Say what a cluster costs with each interconnect, and which share of it the interconnect is.
 
