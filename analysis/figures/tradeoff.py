@@ -150,8 +150,8 @@ def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> li
 
 
 def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> Drawing:
-    columns = min(COLUMNS, len(panels))
-    lines = -(-len(panels) // columns)
+    lines = -(-len(panels) // COLUMNS)
+    columns = -(-len(panels) // lines)
     rows = pd.concat([panel.rows for panel in panels])
     titles = formats.listed(dict.fromkeys(panel.title for panel in panels))
     with mpl.rc_context(style.RC):
