@@ -77,7 +77,7 @@ def _draw(
     computed = (offer["basis"] != "published").all()
     style_of = {"color": look.colour, "linestyle": line, "markersize": 0 if computed else 3.2}
     (drawn,) = axes.plot(
-        offer["nodes"], offer[column], marker=look.marker, label=shortened(name, 58, lines=1), **style_of
+        offer["nodes"], offer[column], marker=look.marker, label=shortened(name, 64, lines=1), **style_of
     )
     drawing.mark(drawn, owner)
     if offer["nodes"].isna().all() and column == "price_per_node":
