@@ -161,10 +161,13 @@ def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> lis
     every = [panel for own in panels.values() for panel in own]
     together = []
     for cases in _rows_of(list(panels)):
-        group = []
+        group: list[_OverviewRow] = []
+        above: dict[int, str] = {}
         for kinds, level in _kinds_and_levels([panel for case in cases for panel in panels[case]]):
             cells = list(filter(None, (_cell(case, panels.get(case, ()), kinds, level) for case in cases)))
-            titles = [labels.case(case) for case, _ in cells]
+            here = {place: case for place, (case, _) in enumerate(cells)}
+            titles = [labels.case(case) if above.get(place) != case else "" for place, case in here.items()]
+            above = here
             group.append(_OverviewRow(_row_title(kinds, level, every), cells, titles))
         together.append(group)
     return together

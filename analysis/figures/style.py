@@ -78,7 +78,6 @@ RC = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "axes.grid.which": "major",
     "axes.axisbelow": True,
     "grid.color": GRID,
     "grid.linewidth": 0.5,
@@ -100,6 +99,7 @@ RC = {
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,
     "svg.fonttype": "none",
+    "text.hinting": "none",
     "text.parse_math": False,
 }
 
