@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import io
 import sys
 from pathlib import Path
@@ -123,6 +125,7 @@ def _check_options(rest: list[str]) -> dict[str, Any]:
 def _run(file: Path, rest: list[str]) -> NoReturn:
     from snakemake.cli import main as snakemake  # in this process: the options were checked with it
 
+    atexit.register(gc.freeze)  # else Python looks for garbage in all of this before it ends
     sys.argv = ["snakemake", "--configfile", str(file), *rest]
     sys.exit(snakemake())
 

@@ -30,6 +30,8 @@ HOW = {
     "published": "published by others",
 }
 SECONDS, PERCENT = 60, 100
+LETTERS = 300
+"""Of the names of what cannot be told, in a sentence."""
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
 _COMPARED = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
@@ -348,7 +350,8 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     if not unsure:
         return f"{text}; no comparison is left open." if known else f"{text}."
     text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told yet"
-    text += f" ({_named(unsure, Labels(facts))})"
+    names = _named(unsure, Labels(facts))
+    text += f" ({names})" if len(names) <= LETTERS else ""
     return f"{text}{_settled_by(runs, tables.get('precision'), unsure, facts)}."
 
 

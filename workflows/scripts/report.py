@@ -21,3 +21,4 @@ with one_line_errors(TableError):
     write_report(*study, read_published(inputs.published), folder)
     write_proposals(*study, folder)
     note_look(StudyPaths(folder).looks, study[2])
+gc.freeze()  # else Python looks for garbage in all figures before it ends
