@@ -68,7 +68,7 @@ def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: Figure
             band = axes.fill_between(*zip(*known, strict=True), color=labels.look(curve.interconnect, curve.placement).colour,  # noqa: E501
                                      alpha=BAND, linewidth=0, zorder=1.5)  # fmt: skip
             drawing.mark(band, curve.interconnect)
-    label_ends(axes, curves, speedup, HEIGHT - 0.8, drawing, labels)
+    label_ends(axes, panel, speedup, HEIGHT - 0.8, drawing, labels)
 
 
 def _bars(headline: Contest) -> list[Line]:

@@ -164,7 +164,7 @@ def _draw_points(
 
 def label_ends(
     axes: Axes,
-    curves: Sequence[DrawnCurve],
+    panel: Panel,
     quantity: Quantity,
     inches: float,
     drawing: Drawing,
@@ -172,10 +172,11 @@ def label_ends(
     letters: int = LETTERS,
     lines: int = 1,
 ) -> None:
-    """Name curves beside their ends, on logarithmic axes of a height in inches.
+    """Name the curves of a panel beside their ends, on logarithmic axes of a height in inches.
 
     Names of at most so many `lines` of so many `letters` are moved apart where they are close.
     """
+    curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
     names = [shortened(curve.title(labels), letters, lines) for curve in curves]
     ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
     low, high = (math.log(end) for end in axes.get_ylim())

@@ -15,7 +15,6 @@ from analysis.figures.curves import (
     EFFICIENCY,
     TIME,
     Panel,
-    curves_of,
     draw_panel,
     finish_axis,
     label_ends,
@@ -77,8 +76,7 @@ def _scaling_figure(
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
             if named:
                 height = figure.get_figheight() / len(panels) - 0.5
-                curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
-                label_ends(axes[-1], curves, TIME, height, drawing, labels, letters=18, lines=2)
+                label_ends(axes[-1], panel, TIME, height, drawing, labels, letters=18, lines=2)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         add_legend(drawing, rows, labels, rows["serial"].any(), named=named)

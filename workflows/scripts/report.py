@@ -13,8 +13,6 @@ from workflows.report.report import write_report
 from workflows.results.looks import note_look
 from workflows.study.sites import read_facts
 
-gc.freeze()  # what is imported stays to the end, and so do figures:
-gc.set_threshold(100_000)  # to look for garbage in them takes a tenth of the time
 inputs, folder = snakemake.input, Path(snakemake.output.report).parent
 with one_line_errors(TableError):
     study = read_complete(inputs.runs), read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
