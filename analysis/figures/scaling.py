@@ -72,11 +72,11 @@ def _scaling_figure(
             for axis, quantity in zip(axes, quantities, strict=True):
                 draw_panel(axis, panel, quantity, drawing, labels)
                 axis.set_ylabel(quantity.title)
-                finish_axis(axis, panel.rows, quantity, inches=1.7)
+                finish_axis(axis, panel.rows, quantity, inches=1.4 if named else 1.7)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
             if named:
                 height = figure.get_figheight() / len(panels) - 0.5
-                label_ends(axes[-1], panel, TIME, height, drawing, labels, letters=18, lines=2)
+                label_ends(axes[0], panel, quantities[0], height, drawing, labels, letters=18, lines=2)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         add_legend(drawing, rows, labels, rows["serial"].any(), named=named)
