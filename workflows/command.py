@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -122,8 +123,11 @@ def _check_options(rest: list[str]) -> dict[str, Any]:
 
 
 def _run(file: Path, rest: list[str]) -> NoReturn:
-    snakemake = str(Path(sys.executable).with_name("snakemake"))
-    os.execv(snakemake, [snakemake, "--configfile", str(file), *rest])
+    from snakemake.cli import main as snakemake  # in this process: the options were checked with it
+
+    atexit.register(gc.freeze)  # else Python looks for garbage in all of this before it ends
+    sys.argv = ["snakemake", "--configfile", str(file), *rest]
+    sys.exit(snakemake())
 
 
 def _found(given: str, here: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import matplotlib as mpl
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 
 from analysis.estimates.headline import Contest, contests, nodes_of, whole
 from analysis.figures import style
-from analysis.figures.curves import Panel, curves_of, draw_panel, finish_axis, speedup_of
+from analysis.figures.curves import Panel, curves_of, draw_panel, finish_axis, label_ends, speedup_of
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
@@ -21,9 +20,6 @@ from analysis.text.answer import what_is_seen
 from analysis.text.formats import counted
 
 HEIGHT = 2.5
-LABEL_INCHES = 0.115
-"""Room of a line's label."""
-POINTS_PER_INCH = 72
 LETTERS = 34
 BAND = 0.16
 """How much a band covers what is behind it."""
@@ -72,50 +68,7 @@ def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: Figure
             band = axes.fill_between(*zip(*known, strict=True), color=labels.look(curve.interconnect, curve.placement).colour,  # noqa: E501
                                      alpha=BAND, linewidth=0, zorder=1.5)  # fmt: skip
             drawing.mark(band, curve.interconnect)
-    ends = [math.log(curve.rows[-1]["speedup"]) for curve in curves]
-    low, high = (math.log(end) for end in axes.get_ylim())
-    room = (high - low) * LABEL_INCHES / (HEIGHT - 0.8)
-    right = max(curve.rows[-1]["processes"] for curve in curves)
-    for curve, end, place in zip(curves, ends, spread(ends, room), strict=True):
-        look = labels.look(curve.interconnect, curve.placement)
-        text = axes.annotate(
-            shortened(curve.title(labels), LETTERS, lines=1),
-            (curve.rows[-1]["processes"], math.exp(end)),
-            xytext=(right * 1.12, math.exp(place)),
-            annotation_clip=False,
-            va="center",
-            fontsize=7,
-            color=style.INK,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": look.colour,
-                "linewidth": 0.7,
-                "shrinkA": 0,
-                "shrinkB": 3,
-            },
-        )
-        drawing.mark(text, curve.interconnect)
-
-
-def spread(places: Sequence[float], room: float) -> list[float]:
-    """Move places apart, as little as it takes, so that any two are `room` from each other.
-
-    Examples
-    --------
-    >>> spread([1.0, 1.0, 5.0], 1.0)
-    [0.5, 1.5, 5.0]
-    """
-    order = sorted(range(len(places)), key=lambda index: (places[index], index))
-    groups: list[tuple[float, int]] = []
-    for index in order:
-        groups.append((places[index], 1))
-        while len(groups) > 1:
-            (before, many), (last, few) = groups[-2:]
-            if last - before >= room * (many + few) / 2:
-                break
-            groups[-2:] = [((before * many + last * few) / (many + few), many + few)]
-    moved = [middle + room * (step - (size - 1) / 2) for middle, size in groups for step in range(size)]
-    return [place for _, place in sorted(zip(order, moved, strict=True))]
+    label_ends(axes, panel, speedup, HEIGHT - 0.8, drawing, labels)
 
 
 def _bars(headline: Contest) -> list[Line]:

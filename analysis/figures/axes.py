@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 
 from analysis.text.formats import fixed
 
@@ -26,8 +26,8 @@ def fixed_ticks(axis: Axis, places: Sequence[float], texts: Sequence[str]) -> No
 def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
     """Make the horizontal axis one of process or core counts: log2, ticks at the counts that occur.
 
-    Of axes that are about so many `inches` wide: counts whose labels would touch others have a tick only;
-    powers of two are labelled first.
+    Of axes that are about so many `inches` wide: counts whose labels would touch others have a short tick
+    and no line of the grid; powers of two are labelled first.
     """
     counts = sorted({int(count) for count in counts})
     axes.set_xscale("log", base=2)
@@ -43,7 +43,9 @@ def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
             for other in labelled
         ):
             labelled.append(count)
-    fixed_ticks(axes.xaxis, counts, [str(count) if count in labelled else "" for count in counts])
+    fixed_ticks(axes.xaxis, sorted(labelled), [str(count) for count in sorted(labelled)])
+    axes.xaxis.set_minor_locator(FixedLocator(sorted(set(counts) - set(labelled))))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def log_axis(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,7 @@ from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
-from analysis.figures.drawing import Drawing, dot, point_text
+from analysis.figures.drawing import Drawing, dot, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval
@@ -22,6 +23,9 @@ from analysis.text import formats
 from analysis.text.labels import DIRECT, SERIAL, Labels
 
 PERCENT = 100.0
+LABEL_INCHES = 0.115
+"""Room of a line of a curve's label."""
+LETTERS = 34
 NEAR = 1.6
 """Factor within which the ideal is shown although no point is there."""
 
@@ -49,6 +53,15 @@ class Panel:
     kinds: tuple[str, ...]
     level: int
     rows: pd.DataFrame
+
+    @cached_property
+    def curves(self) -> list[DrawnCurve]:
+        """Its curves; several quantities of them are drawn."""
+        columns = ["interconnect", "kind", "processes_per_node"]
+        return [
+            DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
+            for (name, kind, placement), group in self.rows.groupby(columns, dropna=False)
+        ]
 
 
 @dataclass(frozen=True)
@@ -101,14 +114,8 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
 
 def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
     """List the curves of a panel, in the study's order of interconnects."""
-    curves = [
-        DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
-        for (name, kind, placement), group in panel.rows.groupby(
-            ["interconnect", "kind", "processes_per_node"], dropna=False
-        )
-    ]
     return sorted(
-        curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
+        panel.curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
     )
 
 
@@ -153,6 +160,58 @@ def _draw_points(
         marker = dot(axes, count, value, look, hollow, markeredgewidth=0.8, zorder=3)
         text = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
         drawing.mark(marker, interconnect, point_text(labels, row, curve.title(labels), text))
+
+
+def label_ends(
+    axes: Axes,
+    panel: Panel,
+    quantity: Quantity,
+    inches: float,
+    drawing: Drawing,
+    labels: FigureLabels,
+    letters: int = LETTERS,
+    lines: int = 1,
+) -> None:
+    """Name the curves of a panel beside their ends, on logarithmic axes of a height in inches.
+
+    Names of at most so many `lines` of so many `letters` are moved apart where they are close.
+    """
+    curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
+    names = [shortened(curve.title(labels), letters, lines) for curve in curves]
+    ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
+    low, high = (math.log(end) for end in axes.get_ylim())
+    room = (high - low) * LABEL_INCHES * max(name.count("\n") + 1 for name in names) / inches
+    right = max(curve.rows[-1]["processes"] for curve in curves) * 1.12
+    for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
+        colour = labels.look(curve.interconnect, curve.placement).colour
+        text = axes.annotate(
+            name, (curve.rows[-1]["processes"], math.exp(end)), xytext=(right, math.exp(place)),
+            annotation_clip=False, va="center", fontsize=7, color=style.INK, linespacing=0.95,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3},
+        )  # fmt: skip
+        for part in (text, text.arrow_patch):
+            drawing.mark(part, curve.interconnect)
+
+
+def spread(places: Sequence[float], room: float) -> list[float]:
+    """Move places apart, as little as it takes, so that any two are `room` from each other.
+
+    Examples
+    --------
+    >>> spread([1.0, 1.0, 5.0], 1.0)
+    [0.5, 1.5, 5.0]
+    """
+    order = sorted(range(len(places)), key=lambda index: (places[index], index))
+    groups: list[tuple[float, int]] = []
+    for index in order:
+        groups.append((places[index], 1))
+        while len(groups) > 1:
+            (before, many), (last, few) = groups[-2:]
+            if last - before >= room * (many + few) / 2:
+                break
+            groups[-2:] = [((before * many + last * few) / (many + few), many + few)]
+    moved = [middle + room * (step - (size - 1) / 2) for middle, size in groups for step in range(size)]
+    return [place for _, place in sorted(zip(order, moved, strict=True))]
 
 
 def dodge(index: int, curves: int, counts: Iterable[int]) -> float:

@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
 
 from analysis.figures import style
 from analysis.figures.png import DOTS_PER_INCH
@@ -171,12 +172,32 @@ def save(drawing: Drawing, folder: Path) -> Path:
     file, figure, raw = folder / f"{drawing.name}.svg", drawing.figure, BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
         FigureCanvasAgg(figure)
+        if all(axes.get_aspect() == "auto" for axes in figure.axes):
+            for axes in figure.axes:
+                _measure_once(axes)
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
         figure.set_dpi(DOTS_PER_INCH)
         FigureCanvasSVG(figure).print_svg(raw, metadata={"Date": None})  # `savefig` draws twice
     file.write_bytes(_annotated(raw.getvalue(), drawing))
     return file
+
+
+def _measure_once(axes: Axes) -> None:
+    """Lay axes out in half the time: what stands around them is as large wherever they are moved.
+
+    Spines, which are as large as their axes, are not measured. Not for images, which have sizes of their own.
+    """
+    for spine in axes.spines.values():
+        spine.set_in_layout(False)
+    measure, around = axes.get_tightbbox, []
+
+    def tight(*given: Any, **more: Any) -> Bbox:
+        if not around:
+            around.append(measure(*given, **more).extents - axes.bbox.extents)
+        return Bbox.from_extents(axes.bbox.extents + around[0])
+
+    axes.get_tightbbox = tight
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:

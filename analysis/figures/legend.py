@@ -61,6 +61,7 @@ def add_legend(
     serial: bool = False,
     curves: bool = True,
     ideal: bool = True,
+    named: bool = False,
 ) -> None:
     """Put the legend below the panels, in as many columns as fit, and make the figure higher by its room.
 
@@ -72,8 +73,10 @@ def add_legend(
         Whether points are joined.
     ideal : bool
         Whether an ideal is drawn with the curves.
+    named : bool
+        Whether curves are named at their ends, and not here.
     """
-    entries = legend_entries(rows, labels)
+    entries = [] if named else legend_entries(rows, labels)
     handles = [
         _handle(
             labels.look(entry.interconnect, entry.placement), style.line_of(entry.kind) if curves else "none"

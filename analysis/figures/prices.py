@@ -17,7 +17,7 @@ from analysis.text import formats
 from analysis.text.money import OFFER, amount, money, offer_name
 
 COLUMNS = 2
-HEIGHT = 2.5
+HEIGHT = 2.1
 LINE_HEIGHT = 0.14
 PANELS = {"price_per_node": "Price a node", "list_price": "Price of the whole"}
 LINES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.4, 1, 1.4)))
@@ -77,7 +77,7 @@ def _draw(
     computed = (offer["basis"] != "published").all()
     style_of = {"color": look.colour, "linestyle": line, "markersize": 0 if computed else 3.2}
     (drawn,) = axes.plot(
-        offer["nodes"], offer[column], marker=look.marker, label=shortened(name, 58, lines=1), **style_of
+        offer["nodes"], offer[column], marker=look.marker, label=shortened(name, 64, lines=1), **style_of
     )
     drawing.mark(drawn, owner)
     if offer["nodes"].isna().all() and column == "price_per_node":

@@ -47,7 +47,7 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
         for axes, case in zip(grid.flat, cases, strict=False):
             drawing.mark(axes, case=case)
             _draw_panel(axes, known[known["case"] == case], names, limit, drawing, labels)
-            axes.set_title(shortened(labels.case(case), 20 if columns > 3 else 36))
+            axes.set_title(shortened(labels.case(case), 20 if columns > 3 else 26))
         for axes in grid.flat[len(cases) :]:
             axes.set_axis_off()
         grid[0][0].set_yticks(range(len(names)), [shortened(name, 34, lines=1) for name in names])

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
-from analysis.figures.curves import EFFICIENCY, TIME, Panel, draw_panel, finish_axis, panels_of, speedup_of
+from analysis.figures.curves import (
+    EFFICIENCY,
+    TIME,
+    Panel,
+    draw_panel,
+    finish_axis,
+    label_ends,
+    panels_of,
+    speedup_of,
+)
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
 from analysis.figures.style import FigureLabels
@@ -19,9 +29,11 @@ from analysis.text import formats
 from analysis.text.labels import Labels
 
 PANEL_HEIGHT = 1.85
-ALL_PANELS = 4.6
+LEAST_PANELS, ALL_PANELS = 2.3, 4.6
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
+MOST_NAMED = 5
+"""Curves of a panel that there is room to name at their ends."""
 MOST_ROWS = 5
 """Rows of panels of the overview that a page has room for."""
 
@@ -50,8 +62,9 @@ def _scaling_figure(
     """Draw the panels of a case, of which levels that make no curve are `absent`."""
     rows = pd.concat([panel.rows for panel in panels])
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
+    named = max(len(legend_entries(panel.rows, labels)) for panel in panels) <= MOST_NAMED
     with mpl.rc_context(style.RC):
-        figure = canvas(min(PANEL_HEIGHT * len(panels), ALL_PANELS) + 0.15)
+        figure = canvas(min(max(PANEL_HEIGHT * len(panels), LEAST_PANELS), ALL_PANELS) + 0.15)
         caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
         drawing = Drawing(file_stem("scaling", case), "scaling", figure, caption, alt, case)
         grid = figure.subplots(len(panels), 3, squeeze=False)
@@ -59,11 +72,14 @@ def _scaling_figure(
             for axis, quantity in zip(axes, quantities, strict=True):
                 draw_panel(axis, panel, quantity, drawing, labels)
                 axis.set_ylabel(quantity.title)
-                finish_axis(axis, panel.rows, quantity, inches=1.7)
+                finish_axis(axis, panel.rows, quantity, inches=1.4 if named else 1.7)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
+            if named:
+                height = figure.get_figheight() / len(panels) - 0.5
+                label_ends(axes[0], panel, quantities[0], height, drawing, labels, letters=18, lines=2)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
-        add_legend(drawing, rows, labels, rows["serial"].any())
+        add_legend(drawing, rows, labels, rows["serial"].any(), named=named)
     return drawing
 
 
@@ -91,10 +107,10 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
 
 @dataclass(frozen=True)
 class _OverviewRow:
-    """Panels side by side, None where a case has none, with their titles; and what the row is of."""
+    """Panels of cases side by side, with their titles; and what the row is of."""
 
     words: Sequence[str]
-    cells: Sequence[tuple[str, Panel] | None]
+    cells: Sequence[tuple[str, Panel]]
     titles: Sequence[str]
 
 
@@ -102,17 +118,16 @@ def _overview_page(
     name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
 ) -> Drawing:
     """Draw one page; `rows` are of all pages, which share a legend. A row of panels shares its axes."""
-    speedup, columns = speedup_of(labels), len(page[0].cells)
-    cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
+    speedup, columns = speedup_of(labels), max(len(row.cells) for row in page)
+    cases = dict.fromkeys(case for row in page for case, _ in row.cells)
     alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
     with mpl.rc_context(style.RC):
         figure = canvas(len(page) * OVERVIEW_HEIGHT)
         drawing = Drawing(name, "overview", figure, caption, alt)
         grid = figure.subplots(len(page), columns, sharex="row", sharey="row", squeeze=False)
         for axis_row, row in zip(grid, page, strict=True):
-            first = next(index for index, cell in enumerate(row.cells) if cell)
-            axis_row[first].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
-            for axis, cell, title in zip(axis_row, row.cells, row.titles, strict=True):
+            axis_row[0].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
+            for axis, cell, title in zip_longest(axis_row, row.cells, row.titles):
                 if cell is None:
                     axis.set_axis_off()
                     continue
@@ -121,8 +136,8 @@ def _overview_page(
                 draw_panel(axis, panel, speedup, drawing, labels)
                 axis.set_title(shortened(title, width=24 if columns > 3 else 34))
                 axis.tick_params(labelbottom=True, labelleft=True)
-            of_row = pd.concat([cell[1].rows for cell in row.cells if cell])
-            finish_axis(axis_row[first], of_row, speedup, inches=style.WIDTH / columns - 0.4)
+            of_row = pd.concat([panel.rows for _, panel in row.cells])
+            finish_axis(axis_row[0], of_row, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel("Processes")
         add_legend(drawing, rows, labels, rows["serial"].any())
@@ -133,24 +148,24 @@ def _overview_page(
 def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> list[list[_OverviewRow]]:
     """Arrange cases side by side, kinds and levels below one another; panels of a single case side by side.
 
-    Rows that have the same cases belong together.
+    Rows of the same cases belong together. A case without a panel leaves no gap.
     """
     if len(panels) == 1:
         ((case, own),) = panels.items()
         return [
-            [_OverviewRow([], row, [_panel_title(cell[1], own) if cell else "" for cell in row])]
-            for row in _rows_of([(case, panel) for panel in own])
+            [_OverviewRow([], [(case, panel) for panel in row], [_panel_title(panel, own) for panel in row])]
+            for row in _rows_of(own)
         ]
     every = [panel for own in panels.values() for panel in own]
     together = []
     for cases in _rows_of(list(panels)):
-        named: set[str] = set()
-        group = []
-        for kinds, level in _kinds_and_levels([panel for case in cases if case for panel in panels[case]]):
-            cells = [_cell(case, panels.get(case, ()), kinds, level) for case in cases]
-            here = {case for case, _ in filter(None, cells)}
-            titles = [labels.case(case) if case in here - named else "" for case in cases]
-            named |= here
+        group: list[_OverviewRow] = []
+        above: dict[int, str] = {}
+        for kinds, level in _kinds_and_levels([panel for case in cases for panel in panels[case]]):
+            cells = list(filter(None, (_cell(case, panels.get(case, ()), kinds, level) for case in cases)))
+            here = {place: case for place, (case, _) in enumerate(cells)}
+            titles = [labels.case(case) if above.get(place) != case else "" for place, case in here.items()]
+            above = here
             group.append(_OverviewRow(_row_title(kinds, level, every), cells, titles))
         together.append(group)
     return together
@@ -183,12 +198,11 @@ def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow
     return pages
 
 
-def _rows_of(cells: Sequence[Any]) -> list[list[Any]]:
-    """Break cells into rows, as equal as possible; the last is filled up with None."""
+def _rows_of(cells: Sequence[Any]) -> list[Sequence[Any]]:
+    """Break cells into rows, as equal as possible."""
     rows = -(-len(cells) // OVERVIEW_COLUMNS)
     columns = -(-len(cells) // rows)
-    padded = [*cells, *[None] * (rows * columns - len(cells))]
-    return [padded[start : start + columns] for start in range(0, len(padded), columns)]
+    return [cells[start : start + columns] for start in range(0, len(cells), columns)]
 
 
 def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:

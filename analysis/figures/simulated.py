@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Patch
 
@@ -112,11 +113,16 @@ def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) 
 
 def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
     rows = rows.sort_values("rank")
-    bottom, width = np.zeros(len(rows)), 0.8 if len(rows) <= APART else 1.0
+    ranks, bottom = rows["rank"].to_numpy(float), np.zeros(len(rows))
+    left, right = (ranks + side * (0.4 if len(rows) <= APART else 0.5) for side in (-1, 1))
     for part in USES:
-        height = rows[f"{part}_seconds"].to_numpy()
-        axes.bar(rows["rank"], height, bottom=bottom, width=width, color=COLOURS[part])
-        bottom += height
+        top = bottom + rows[f"{part}_seconds"].to_numpy()
+        corners = [left, bottom], [left, top], [right, top], [right, bottom]
+        bars = np.moveaxis(np.array(corners), 2, 0)
+        axes.add_collection(PolyCollection(bars, facecolors=COLOURS[part], linewidths=0))
+        bottom = top
+    axes.autoscale_view()
+    axes.set_ylim(bottom=0)
     axes.set_xlim(-0.5, len(rows) - 0.5)
     axes.set_xticks(range(0, len(rows), -(-len(rows) // 8)))
     axes.grid(False, axis="x")

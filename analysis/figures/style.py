@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
-import zlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from zlib import crc32
 
-from analysis.runs.facts import AboutInterconnect, Facts
+from analysis.runs.facts import Facts
 from analysis.tables.missing import is_missing
-from analysis.text.labels import DIRECT, Labels
+from analysis.text.labels import Labels
 
 INK = "#1c1c1c"
 PAPER = "#ffffff"
@@ -27,19 +25,27 @@ COLOURS = (
 )  # fmt: skip
 # As many as share no divisor with the colours, so that the pairs repeat only after 110 interconnects.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
-FAMILIES = (
-    ("rdma|roce|myrinet.*tcp", 5),
-    ("ten_gigabit", 1),
-    ("loopback", 7),
-    ("gigabit", 0),
-    ("shared_memory", 8),
-    ("infiniband_fdr", 9),
-    ("infiniband_edr|myrinet", 3),
-    ("infiniband|verbs", 2),
-    ("quadrics|elan", 4),
-    ("sci|tofu", 6),
+KNOWN = (
+    "gigabit_ethernet emulated_gigabit emulated_gigabit_delayed emulated_ten_gigabit_mtu1500 "
+    "ethernet_cloud_tcp infiniband_verbs_qdr intel_mpi_infiniband",
+    "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree",
+    "infiniband infiniband_mpi infiniband_verbs_sdr infiniband_100 infiniband_4x_pcie "
+    "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs",
+    "myrinet_single_port_mpi infiniband_edr emulated_gigabit_mtu1500 myrinet_dual_port "
+    "myrinet_dual_port_mpi myrinet_single_port quadrics_elan3_adaptive ucx_ipoib",
+    "quadrics_elan4 quadrics_mpi efa efa_hpc6a emulated_gigabit_model ethernet_10_cloud_tcp "
+    "infiniband_qdr_fibre intel_mpi_omni_path quadrics_elan3 quadrics_elan3_packets_in_order "
+    "shared_memory_mpich",
+    "rdma_gigabit_ethernet emulated_ten_gigabit_mpich gigabit_ethernet_acenic gigabit_ethernet_broadcom "
+    "infiniband_ddr myrinet_dual_port_tcp myrinet_single_port_tcp quadrics_elan3_memory roce_100 sci_3d "
+    "shared_memory_model",
+    "sci_mpi tofu emulated_gigabit_mtu9000 infiniband_verbs_ddr omni_path sci sci_2d ucx_tcp",
+    "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback",
+    "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory",
+    "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
+    "shared_memory_collated slingshot_11 tcp_loopback_mpich",
 )
-"""Place of the colour of names that match; the first match counts."""
+"""Interconnects of this project, a text a colour: in a study of it, two of a kind seldom share one."""
 LINES = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
          "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
 OTHER_LINE = (0, (3, 1.2, 1, 1.2, 1, 1.2))
@@ -61,6 +67,7 @@ RC = {
     "ytick.labelsize": 7,
     "legend.fontsize": 7,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
@@ -78,7 +85,8 @@ RC = {
     "ytick.major.width": 0.6,
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
-    "xtick.minor.size": 0,
+    "xtick.minor.size": 1.5,
+    "xtick.minor.width": 0.6,
     "ytick.minor.size": 0,
     "lines.linewidth": 1.1,
     "lines.markersize": 4.2,
@@ -91,6 +99,7 @@ RC = {
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,
     "svg.fonttype": "none",
+    "text.hinting": "none",
     "text.parse_math": False,
 }
 
@@ -103,30 +112,34 @@ class Look:
     marker: str
 
 
-def looks(known: Mapping[str, AboutInterconnect], present: Iterable[str]) -> dict[str, Look]:
+def looks(known: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
     """Colour and marker of every interconnect: the same in every study, by its name.
 
-    Only where two of one kind would share a colour does the later one take the next free one:
-    later in the study's order, then alphabetically for those `present` that the study does not name.
+    Sites of one interconnect share its colour. Only where two would share colour and marker does the later
+    take the next free marker: later in the study's order (`known`), then alphabetically for those `present`
+    that the study does not name.
     """
     made: dict[str, Look] = {}
-    taken: Counter[tuple[int, str]] = Counter()
     for name in [*known, *sorted(set(present) - set(known))]:
-        kind = known[name].kind or DIRECT if name in known else DIRECT
-        first = _wanted(name)
-        places = [(first + step) % len(COLOURS) for step in range(len(COLOURS))]
-        place = min(places, key=lambda place: taken[place, kind])
-        taken[place, kind] += 1
-        others = sum(look.colour == COLOURS[place] for look in made.values())
-        made[name] = Look(COLOURS[place], MARKERS[(place + 3 * others) % len(MARKERS)])
+        colour, marker = _wanted(name)
+        wanted = [
+            Look(COLOURS[(colour + shift) % len(COLOURS)], MARKERS[(marker + step) % len(MARKERS)])
+            for shift in range(len(COLOURS))
+            for step in range(len(MARKERS))
+        ]
+        made[name] = next((look for look in wanted if look not in made.values()), wanted[0])
     return made
 
 
-def _wanted(name: str) -> int:
-    """Place of the colour that a name would have: that of its family, else one from its letters."""
-    base = name.partition("@")[0]
-    of_family = (place for pattern, place in FAMILIES if re.search(pattern, base))
-    return next(of_family, zlib.crc32(base.encode()) % len(COLOURS))
+def _wanted(name: str) -> tuple[int, int]:
+    """Places of colour and marker of a name; of one that is not known, they follow from its letters."""
+    base, _, site = name.partition("@")
+    place = crc32(site.encode()) if site else 0
+    for colour, names in enumerate(KNOWN):
+        if base in names.split():
+            return colour, colour + 3 * names.split().index(base) + place
+    letters = crc32(base.encode())
+    return letters % len(COLOURS), letters // len(COLOURS) + place
 
 
 def placed(look: Look, processes_per_node: float | None) -> Look:

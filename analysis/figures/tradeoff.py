@@ -150,8 +150,8 @@ def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> li
 
 
 def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> Drawing:
-    columns = min(COLUMNS, len(panels))
-    lines = -(-len(panels) // columns)
+    lines = -(-len(panels) // COLUMNS)
+    columns = -(-len(panels) // lines)
     rows = pd.concat([panel.rows for panel in panels])
     titles = formats.listed(dict.fromkeys(panel.title for panel in panels))
     with mpl.rc_context(style.RC):
@@ -161,6 +161,7 @@ def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: 
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
             _draw_panel(axes, panel, tradeoff, drawing, labels)
+            axes.set_title(shortened(panel.title, 28 if columns > 2 else 46))
             drawing.mark(axes, case=panel.case)
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
@@ -204,7 +205,6 @@ def _draw_panel(
         ends = ("", "_low", "_high") if side.bars else ("",)
         values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel()
         log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
-    axes.set_title(shortened(panel.title, 28))
 
 
 def _draw_point(axes: Axes, row: Line, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels) -> None:

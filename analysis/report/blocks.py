@@ -18,7 +18,7 @@ from analysis.text.formats import MISSING
 
 HEAD_WIDTH = 13
 """Letters on a line of the head of a column of numbers."""
-SHORT = 30
+SHORT = 40
 LONGEST_SHARE = 70
 
 

@@ -190,7 +190,6 @@ BODY: Sequence[Maker] = (
     oversubscription,
     placement,
     pays,
-    prices,
     turnaround,
     network,
     data_servers,
@@ -205,6 +204,7 @@ APPENDIX: Sequence[Maker] = (
     asked,
     method,
     what_else,
+    prices,
     simulated,
     traces,
     models,
@@ -253,7 +253,7 @@ ON_SCREEN: Mapping[str, Set[str]] = {
     "order": {"figure"},
 }
 """Types of blocks, by section, that are not printed, as what is printed says it in short."""
-LONGEST = 40
+LONGEST = 22
 """Rows of a table that the appendix has printed."""
 
 
@@ -267,7 +267,9 @@ def _made(makers: Sequence[Maker], content: Content, appendix: bool) -> Iterator
             blocks: list[Block] = [
                 {
                     **block,
-                    "printed": block["type"] not in hidden and not (appendix and lines_of(block) > LONGEST),
+                    "printed": block.get("printed", True)
+                    and block["type"] not in hidden
+                    and not (appendix and lines_of(block) > LONGEST),
                 }
                 for block in one["blocks"]
             ]
@@ -315,7 +317,10 @@ def make_report(
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
     appearance = looks(facts.interconnects, present)
-    first, *others = [*_made(BODY, content, False), *_made(APPENDIX, content, True)]
+    body, appendix = BODY, APPENDIX
+    if not content.cases:  # prices are what such a study is about
+        body, appendix = [*BODY, prices], [make for make in APPENDIX if make is not prices]
+    first, *others = [*_made(body, content, False), *_made(appendix, content, True)]
     made = [first, *filter(None, (_without(one, first) for one in others))]
     return {
         "title": labels.title,

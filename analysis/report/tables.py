@@ -22,6 +22,8 @@ CASES_ACROSS, COUNTS_ACROSS = 6, 16
 """The most columns of a table that fit on a page beside the names."""
 
 MOST_ROWS = 120
+CAPTION_LINES = 6
+"""Lines of a table that its caption and its head are worth."""
 PERCENT = 100
 
 _Column = TypeVar("_Column")
@@ -30,16 +32,18 @@ _Column = TypeVar("_Column")
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
     """Print the rows of a case: all, or times and speedups, or speedups, as many as fit in `room` lines.
 
-    With more counts than fit as columns, all rows are printed, on several pages, up to `MOST_ROWS`.
+    All that are not printed are on the screen, up to `MOST_ROWS`.
     """
     joined = scaling[~scaling["serial"]]
     full = _full_table(case, scaling, labels)
-    if lines_of(full) <= (room if joined["processes"].nunique() <= COUNTS_ACROSS else MOST_ROWS):
+    if lines_of(full) <= room:
         return [full]
     written = "Intervals and all other columns are in tables/scaling.csv."
     times = _by_count(case, joined, labels, "seconds", f"median time per run in seconds. {written}")
     speedups = _by_count(case, joined, labels, "speedup", f"{labels.speedup}. {written}")
-    return times + speedups if sum(map(lines_of, times + speedups)) + 3 <= room else speedups
+    height = sum(lines_of(block) + CAPTION_LINES for block in times + speedups)
+    short = times + speedups if height <= room else speedups
+    return [*short, {**full, "printed": False}] if lines_of(full) <= MOST_ROWS else short
 
 
 def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
@@ -113,6 +117,8 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
         groups: dict[str, list[Row]] = {}
         for line in labels.lines(rows.drop_duplicates(keys), "oversubscription", "interconnect"):
             found = alike(rows, line, keys).set_index("processes")[quantity]
+            if found.index.intersection(counts).empty:
+                continue
             cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
             title = f"Oversubscription {line['oversubscription']}" if several else ""
             groups.setdefault(title, []).append(row([labels.curve(line), *cells], case, line["interconnect"]))

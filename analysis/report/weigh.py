@@ -26,11 +26,14 @@ def what_else(content: Content) -> Section | None:
         texts("About", str, "topic"),
         texts("What is to be known", str, "note"),
         numbers("Year", lambda year: "" if is_missing(year) else exact(year), "year"),
-        texts("Source", str, "source"),
+        numbers("Source", lambda source: str(sources.index(source) + 1), "source"),
     ]
+    sources = list(dict.fromkeys(note["source"] for note in notes))
+    told = "; ".join(f"{number} {source}" for number, source in enumerate(sources, 1))
     order = {name: place for place, name in enumerate(dict.fromkeys(note["owner"] for note in notes))}
     lines = sorted(notes, key=lambda note: (note["owner"] != GENERAL, order[note["owner"]], note["topic"]))
-    made = line_table("What else to weigh.", fields, lines, lambda note: note["owner"], of_cases=False)
+    caption = f"What else to weigh. Sources: {told}."
+    made = line_table(caption, fields, lines, lambda note: note["owner"], of_cases=False)
     return section("weigh", "What else to weigh", [paragraph(HOW), made])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from analysis.tables.missing import Line, is_missing
@@ -14,9 +15,11 @@ CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node
 
 def alike(rows: pd.DataFrame, line: Line, keys: Sequence[str] = CURVE) -> pd.DataFrame:
     """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one."""
+    same = np.full(len(rows), True)
     for key in keys:
-        rows = rows[rows[key].isna()] if is_missing(line[key]) else rows[rows[key] == line[key]]
-    return rows
+        column = rows[key]
+        same &= (column.isna() if is_missing(line[key]) else column == line[key]).to_numpy(bool)
+    return rows[same]
 
 
 def lowest_level(rows: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
-from analysis.text.money import VERDICTS, at_highest_target, money
+from analysis.text.money import VERDICTS, at_highest_target, link_prices, money
 from analysis.text.scaling import processes
 
 MOST = 3
@@ -30,6 +30,8 @@ HOW = {
     "published": "published by others",
 }
 SECONDS, PERCENT = 60, 100
+LETTERS = 300
+"""Of the names of what cannot be told, in a sentence."""
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
 _COMPARED = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
@@ -275,6 +277,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
 def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
     """Say whether oversubscription pays, and what to buy; empty where neither is known."""
     said = [*_levels(tables["oversubscription"]), *_to_buy(tables, contests[0], labels)]
+    said += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
     return f"What pays: {'; '.join(said)}." if said else ""
 
 
@@ -347,7 +350,23 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     if not unsure:
         return f"{text}; no comparison is left open." if known else f"{text}."
     text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told yet"
+    names = _named(unsure, Labels(facts))
+    text += f" ({names})" if len(names) <= LETTERS else ""
     return f"{text}{_settled_by(runs, tables.get('precision'), unsure, facts)}."
+
+
+def _named(unsure: Sequence[Line], labels: Labels) -> str:
+    """Name comparisons, the first few where there are many, each case and baseline once."""
+    found: dict[tuple[str, str, int], list[str]] = {}
+    for line in unsure[:MOST]:
+        owner = labels.case(line["case"]), _baseline(line, labels), line["oversubscription"]
+        found.setdefault(owner, []).append(labels.compared(line))
+    said = [
+        f"{listed(names)} against {baseline} in {case}" + f", {level} processes a core" * (level > 1)
+        for (case, baseline, level), names in found.items()
+    ]
+    more = len(unsure) - MOST
+    return "; ".join([*said, *([f"{more} more"] if more > 0 else [])])
 
 
 def _settled_by(

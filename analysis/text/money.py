@@ -13,7 +13,7 @@ from analysis.runs.kinds import side
 from analysis.tables.missing import Line, interval, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
-from analysis.text.labels import DIRECT, Labels
+from analysis.text.labels import DIRECT, Labels, short_name
 from analysis.text.scaling import and_level, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
@@ -54,6 +54,20 @@ def comparable_size(cost: pd.DataFrame) -> int:
     bought = priced[priced["basis"] != NO_NEED]
     having = (priced if bought.empty else bought).groupby("nodes")["interconnect"].nunique()
     return int(having[having == having.max()].index.max())
+
+
+def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
+    """Say what a node's share of each interconnect costs, or of how many what where they are over `most`."""
+    rows = cost[(cost["nodes"] == comparable_size(cost)) & (cost["basis"] != NO_NEED)]
+    rows = rows[rows["interconnect_price_per_node"].notna()].sort_values("interconnect_price_per_node")
+    if rows.empty:
+        return []
+    prices = rows["interconnect_price_per_node"].map(money).tolist()
+    names = rows["interconnect"].map(labels.interconnect)
+    each = [f"{price} with {name}" for price, name in zip(prices, names, strict=True)]
+    said = listed(each) if len(each) <= most else f"{prices[0]} to {prices[-1]}"
+    unit = f"{rows['currency'].iloc[0]}, at {nodes(rows['nodes'].iloc[0])}"
+    return [f"the link of a node costs ({unit}) {said}"]
 
 
 def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
@@ -121,8 +135,9 @@ def offer_name(row: Line, labels: Labels) -> str:
     owner = labels.interconnect(row["interconnect"], DIRECT)
     year = "" if is_missing(row["year"]) else f"{int(row['year'])}"
     offer = "" if is_missing(row["offer"]) or row["offer"] == row["interconnect"] else row["offer"]
+    offer = short_name(offer, DIRECT)
     if row["basis"] == "computed":
-        offer = f"computed ({row['offer']})"
+        offer = f"computed ({offer})"
     return ", ".join(filter(None, [owner, offer, year]))
 
 

@@ -54,14 +54,15 @@ class Sheet:
 
 def sheets(table: pd.DataFrame, rule: Rule, labels: Labels) -> list[Sheet]:
     """One sheet a curve of the `table` ``proposal``, judged by `rule`."""
-    return [_sheet(rows, rule, labels) for _, rows in table.groupby(CURVE, sort=False, dropna=False)]
+    known = table.astype(object).where(table.notna(), None)
+    curves = table.groupby(CURVE, sort=False, dropna=False)
+    return [_sheet(rows, known.loc[rows.index], rule, labels) for _, rows in curves]
 
 
-def _sheet(rows: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
+def _sheet(rows: pd.DataFrame, known: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
     extra = [_HEADINGS[rule.quantity]] if rule.quantity in _HEADINGS else []
     header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
     header += ["Incremental efficiency", "Node hours", *extra, "Verdict"]
-    known = rows.astype(object).where(rows.notna(), None)
     return Sheet(
         title=_title(rows.iloc[0], labels),
         reading=_reading(rows, labels),

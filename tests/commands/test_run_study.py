@@ -1,8 +1,9 @@
 """What a user types after ``./run-study``, where it is wrong."""
 
-import os
+import sys
 
 import pytest
+import snakemake.cli
 from refused import refusal
 
 from workflows.command import main
@@ -33,22 +34,32 @@ def test_one_line_for_what_is_no_study(tmp_path, typed, line):
     assert refusal(InputError, main, [str(tmp_path), *typed]).startswith(line)
 
 
+@pytest.fixture
+def started(monkeypatch):
+    """What Snakemake is started with."""
+    words = []
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(snakemake.cli, "main", lambda: words.extend(sys.argv[1:]))
+    return words
+
+
 @pytest.mark.parametrize("typed", ["smoke", "config/studies/smoke.yaml"])
-def test_a_study_by_its_name_or_its_file(tmp_path, monkeypatch, typed):
-    started = []
-    monkeypatch.setattr(os, "execv", lambda program, words: started.extend(words[1:]))
-    main([str(tmp_path), typed, "--dry-run"])
+def test_a_study_by_its_name_or_its_file(tmp_path, started, typed):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), typed, "--dry-run"])
     assert started == ["--configfile", "config/studies/smoke.yaml", "--dry-run"]
 
 
-def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(tmp_path, monkeypatch):
-    asked, started = [], []
+def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(
+    tmp_path, monkeypatch, started
+):
+    asked = []
     monkeypatch.setattr(plan, "make_plan", lambda file, overrides: asked.append(overrides))
     monkeypatch.setattr(again, "ask_again", lambda _, what: asked.append(what))
-    monkeypatch.setattr(os, "execv", lambda program, words: started.extend(words[1:]))
     options = ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"]
     for given in (options, options[:2], []):
-        main([str(tmp_path), "--again", "failed", "smoke", *given])
+        with pytest.raises(SystemExit):
+            main([str(tmp_path), "--again", "failed", "smoke", *given])
     on_cluster = {"cluster": "cluster/site.yaml"}
     assert asked[::2] == [{"cluster": "mine.yaml", "blocks": 3}, on_cluster, {}]
     assert started[:7] == ["--configfile", "config/studies/smoke.yaml", *options]

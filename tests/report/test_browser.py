@@ -1,13 +1,17 @@
 """The HTML report used as a reader does, in a browser that has no network."""
 
+import json
 import re
 
 import pytest
+from page_reader import opened
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.interaction import POINTER_TOUCH
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+
+from workflows.report.html import write_html
 
 pytestmark = pytest.mark.slow
 
@@ -194,6 +198,21 @@ class TestFilters:
         assert reader.seen("svg .panel[data-case=cavity] .mark") == others
         # The panel that went carries the names for the whole row.
         assert reader.seen('svg .panel[data-case=elbow] [id*="ytick_"] text')
+
+    def test_a_page_that_loads_itself_anew_keeps_them(self, browser, printed, tmp_path):
+        report = json.loads((printed / "report.json").read_text())
+        (tmp_path / "part.json").write_text(
+            json.dumps({**report, "unfinished": "2 of 8 blocks", "explore": None})
+        )
+        write_html(tmp_path / "part.json", printed / "figures", tmp_path / "part.html")
+        with opened(browser, tmp_path / "part.html") as reader:
+            reader.tick("loopback")
+            reader.run("location.reload()")
+            WebDriverWait(browser, 10).until(lambda _: reader.one("#shown").text)
+            assert not reader.one('#filters input[value="loopback"]').is_selected()
+            assert reader.seen("tr[data-interconnect=loopback]") == 0 < reader.seen("tr[data-interconnect]")
+            reader.tick("loopback")
+            assert reader.one("#shown").text == ""
 
     def test_hidden_marks_show_no_values(self, reader):
         mark = reader.one(SHARED)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from drawn import drawn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -24,9 +25,10 @@ from analysis.figures.drawing import SVG, Drawing, distinct, file_stem, save, sh
 from analysis.figures.order import ordered_runs, shown_limit
 from analysis.figures.png import write_pngs
 from analysis.figures.scaling import overview_figure, scaling_figures
-from analysis.runs.facts import AboutCase, AboutInterconnect
+from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
 from analysis.text.labels import Labels
+from workflows.paths import INTERCONNECTS, STUDIES
 
 # Machado, Oliveira, Fernandes, IEEE TVCG 15 (2009): full severity, for linear RGB.
 BLINDNESS = {
@@ -74,30 +76,38 @@ class TestLooks:
         assert luminance("#000000") == pytest.approx(0, abs=1e-9)
         assert luminance("#ffffff") == pytest.approx(100, abs=0.01)
 
-    def test_the_name_decides_whatever_the_study(self):
-        names = ("gigabit_ethernet", "infiniband", "quadrics_elan4", "shared_memory")
-        alone = {name: style.looks({}, [name])[name].colour for name in names}
-        together = style.looks({name: AboutInterconnect() for name in reversed(names)}, ["tcp_loopback"])
-        assert {name: together[name].colour for name in names} == alone and len(set(alone.values())) == 4
+    @pytest.mark.parametrize("file", sorted(STUDIES.glob("*.yaml")), ids=lambda file: file.stem)
+    def test_an_interconnect_looks_the_same_in_every_study(self, file):
+        names = yaml.safe_load(file.read_text()).get("interconnects", [])
+        together = style.looks(names, ["a_guest"])
+        assert {name: style.looks([], [name])[name] for name in names} == {
+            name: together[name] for name in names
+        }
+        kinds = {name: yaml.safe_load((INTERCONNECTS / f"{name}.yaml").read_text())["kind"] for name in names}
+        assert len({(together[name].colour, kind) for name, kind in kinds.items()}) == len(names)
 
-    def test_of_two_of_a_family_and_kind_the_later_gives_way(self):
-        order = {name: AboutInterconnect(kind="simulated") for name in ("infiniband_qdr", "infiniband_sdr")}
-        first, second = style.looks(order, []).values()
-        assert first == style.looks({}, ["infiniband"])["infiniband"] and second.colour != first.colour
+    def test_every_interconnect_of_the_project_has_a_look(self):
+        listed = " ".join(style.KNOWN).split()
+        assert len(listed) == len(set(listed)) and max(len(names.split()) for names in style.KNOWN) <= 11
+        assert {file.stem for file in INTERCONNECTS.glob("*.yaml")} <= set(listed)
+
+    def test_sites_share_the_colour_and_no_mark(self):
+        first, second = (
+            style.looks([], ["infiniband@a", "infiniband@b"])[f"infiniband@{site}"] for site in "ab"
+        )
+        assert first.colour == second.colour == style.looks([], ["infiniband"])["infiniband"].colour
+        assert first.marker != second.marker
 
     def test_the_same_fabric_of_two_kinds_shares_its_colour_but_no_mark(self):
-        kinds = {"emulated_gigabit": "emulated", "gigabit_ethernet": "simulated"}
-        emulated, simulated = style.looks(
-            {name: AboutInterconnect(kind=kind) for name, kind in kinds.items()}, []
-        ).values()
+        emulated, simulated = style.looks(["emulated_gigabit", "gigabit_ethernet"], []).values()
         assert emulated.colour == simulated.colour and emulated.marker != simulated.marker
 
     def test_interconnects_that_the_study_does_not_name_follow(self):
-        assert list(style.looks({"z": AboutInterconnect()}, ["b", "a", "z"])) == ["z", "a", "b"]
+        assert list(style.looks(["z"], ["b", "a", "z"])) == ["z", "a", "b"]
 
     def test_a_hundred_interconnects_have_looks_of_their_own(self):
         names = [f"n{number}" for number in range(110)]
-        assert len(set(style.looks({}, names).values())) == 110
+        assert len(set(style.looks([], names).values())) == 110
 
     def test_every_kind_has_a_line_of_its_own(self):
         kinds = ["measured", "emulated", "simulated", "published", "another"]
@@ -206,13 +216,14 @@ class TestDrawings:
             assert rows_of_page < {axes.get_ylabel().lower() for axes in drawing.figure.axes}
             assert_nothing_overlaps(drawing)
         titles = [axes.get_title(loc="left") for drawing in pages for axes in drawing.figure.axes]
-        assert sorted(filter(None, titles)) == [name.replace("_", " ") for name in names]
+        assert sorted({*titles} - {""}) == [name.replace("_", " ") for name in names]
 
-    def test_legends_say_the_kind(self, drawings):
+    def test_legends_or_ends_of_curves_say_the_kind(self, drawings):
         with_legend = [one for one in drawings if one.topic in ("scaling", "overview", "order")]
         assert len(with_legend) == 4
         for drawing in with_legend:
             labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+            labels += [text.get_text() for axes in drawing.figure.axes for text in axes.texts]
             assert "GigE (emu)" in labels and "Shared memory" in labels
 
     def test_axes_name_their_units(self, drawings):

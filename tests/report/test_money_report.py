@@ -21,7 +21,8 @@ from analysis.report.turnaround import turnaround
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
-from analysis.text.money import at_highest_target, comparable_size
+from analysis.text.labels import Labels
+from analysis.text.money import at_highest_target, comparable_size, link_prices
 
 BOOK = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note\n"
 PRICES = (
@@ -162,6 +163,17 @@ class TestMoney:
         cost = pd.DataFrame(rows, columns=["interconnect", "nodes", "cluster_price", "basis"])
         assert comparable_size(cost) == 4
         assert comparable_size(cost[cost["nodes"] == 1]) == 1
+
+    def test_the_price_of_a_link_on_page_one(self, tmp_path):
+        _, tables, facts = study(tmp_path)
+        labels = Labels(facts)
+        told = "the link of a node costs (USD, at 8 nodes) "
+        assert (
+            plain(*link_prices(tables["cost"], labels, 3))
+            == told + "100 with Gigabit and 500 with Infiniband"
+        )
+        assert plain(*link_prices(tables["cost"], labels, 1)) == told + "100 to 500"
+        assert link_prices(tables["cost"].query("nodes == 1"), labels, 3) == []
 
     def test_the_highest_target_of_the_lowest_level(self):
         rows = [("c", "g", "measured", level, target) for level in (1, 2) for target in (2.0, 3.0)]

@@ -39,7 +39,15 @@ def rows(made):
 
 
 def test_a_note_of_a_file_is_listed_with_its_year_and_source():
-    assert rows(what_else(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "us"]]}
+    assert rows(what_else(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "1"]]}
+
+
+def test_sources_are_named_once_in_the_caption():
+    notes = [NOTE, {**NOTE, "note": "Loud"}, {**NOTE, "note": "Long", "source": "them"}]
+    made = what_else(content({"fast": notes}))
+    (table,) = blocks(made, "table")
+    assert table["caption"] == "What else to weigh. Sources: 1 us; 2 them."
+    assert [line[-1] for line in rows(made)["fast"]] == ["1", "1", "2"]
 
 
 def test_published_notes_are_those_of_the_compared_ones_and_of_all():
@@ -53,7 +61,7 @@ def test_notes_of_a_price_book_are_there_once():
         [{**NOTE, "interconnect": "fast", "basis": "published", "nodes": n} for n in (2, 24)]
     )
     assert rows(what_else(content({"fast": []}, prices=priced))) == {
-        "fast": [["price", "Heavy", "2005", "us"]]
+        "fast": [["price", "Heavy", "2005", "1"]]
     }
 
 
@@ -67,7 +75,7 @@ def test_the_report_has_the_page_after_the_prices():
     known = dict(facts.interconnects) | {name: replace(facts.interconnect(name), notes=[NOTE])}
     report = make_report(runs, tables, replace(facts, interconnects=known), [])
     (page,) = (one for one in report["sections"] if one["id"] == "weigh")
-    assert cells(page["blocks"][1]) == [["cabling", "Heavy", "2005", "us"]]
+    assert cells(page["blocks"][1]) == [["cabling", "Heavy", "2005", "1"]]
 
 
 def test_published_notes_are_dated_and_sourced_and_of_every_document():

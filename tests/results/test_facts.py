@@ -7,6 +7,7 @@ from dataclasses import MISSING
 import pandas as pd
 import pytest
 from refused import refusal
+from small_runs import ROOT
 from study_files import study_file
 
 from analysis.runs import facts as told
@@ -135,3 +136,10 @@ def test_a_kind_of_one_interconnect_has_no_baseline_that_nobody_named(tmp_path, 
     study = read_study(study_file(tmp_path, text))
     ran = {"interconnect": names, "kind": ["emulated"] * 2 + ["measured"] * len(measured)}
     assert baselines(study, pd.DataFrame(ran)) == chosen
+
+
+def test_published_cases_with_times_have_titles():
+    known = read_facts(ROOT / "analysis/published/facts.json").cases
+    for file, cases in (("channel_strong_scaling", 2), ("gamess", 1), ("lammps_lj_jureca", 1)):
+        names = set(pd.read_csv(ROOT / f"analysis/published/{file}.csv")["case"])
+        assert len(names) == cases and all(known[name].title for name in names)

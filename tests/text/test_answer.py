@@ -1,5 +1,7 @@
 """Page one in words: whole processes, nodes, and no direction where there is none."""
 
+import re
+
 import pandas as pd
 import pytest
 from report_parts import plain
@@ -95,6 +97,19 @@ class TestUntold:
         assert needed > 3
         assert f"{needed - 3} more blocks, about 2 minutes, could tell the first of them" in said
         assert said.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
+
+    def test_what_cannot_be_told_is_named(self, study):
+        runs, tables, facts = study
+        said = plain(answer.how_sure(runs, tables, contests(tables, []), facts))
+        names = re.search(r"cannot be told yet \((.*)\)\.$", said).group(1)
+        first = tables["improvement"].iloc[0]
+        labels = Labels(facts)
+        assert labels.compared(first) in names and f"in {labels.case(first['case'])}" in names
+
+    def test_only_the_first_of_many_are_named(self):
+        line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
+                "oversubscription": 2, "processes_per_node": None}  # fmt: skip
+        assert answer._named([line] * 5, LABELS) == "b, b and b against a in duct, 2 processes a core; 2 more"
 
     def test_a_verdict_without_a_test_tells_nothing(self):
         for verdict in ("untestable with 8 blocks", "not distinguishable", None):

@@ -102,6 +102,10 @@ def hold_study(results: Path) -> int:
     return descriptor
 
 
+_SNAKEMAKES = {"snakemake", "workflows.command"}
+"""Words of the command lines of processes that are Snakemake."""
+
+
 @contextlib.contextmanager
 def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     """End this process, in good order, when the Snakemake that started it is gone.
@@ -111,7 +115,7 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     """
     above = psutil.Process().parents()
     named = [[Path(word).name for word in _words(process)[:3]] for process in above]
-    snakemakes = [index for index, names in enumerate(named) if "snakemake" in names]
+    snakemakes = [index for index, names in enumerate(named) if _SNAKEMAKES.intersection(names)]
     watched = above[: snakemakes[-1] + 1] if snakemakes else []
     done = threading.Event()
 

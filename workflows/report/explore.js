@@ -221,19 +221,6 @@ function explore() {
   applyFilters();
 }
 
-// The choice is in the address, as far as it differs from the page as it was made.
-function address() {
-  const said = new URLSearchParams();
-  for (const one of choice.elements) if (one.name && one.value !== (one.dataset.usual ?? "")) said.append(one.name, one.value);
-  for (const box of form.querySelectorAll("input:not(:checked)")) said.append(`without ${box.name}`, box.value);
-  return `#explore?${said}`;
-}
-
-function remember() {
-  document.getElementById("explore-sent").href = address();
-  if (address() !== "#explore?" || location.hash.startsWith("#explore?")) history.replaceState(null, "", address());
-}
-
 function listCurves() {
   const { curves, baseline } = chosen();
   const list = choice.elements.baseline;
@@ -243,13 +230,13 @@ function listCurves() {
 }
 
 function recall() {
-  if (!location.hash.startsWith("#explore?")) return explore();
-  const said = new URLSearchParams(location.hash.slice("#explore?".length));
+  const said = addressed();
+  if (!said) return explore();
   const fill = (one) => { one.value = said.get(one.name) ?? one.dataset.usual ?? ""; };
   fill(choice.elements.panel);
   listCurves();
   for (const one of choice.elements) if (one.name) fill(one);
-  for (const box of form.querySelectorAll("input")) box.checked = !said.getAll(`without ${box.name}`).includes(box.value);
+  tick(said);
   explore();
   document.getElementById("explore").scrollIntoView();
 }
@@ -265,7 +252,7 @@ choice.addEventListener("reset", () => setTimeout(() => {
   listCurves();
   explore();
 }));
-document.addEventListener("filtered", remember);
+document.addEventListener("filtered", () => { document.getElementById("explore-sent").href = address(); });
 window.addEventListener("hashchange", recall);
 new ResizeObserver(explore).observe(document.getElementById("explore"));
 listCurves();

@@ -52,7 +52,33 @@ for (const button of form.querySelectorAll("button[data-all]")) {
 }
 form.addEventListener("change", applyFilters);
 form.addEventListener("reset", () => setTimeout(applyFilters));
+
+// What is chosen is in the address, as far as it differs from the page as it was made: it can be sent, and a page
+// that loads itself anew keeps it.
+const PLACE = "#explore?";
+function address() {
+  const said = new URLSearchParams();
+  const fields = document.getElementById("explore-choice")?.elements ?? [];
+  for (const one of fields) if (one.name && one.value !== (one.dataset.usual ?? "")) said.append(one.name, one.value);
+  for (const box of form.querySelectorAll("input:not(:checked)")) said.append(`without ${box.name}`, box.value);
+  return `${PLACE}${said}`;
+}
+
+function remember() {
+  if (address() !== PLACE || location.hash.startsWith(PLACE)) history.replaceState(null, "", address());
+}
+
+function addressed() {
+  return location.hash.startsWith(PLACE) ? new URLSearchParams(location.hash.slice(PLACE.length)) : null;
+}
+
+function tick(said) {
+  for (const box of form.querySelectorAll("input")) box.checked = !said.getAll(`without ${box.name}`).includes(box.value);
+}
+
+if (addressed()) tick(addressed());
 applyFilters();
+document.addEventListener("filtered", remember);
 
 // Tables: a click on the head of a column sorts by it, within each group of rows.
 function sortKey(row, place) {

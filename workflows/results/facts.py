@@ -69,6 +69,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
             **_cluster(records[-1]),
         }
     known = known_facts(study)
+    imported = {name: about for name, about in known.cases.items() if name in set(runs["case"])}
     cases = {case: _facts_of_case(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
     interconnects = {
         name: _interconnect_facts(study, paths, interconnect)
@@ -83,7 +84,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     return replace(
         stated,
         study=about,
-        cases=_with_sizes(cases) | _others(known.cases, cases),
+        cases=_with_sizes(cases) | _others(imported, cases),
         interconnects=interconnects | _others(known.interconnects, interconnects),
         sites={**known.sites, **own_site},
         left_out=[*design.left_out, *unread],

@@ -1,5 +1,6 @@
 """Make the tables of a study from its runs table."""
 
+import gc
 from pathlib import Path
 
 from analysis.runs.runs import TableError, read_complete
@@ -12,3 +13,4 @@ with one_line_errors(TableError):
     runs, facts = read_complete(inputs.runs), read_facts(Path(inputs.facts))
     target = Path(snakemake.output.tables)
     write_all_tables(runs, facts, Path(inputs.details), Path(inputs.published), target)
+gc.freeze()  # else Python looks for garbage in all tables before it ends

@@ -13,10 +13,10 @@ from workflows.report.report import write_report
 from workflows.results.looks import note_look
 from workflows.study.sites import read_facts
 
-gc.set_threshold(100_000)  # figures stay to the end; to look for garbage in them takes a tenth of the time
 inputs, folder = snakemake.input, Path(snakemake.output.report).parent
 with one_line_errors(TableError):
     study = read_complete(inputs.runs), read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
     write_report(*study, read_published(inputs.published), folder)
     write_proposals(*study, folder)
     note_look(StudyPaths(folder).looks, study[2])
+gc.freeze()  # else Python looks for garbage in all figures before it ends
