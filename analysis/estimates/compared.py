@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.dependence import CREDIBLE, lag_one, spread_about, worth
+from analysis.estimates.dependence import lag_one, spread_about, worth
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST, EITHER, STOPPED
 from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
@@ -86,8 +86,7 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
 def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
     """Location of paired log ratios (rows, pairs), and which rows depend credibly on the pair before."""
     shifts = paired_shift(ratios, alphas)
-    correlation, p_value = lag_one(ratios)
-    dependent = p_value <= CREDIBLE
+    correlation, dependent = lag_one(ratios)
     if dependent.any():
         effective = worth(correlation[dependent], ratios.shape[1])
         wider = paired_shift(
