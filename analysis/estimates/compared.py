@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.dependence import CREDIBLE, lag_one, spread_about, worth
+from analysis.estimates.dependence import lag_one, spread_about, worth
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST, EITHER, STOPPED
-from analysis.estimates.points import Sample
+from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
 from analysis.runs.groups import Floats
 
@@ -57,35 +57,36 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
     Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone.
     """
     found: list[Compared] = []
-    ratios: dict[int, list[tuple[int, Floats]]] = {}
+    together: dict[int, list[tuple[int, Floats, Floats]]] = {}
+    nothing = alone(np.nan)
     for number, ((first, second, paired), alpha) in enumerate(zip(samples, alphas, strict=True)):
-        mine, theirs = _common(first, second)
-        blocks = len(mine) if paired else min(len(first.blocks), len(second.blocks))
+        mine, theirs = _in_common(first, second) if paired else (first, second)
+        blocks = min(len(mine.blocks), len(theirs.blocks))
+        shift = nothing
         if blocks < 2:
-            middle = np.log(np.median(first.seconds) / np.median(second.seconds))
-            found.append(Compared(blocks, alone(middle)))
+            shift = alone(np.log(np.median(first.seconds) / np.median(second.seconds)))
         elif first.stopped or second.stopped:
-            found.append(_between(first, second, (mine, theirs) if paired else None, alpha, blocks))
+            found.append(_between(mine, theirs, paired, alpha, blocks))
+            continue
         elif paired:
-            logs = np.log(first.seconds[mine] / second.seconds[theirs])
-            ratios.setdefault(blocks, []).append((number, logs))
-            found.append(Compared(blocks, alone(np.nan)))  # below, together with others
+            together.setdefault(blocks, []).append((number, mine.seconds, theirs.seconds))
         else:
             shift = unpaired_shift(np.log(first.seconds), np.log(second.seconds), alpha)
-            found.append(Compared(blocks, shift))
-    for blocks, some in ratios.items():
-        numbers, logs = zip(*some, strict=True)
-        shifts, dependent = _in_their_order(np.stack(logs), np.array([alphas[number] for number in numbers]))
-        for number, depends, *shift in zip(numbers, dependent.tolist(), *shifts, strict=True):
-            found[number] = Compared(blocks, Shift(*shift), depends)
+        found.append(Compared(blocks, shift))
+    for blocks, some in together.items():
+        numbers, *times = zip(*some, strict=True)
+        mine, theirs = (np.concatenate(seconds).reshape(-1, blocks) for seconds in times)
+        shifts, dependent = _in_their_order(np.log(mine / theirs), np.asarray(alphas)[list(numbers)])
+        rows = np.array(shifts).T.tolist()
+        for number, depends, shift in zip(numbers, dependent.tolist(), rows, strict=True):
+            found[number] = Compared(blocks, Shift._make(shift), depends)
     return found
 
 
 def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
     """Location of paired log ratios (rows, pairs), and which rows depend credibly on the pair before."""
     shifts = paired_shift(ratios, alphas)
-    correlation, p_value = lag_one(ratios)
-    dependent = p_value <= CREDIBLE
+    correlation, dependent = lag_one(ratios)
     if dependent.any():
         effective = worth(correlation[dependent], ratios.shape[1])
         wider = paired_shift(
@@ -96,9 +97,7 @@ def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.b
     return shifts, dependent
 
 
-def _between(
-    first: Sample, second: Sample, common: tuple[NDArray, NDArray] | None, alpha: float, blocks: int
-) -> Compared:
+def _between(first: Sample, second: Sample, paired: bool, alpha: float, blocks: int) -> Compared:
     """Bounds of a comparison in which runs were stopped, which took from their limit to infinity.
 
     Estimate, ends and rank sums rise with each time of the first and fall with each of the second, so that
@@ -109,12 +108,11 @@ def _between(
     extremes = []
     for mine, theirs in ((first.seconds, second.at_most), (first.at_most, second.seconds)):
         one, other = np.log(mine), np.log(theirs)
-        if common is None:
-            extremes.append(unpaired_shift(one, other, alpha))
-        else:
-            ratios = (one[common[0]] - other[common[1]])[None]
-            shifts = paired_shift(ratios, alpha, by_sign=np.zeros(1, bool))
+        if paired:
+            shifts = paired_shift((one - other)[None], alpha, by_sign=np.zeros(1, bool))
             extremes.append(Shift(*(float(row[0]) for row in shifts)))
+        else:
+            extremes.append(unpaired_shift(one, other, alpha))
     low, high = extremes
     estimate, p_value, note = np.nan, 1.0, EITHER
     if low.estimate > EQUAL or high.estimate < -EQUAL:
@@ -137,15 +135,16 @@ def same_machine(*kinds: str) -> bool:
 
 def share_blocks(first: Sample, second: Sample) -> bool:
     """Whether at least half of the smaller sample's blocks are the other's too."""
-    common, _ = _common(first, second)
-    return 2 * len(common) >= min(len(first.blocks), len(second.blocks))
+    common, _ = _in_common(first, second)
+    return 2 * len(common.blocks) >= min(len(first.blocks), len(second.blocks))
 
 
-def _common(first: Sample, second: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the common blocks in either sample."""
-    if first.blocks.tobytes() == second.blocks.tobytes():  # as a rule, and far faster
-        return (np.arange(len(first.blocks)),) * 2
-    return np.intersect1d(first.blocks, second.blocks, return_indices=True)[1:]
+def _in_common(first: Sample, second: Sample) -> tuple[Sample, Sample]:
+    """Both samples in their common blocks."""
+    if same_blocks((first, second)):  # as a rule, and far faster
+        return first, second
+    _, mine, theirs = np.intersect1d(first.blocks, second.blocks, return_indices=True)
+    return first.at(mine), second.at(theirs)
 
 
 def percent_columns(name: str, shift: Shift) -> dict[str, float]:

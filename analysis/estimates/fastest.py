@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.best import ALPHA, FEWEST, behind_all, may_be_best, within_bands
-from analysis.estimates.compared import Samples, compare_points, percent_columns, same_machine, share_blocks
-from analysis.estimates.curves import Curve
+from analysis.estimates.compared import compare_points, percent_columns, same_machine, share_blocks
+from analysis.estimates.curves import Curve, names_of
 from analysis.estimates.points import Sample
+from analysis.runs.groups import Floats, Integers, runs_of
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.settings import Settings
 from analysis.tables.contract import COUNT, MARK, OF_A_POINT, POSITIVE, SHARE, TEXT, in_percent, table_schemas
+from analysis.tables.frames import Piece
 
 FASTEST = table_schemas(
     fastest=dict(
@@ -33,55 +34,36 @@ FASTEST = table_schemas(
 
 
 @dataclass(frozen=True, eq=False)
-class _Field:
-    """Points that compete, the one of the shortest time first; of equals, the first by name."""
+class _Fields:
+    """Points that compete, field by field: the one of the shortest time first; of equals, the first by name.
 
-    kinds: str
-    points: list[tuple[Curve, int]]
+    Attributes
+    ----------
+    columns : dict of arrays (points,)
+        Of the table ``fastest``, and the ends of the times' intervals.
+    samples : list of Sample
+        Block times of each point.
+    first, size : arrays (fields,)
+        Where the points of each field begin, and their number.
+    """
 
-    def column(self, name: str) -> NDArray:
-        """A column of the table of points, array (points,)."""
-        return np.array([curve.table[name][position] for curve, position in self.points])
+    columns: dict[str, NDArray]
+    samples: list[Sample]
+    first: Integers
+    size: Integers
 
-    @cached_property
-    def samples(self) -> list[Sample]:
-        """Block times of each point."""
-        return [curve.samples[position] for curve, position in self.points]
+    def where_all(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which fields have a mark at each of their points."""
+        return np.logical_and.reduceat(marks, self.first)
 
-    @property
-    def simulated(self) -> bool:
-        """Whether some of the points are."""
-        return any(curve.kind == "simulated" for curve, _ in self.points)
-
-    @property
-    def testable(self) -> bool:
-        """Whether all points have blocks enough, and no run of them was stopped."""
-        return not self.simulated and all(
-            len(sample.blocks) >= FEWEST and not sample.stopped for sample in self.samples
-        )
-
-    def ends(self) -> tuple[NDArray, NDArray]:
+    def ends(self) -> Iterator[Floats]:
         """Log times at the ends of the band; of a measured time without an interval, the time itself."""
-        seconds = self.column("seconds")
-        measured = np.array([curve.kind != "simulated" for curve, _ in self.points])
-        low, high = (self.column(f"seconds_{end}") for end in ("low", "high"))
-        return tuple(np.log(np.where(measured & np.isnan(end), seconds, end)) for end in (low, high))
-
-    def against_first(self) -> list[Samples]:
-        """Each other point beside the first."""
-        (first, _), *others = self.points
-        pairs = zip(others, self.samples[1:], strict=True)
-        return [
-            (
-                sample,
-                self.samples[0],
-                same_machine(curve.kind, first.kind) and share_blocks(sample, self.samples[0]),
-            )
-            for (curve, _), sample in pairs
-        ]
+        seconds, measured = self.columns["seconds"], self.columns["kind"] != "simulated"
+        for end in (self.columns["seconds_low"], self.columns["seconds_high"]):
+            yield np.log(np.where(measured & np.isnan(end), seconds, end))
 
 
-def fastest_rows(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> Iterator[dict[str, object]]:
+def fastest_pieces(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> Iterator[Piece]:
     """Rows of the table ``fastest`` from all curves of each of some cases: one a point that competes.
 
     Which may be the fastest is told by multiple comparisons with the best (`analysis.estimates.best`). How
@@ -89,62 +71,89 @@ def fastest_rows(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> Ite
     from the data among as many as may be it, the interval is that of 1 - alpha over their number. Simulated
     times have bands instead.
     """
-    fields = [field for curves in of_cases for field in _fields(curves, settings)]
-    members = _members(fields)
-    compared = [field.against_first() for field in fields]
-    shares = [
-        (1 - settings.level) / (member.sum() or len(member) - 1)
-        for member, pairs in zip(members, compared, strict=True)
-        for _ in pairs
+    fields = _fields(of_cases, settings)
+    if fields is None:
+        return
+    columns, samples, kinds = fields.columns, fields.samples, fields.columns["kind"]
+    leader, simulated = np.repeat(fields.first, fields.size), ~fields.where_all(kinds != "simulated")
+    low, high = fields.ends()
+    members = _members(fields, simulated, low, high)
+    several = np.add.reduceat(members, fields.first, dtype=int)
+    middle = np.log(columns["seconds"])
+    longer = np.stack([middle - middle[leader], low - high[leader], high - low[leader]])
+    coverage = np.full(len(leader), np.nan)
+    others = np.flatnonzero(~np.repeat(simulated, fields.size) & (np.arange(len(leader)) > leader))
+    pairs = []
+    for one, first in zip(others.tolist(), leader[others].tolist(), strict=True):
+        mine, best = samples[one], samples[first]
+        pairs.append((mine, best, same_machine(kinds[one], kinds[first]) and share_blocks(mine, best)))
+    if pairs:
+        shares = (1 - settings.level) / np.where(several > 0, several, fields.size - 1)
+        found = compare_points(pairs, np.repeat(shares, fields.size)[others])
+        estimate, *ends, coverage[others] = np.array([one.shift[:4] for one in found]).T
+        longer[0, others] = np.where(np.isnan(estimate), longer[0, others], estimate)
+        longer[1:, others] = ends
+    longer[:, fields.first] = np.nan
+    yield {
+        **{name: column for name, column in columns.items() if name in FASTEST["fastest"].columns},
+        "place": np.arange(len(leader)) - leader + 1,
+        "may_be_fastest": np.where(np.repeat(several > 0, fields.size), members, None),
+        **percent_columns("longer", longer),
+        "coverage": coverage,
+    }
+
+
+def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields | None:
+    """Points of the same case, level, placement and count, of comparable kinds; None without any."""
+    sets = [
+        ("/".join(kinds), [curve for curve in curves if curve.kind in kinds])
+        for curves in of_cases
+        for kinds in comparable_sets({curve.kind for curve in curves}, settings.compare_kinds)
     ]
-    found = iter(compare_points([pair for pairs in compared for pair in pairs], shares))
-    for field, member in zip(fields, members, strict=True):
-        low, high = field.ends() if field.simulated else (np.array([]),) * 2
-        middle = np.log(field.column("seconds"))
-        for place, (curve, position) in enumerate(field.points):
-            longer: dict[str, float] = {}
-            if place:
-                shift = next(found).shift
-                if np.isnan(shift.estimate) or field.simulated:
-                    shift = shift._replace(estimate=middle[place] - middle[0])
-                if field.simulated:
-                    ends = low[place] - high[0], high[place] - low[0]
-                    shift = shift._replace(low=ends[0], high=ends[1], coverage=np.nan)
-                longer = percent_columns("longer", shift) | {"coverage": shift.coverage}
-            yield {
-                **curve.names,
-                "processes": curve.processes[position],
-                "nodes": curve.table["nodes"][position] or np.nan,
-                "compared_kinds": field.kinds,
-                "seconds": curve.table["seconds"][position],
-                "place": place + 1,
-                "may_be_fastest": bool(member[place]) if member.any() else None,
-                **longer,
-            }
+    competing = [(number, kinds, curve) for number, (kinds, some) in enumerate(sets) for curve in some]
+    number, kinds, curves = zip(*competing, strict=True)
+    of_curve = np.repeat(np.arange(len(curves)), [len(curve.own) for curve in curves])
+    columns = {**names_of(curves), "compared_kinds": np.array(kinds, object), "set": np.array(number)}
+    columns["by_name"] = np.unique(columns["interconnect"].astype(str), return_inverse=True)[1]
+    columns = {name: column[of_curve] for name, column in columns.items()}
+    for name in ("processes", "nodes", "seconds", "seconds_low", "seconds_high"):
+        columns[name] = np.concatenate([curve.table[name] for curve in curves])
+    columns["nodes"] = np.where(columns["nodes"] == 0, np.nan, columns["nodes"])
+    placed = [
+        columns["set"],
+        columns["oversubscription"],
+        columns["processes_per_node"],
+        columns["processes"],
+    ]
+    keys = np.array(placed, float)  # without placement all NaN, which is not equal to itself
+    keys[np.isnan(keys)] = 0
+    order = np.lexsort((columns["by_name"], columns["seconds"], *keys[::-1]))
+    order = order[np.concatenate([curve.own for curve in curves])[order]]
+    differs = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)
+    size = runs_of(np.concatenate([[0], np.cumsum(differs)]))[1]
+    order, size = order[np.repeat(size > 1, size)], size[size > 1]
+    if not len(size):
+        return None
+    samples = [sample for curve in curves for sample in curve.samples]
+    return _Fields(
+        {name: column[order] for name, column in columns.items()},
+        [samples[point] for point in order.tolist()],
+        np.cumsum(size) - size,
+        size,
+    )
 
 
-def _fields(curves: Sequence[Curve], settings: Settings) -> Iterator[_Field]:
-    for kinds in comparable_sets({curve.kind for curve in curves}, settings.compare_kinds):
-        points: dict[tuple, list[tuple[Curve, int]]] = {}
-        for curve in (curve for curve in curves if curve.kind in kinds):
-            for position in np.flatnonzero(curve.own):
-                placed = curve.oversubscription, curve.processes_per_node or 0, curve.processes[position]
-                points.setdefault(placed, []).append((curve, int(position)))
-        for _, several in sorted(points.items()):
-            if len(several) > 1:
-                several.sort(key=lambda one: (one[0].table["seconds"][one[1]], one[0].interconnect))
-                yield _Field("/".join(kinds), several)
-
-
-def _members(fields: Sequence[_Field]) -> list[NDArray[np.bool_]]:
-    """Which points of each field may be the fastest; none where that is not known."""
-    members = [np.zeros(len(field.points), bool) for field in fields]
-    known = {number: field.samples for number, field in enumerate(fields) if field.testable}
+def _members(fields: _Fields, simulated: NDArray[np.bool_], low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Which points may be the fastest of their field, array (points,); none where that is not known."""
+    testable = fields.where_all(
+        [len(sample.blocks) >= FEWEST and not sample.stopped for sample in fields.samples]
+    )
+    members = np.zeros(len(fields.samples), bool)
+    rows = [slice(first, first + size) for first, size in zip(fields.first, fields.size, strict=True)]
+    known = {number: fields.samples[rows[number]] for number in np.flatnonzero(testable & ~simulated)}
     for numbers, found in behind_all(known):
         told = may_be_best(found, np.zeros(len(numbers), int), ALPHA)
-        for number, member in zip(numbers, told, strict=True):
-            members[number] = member
-    for number, field in enumerate(fields):
-        if field.simulated:
-            members[number] = within_bands(*field.ends())
+        members[fields.first[numbers][:, None] + np.arange(told.shape[1])] = told
+    for number in np.flatnonzero(simulated):
+        members[rows[number]] = within_bands(low[rows[number]], high[rows[number]])
     return members

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -55,6 +55,17 @@ class Sample(NamedTuple):
     def at_most(self) -> Floats:
         """What the blocks took at most."""
         return self.seconds if self.longest is None else self.longest
+
+    def at(self, positions: Integers) -> Sample:
+        """The sample in some of its blocks alone, without its sweeps."""
+        longest = None if self.longest is None else self.longest[positions]
+        return Sample(self.blocks[positions], self.seconds[positions], longest=longest)
+
+
+def same_blocks(samples: Sequence[Sample]) -> bool:
+    """Whether samples are of the same blocks, as they are in most studies."""
+    first = samples[0].blocks
+    return all(one.blocks is first or one.blocks.tobytes() == first.tobytes() for one in samples[1:])
 
 
 @dataclass(frozen=True)
@@ -208,7 +219,12 @@ def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
     for start, stop in pairwise([*starts, len(points["case"])]):
         table = {name: column[start:stop] for name, column in points.items()}
         rows = [slice(*row) for row in pairwise(bounds[start : stop + 1])]
-        samples = [Sample(*(times[name][row] for name in ("block", "seconds", "sweep"))) for row in rows]
+        same: dict[bytes, Integers] = {}  # one array for all points of the same blocks
+        blocks = [same.setdefault(times["block"][row].tobytes(), times["block"][row]) for row in rows]
+        samples = [
+            Sample(own, times["seconds"][row], times["sweep"][row])
+            for own, row in zip(blocks, rows, strict=True)
+        ]
         for number in np.flatnonzero(table["censored"]):
             samples[number] = samples[number]._replace(longest=times["at_most"][rows[number]])
         draws = _case_draws(table, samples, ends[start:stop], settings)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.dependence import CREDIBLE, lag_one, worth
+from analysis.estimates.dependence import lag_one, worth
 from analysis.estimates.shift import paired_shift
 from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
@@ -261,8 +261,8 @@ def _dependence(blocks: Integers, ratios: Floats) -> dict[str, Floats]:
     correlation, effective = np.full(len(blocks), np.nan), blocks.astype(float)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
         if positions.shape[1] > 1:
-            correlation[rows], p_values = lag_one(ratios[positions])
-            some = rows[p_values <= CREDIBLE]
+            correlation[rows], credible = lag_one(ratios[positions])
+            some = rows[credible]
             effective[some] = worth(correlation[some], positions.shape[1])
     return {"lag_one_correlation": correlation, "effective_blocks": np.where(blocks > 1, effective, np.nan)}
 

@@ -17,7 +17,7 @@ from analysis.estimates.compared import simultaneous
 from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
-from analysis.estimates.fastest import FASTEST, fastest_rows
+from analysis.estimates.fastest import FASTEST, fastest_pieces
 from analysis.estimates.metrics import efficiency, incremental_efficiency, serial_fraction
 from analysis.estimates.peaks import peak_columns
 from analysis.estimates.rates import add_rates
@@ -78,7 +78,7 @@ def core_pieces(
         "placement": [row for curves in of_cases for row in placement_rows(curves, settings)],
         "improvement": compare(compared, settings),
         "node_equivalent": list(equivalent_pieces(compared, settings)),
-        "fastest": list(fastest_rows(of_cases, settings)),
+        "fastest": list(fastest_pieces(of_cases, settings)),
     }
 
 
