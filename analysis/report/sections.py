@@ -19,6 +19,7 @@ from analysis.report.changes import changes
 from analysis.report.congestion import congestion
 from analysis.report.content import Content
 from analysis.report.data_servers import data_servers
+from analysis.report.energy import energy
 from analysis.report.explore import explore
 from analysis.report.models import models
 from analysis.report.money import pays
@@ -190,6 +191,7 @@ BODY: Sequence[Maker] = (
     pays,
     prices,
     turnaround,
+    energy,
     network,
     data_servers,
     traffic,

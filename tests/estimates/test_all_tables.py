@@ -36,7 +36,8 @@ def market(tmp_path):
     lines = [f"{name},EUR,2026,2,64,node,{price},,,,a test," for name, price in prices.items()]
     book.write_text("\n".join([",".join(BOOK.columns), *lines]) + "\n")
     offers = {name: (read_book(book), name) for name in prices}
-    lifetime = Lifetime.of({"years": {"range": [4, 6]}, "utilisation": 1, "maintenance_per_node": 50})
+    watts = {"node_idle_watts": 100, "node_loaded_watts": 300}
+    lifetime = Lifetime.of(watts | {"years": {"range": [4, 6]}, "utilisation": 1, "maintenance_per_node": 50})
     return Market(NodePrice(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)), lifetime)
 
 
