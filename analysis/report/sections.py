@@ -25,6 +25,7 @@ from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
 from analysis.report.network_published import published_networks
+from analysis.report.node_loss import node_loss
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
 from analysis.report.prices import prices
@@ -188,6 +189,7 @@ BODY: Sequence[Maker] = (
     equivalents,
     oversubscription,
     placement,
+    node_loss,
     pays,
     prices,
     turnaround,

@@ -17,6 +17,7 @@ from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
 from analysis.networks.data_servers import DATA_SERVER_TABLES
+from analysis.networks.node_loss import NODE_LOSS
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
@@ -51,6 +52,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
     of_other_runs |= {
         *SIMULATED_TABLES,
+        *NODE_LOSS,
         *VALIDATION,
         *CENSORED,
         *ADJUSTED,
