@@ -8,6 +8,7 @@ from itertools import chain, islice
 import pandas as pd
 
 from analysis.decisions.economics import tariffs
+from analysis.decisions.energy import counted_energy, energy_pieces
 from analysis.decisions.money import MONEY, market_costs, money_pieces, whole_market
 from analysis.decisions.proposal import proposal_pieces
 from analysis.decisions.request import Request
@@ -94,12 +95,14 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
     costs = market_costs(runs, market) if market and ranked else None
     mixed = market.mix.weights if market and market.mix else ()
     of_mix: list[list[Curve]] = []
+    counted = counted_energy(runs, ranked, settings)
 
     def all_pieces() -> Iterator[Pieces]:
         offered = None if costs is None else tariffs(costs)
         for some in _in_fives(all_curves(runs, ranked, settings)):
             yield core_pieces(some, ranked, settings)
             yield from _optional_pieces(some, request)
+            yield {"energy": list(energy_pieces(chain(*some), counted, market, settings))}
             for curves in some:
                 if offered is not None:
                     yield money_pieces(curves, ranked, offered, market, settings)

@@ -24,6 +24,7 @@ from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
 from analysis.networks.data_servers import DATA_SERVER_TABLES
+from analysis.networks.node_loss import NODE_LOSS
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
@@ -58,6 +59,7 @@ ALL_TABLES = {
     **CONGESTION_TABLES,
     **TRAFFIC_TABLES,
     **SIMULATED_TABLES,
+    **NODE_LOSS,
     **VALIDATION,
 }
 """Schema of each table by its name, which is that of its file."""

@@ -28,7 +28,11 @@ LARGEST = 2**24
 
 
 def median_draws(
-    times: Floats, draws: int, rng: np.random.Generator, counts: Integers | None = None
+    times: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    counts: Integers | None = None,
+    paces: Floats | None = None,
 ) -> Floats:
     """Bootstrap medians of points that share sweeps.
 
@@ -45,6 +49,8 @@ def median_draws(
         Seconds, the sweeps in their order; NaN where a point has no such sweep.
     counts : array (points,), optional
         Number of the process count and level of each point; by default they are of one.
+    paces : array (points, sweeps), optional
+        By which the dependence of sweeps is judged, where `times` are of another quantity.
 
     Returns
     -------
@@ -57,10 +63,11 @@ def median_draws(
     for points in _sharing(present):
         sweeps = present[points].any(axis=0)
         own, own_times = present[np.ix_(points, sweeps)], times[np.ix_(points, sweeps)]
+        own_paces = own_times if paces is None else paces[np.ix_(points, sweeps)]
         if own.shape[1] < FEWEST:
             continue
         strata = _strata(own, counts[points])
-        drawn = [effective_sweeps(own_times[:, stratum]) for stratum in strata]
+        drawn = [effective_sweeps(own_paces[:, stratum]) for stratum in strata]
         step = max(LARGEST // own.shape[1], 1)
         for start in range(0, draws, step):
             stop = min(start + step, draws)

@@ -38,6 +38,7 @@ class Reference:
     interconnect: str
     processes: int
     cores: int
+    nodes: int
     seconds: float
     draws: Floats
 
@@ -115,15 +116,19 @@ def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
     return counts.groupby("kind")["interconnect"].agg(list).to_dict()
 
 
-def all_curves(runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings) -> Iterator[list[Curve]]:
+def all_curves(
+    runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings, quantity: str = "seconds"
+) -> Iterator[list[Curve]]:
     """All curves of each case in turn, for cases that have any: see `make_curves`.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` gives it.
+    quantity : str
+        Column of which the curves are, in the place of ``seconds``: see `analysis.estimates.points.cases`.
     """
-    for points in cases(runs, settings) if ranked else ():
+    for points in cases(runs, settings, quantity) if ranked else ():
         if curves := make_curves(points, ranked, settings):
             yield curves
 
@@ -201,7 +206,7 @@ def _reference(
         order = ("processes", "oversubscription", "nodes")
         rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
         number = min(rows, key=lambda row: [table[column][row] for column in order])
-    about = {name: table[name][number] for name in ("interconnect", "processes", "cores", "seconds")}
+    about = {name: table[name][number] for name in ("interconnect", "processes", "cores", "nodes", "seconds")}
     return Reference(**about, draws=points.draws[number]), serial
 
 

@@ -89,18 +89,21 @@ class CasePoints:
     draws: list[Floats]
 
 
-def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
+def block_times(runs: pd.DataFrame, quantity: str = "seconds") -> tuple[dict[str, NDArray], Integers]:
     """Median of the repetitions of each point in each block that are valid or were stopped at their limit.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.complete_runs` gives it.
+    quantity : str
+        Column that stands for ``seconds``: ``energy_joules``, which every row then has.
 
     Returns
     -------
     times : dict of arrays (times,)
         `POINT`, ``cores, block, seconds, at_most, sweep`` (and the band's ends, if any), sorted by these.
+        ``paces`` are the times themselves, whatever the quantity.
         An empty `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown. Times of
         one `PLACE` and ``sweep`` were recorded together. Where runs were stopped, the time is between
         ``seconds``, which takes them to have ended at their limit, and ``at_most``.
@@ -114,7 +117,9 @@ def block_times(runs: pd.DataFrame) -> tuple[dict[str, NDArray], Integers]:
     codes = {name: labelled(valid[name], "" if name in _TEXTS else 0) for name in keys}
     groups = Groups.of(*(codes[name][0] for name in keys))
     times = {name: labels[of_row[groups.rows]] for name, (of_row, labels) in codes.items()}
-    times["seconds"] = groups.median(valid["seconds"].to_numpy())
+    times["paces"] = times["seconds"] = groups.median(valid["seconds"].to_numpy())
+    if quantity != "seconds":
+        times["seconds"] = groups.median(valid[quantity].to_numpy())
     times["at_most"] = times["seconds"]
     if "censored" in valid and valid["censored"].any():
         times["at_most"] = groups.median(valid["seconds"].mask(valid["censored"], np.inf).to_numpy())
@@ -199,14 +204,16 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     return table | columns | {"first": first}
 
 
-def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
+def cases(runs: pd.DataFrame, settings: Settings, quantity: str = "seconds") -> Iterator[CasePoints]:
     """The points of each case in turn, with their bootstrap draws.
+
+    Another `quantity` than the time has the same draws of sweeps as the time of the same rows.
 
     The draws depend on the seed, the case, the site, the machine and the sweeps that there are: a study that
     grows by another case keeps those it had. A point of which some run was stopped at its time limit has
     none, and one whose median is beyond the limit is left out.
     """
-    times, point = block_times(runs)
+    times, point = block_times(runs, quantity)
     points = point_table(times, point, settings.level)
     if (unknown := np.isnan(points["seconds"])).any():
         known = ~unknown[point]
@@ -227,7 +234,11 @@ def cases(runs: pd.DataFrame, settings: Settings) -> Iterator[CasePoints]:
         ]
         for number in np.flatnonzero(table["censored"]):
             samples[number] = samples[number]._replace(longest=times["at_most"][rows[number]])
-        draws = _case_draws(table, samples, ends[start:stop], settings)
+        paces = samples
+        if quantity != "seconds":
+            own = zip(samples, rows, strict=True)
+            paces = [sample._replace(seconds=times["paces"][row]) for sample, row in own]
+        draws = _case_draws(table, samples, paces, ends[start:stop], settings)
         yield CasePoints(table["case"][0], table, samples, draws)
 
 
@@ -261,9 +272,16 @@ def corners(table: dict[str, NDArray]) -> NDArray[np.int8]:
 
 
 def _case_draws(
-    table: dict[str, NDArray], samples: list[Sample], ends: NDArray[np.int8], settings: Settings
+    table: dict[str, NDArray],
+    samples: list[Sample],
+    paces: list[Sample],
+    ends: NDArray[np.int8],
+    settings: Settings,
 ) -> list[Floats]:
-    """Draws of every point: points of one site and machine share sweeps; simulated ones have their bands."""
+    """Draws of every point: points of one site and machine share sweeps; simulated ones have their bands.
+
+    How many sweeps are drawn follows from `paces`, the times of `samples` of any quantity.
+    """
     draws: list[Floats] = [np.empty(0)] * len(samples)
     keys = list(zip(*(table[name].tolist() for name in PLACE), strict=True))
     members: dict[tuple, list[int]] = {}
@@ -278,10 +296,11 @@ def _case_draws(
         else:
             rng = np.random.default_rng([settings.seed, *(crc32(text.encode()) for text in key if text)])
             times = _matrix([samples[number] for number in numbers])
-            picks = picked(times, settings.draws, rng)
+            pace = times if paces is samples else _matrix([paces[number] for number in numbers])
+            picks = picked(pace, settings.draws, rng)
             if picks is None:
                 counts = combined([table[name][numbers] for name in ("processes", "oversubscription")])
-                rows = median_draws(times, settings.draws, rng, counts)[:, None]
+                rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
             else:
                 rows = counted_medians(times[None], picks[None])[0][:, None]
         for number, row in zip(numbers, rows, strict=True):

@@ -20,11 +20,13 @@ from analysis.report.congestion import congestion
 from analysis.report.content import Content
 from analysis.report.core_hours import core_hours
 from analysis.report.data_servers import data_servers
+from analysis.report.energy import energy
 from analysis.report.explore import explore
 from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
 from analysis.report.network_published import published_networks
+from analysis.report.node_loss import node_loss
 from analysis.report.nodes import nodes
 from analysis.report.parts_of_time import parts_of_time
 from analysis.report.placement import placement
@@ -189,8 +191,10 @@ BODY: Sequence[Maker] = (
     equivalents,
     oversubscription,
     placement,
+    node_loss,
     pays,
     turnaround,
+    energy,
     network,
     data_servers,
     traffic,

@@ -17,6 +17,7 @@ from analysis.estimates.time_parts import PART_TABLES
 from analysis.estimates.validation import VALIDATION
 from analysis.networks.congestion.tables import CONGESTION_TABLES
 from analysis.networks.data_servers import DATA_SERVER_TABLES
+from analysis.networks.node_loss import NODE_LOSS
 from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
@@ -36,7 +37,8 @@ def market(tmp_path):
     lines = [f"{name},EUR,2026,2,64,node,{price},,,,a test," for name, price in prices.items()]
     book.write_text("\n".join([",".join(BOOK.columns), *lines]) + "\n")
     offers = {name: (read_book(book), name) for name in prices}
-    lifetime = Lifetime.of({"years": {"range": [4, 6]}, "utilisation": 1, "maintenance_per_node": 50})
+    watts = {"node_idle_watts": 100, "node_loaded_watts": 300}
+    lifetime = Lifetime.of(watts | {"years": {"range": [4, 6]}, "utilisation": 1, "maintenance_per_node": 50})
     return Market(NodePrice(1000, "EUR", 2026, cores=1), offers, Mix({"duct": 1}, (9000,)), lifetime)
 
 
@@ -50,6 +52,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
     of_other_runs |= {
         *SIMULATED_TABLES,
+        *NODE_LOSS,
         *VALIDATION,
         *CENSORED,
         *ADJUSTED,

@@ -8,7 +8,7 @@ from refused import refusal
 
 from workflows.domain import InputError
 from workflows.simulation import processor
-from workflows.simulation.processor import BENCHMARKS, core_speed, probe
+from workflows.simulation.processor import BENCHMARKS, bandwidth_MBps, core_speed, print_bandwidths, probe
 
 need("cc")
 
@@ -40,3 +40,28 @@ def test_a_probe_that_fails_says_so_in_one_line(tmp_path, monkeypatch, old, new,
     source.write_text(processor.SOURCE.read_text().replace(old, new, 1))
     monkeypatch.setattr(processor, "SOURCE", source)
     assert refusal(InputError, probe).startswith(line)
+
+
+def test_cores_share_the_memory(monkeypatch):
+    small = processor.SOURCE.read_text().replace("33554432", "1048576")
+    monkeypatch.setattr(processor, "SOURCE", type("Source", (), {"read_text": lambda self: small})())
+    found = bandwidth_MBps([1, 2])
+    assert list(found) == [1, 2] and all(rate > 50 for rate in found.values())
+
+
+@pytest.mark.parametrize(
+    ("memories", "last"), [(1, "packed and spread cannot be told"), (2, "2 cores, spread: 1500")]
+)
+def test_what_is_printed_of_cores(tmp_path, monkeypatch, capsys, memories, last):
+    for number in range(memories):
+        (tmp_path / f"node{number}").mkdir()
+    rates = {"packed": {1: 1000.0, 2: 1000.0}, "spread": {1: 1000.0, 2: 1500.0}}
+    monkeypatch.setattr(processor, "usable_cores", lambda: [0, 1])
+    monkeypatch.setattr(processor, "bandwidth_MBps", lambda cores, way: {n: rates[way][n] for n in cores})
+    print_bandwidths(tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "1 core, packed: 1000 MB/s",
+        "2 cores, packed: 1000 MB/s, 100 % longer for each other core",
+    ]
+    assert lines[-1].startswith(last)

@@ -24,6 +24,7 @@ from workflows.launch.page_cache import drop_page_cache
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
 from workflows.measure.answers import compare_answer, read_expected
 from workflows.measure.attestation import attest_once, contradiction
+from workflows.measure.energy import energy_of, meter_of
 from workflows.measure.noise import noise_between, read_counters, wait_until_idle
 from workflows.measure.progress import Progress, say
 from workflows.measure.running import placed_ranks, run
@@ -226,8 +227,9 @@ def measure(
         prepared = plan.paths.prepared(case.name, point.processes)
         long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
         speed_before = time_fixed_work(point, interconnect, nodes) if long else None
+        meter = meter_of(allocation.nodes if allocation else ())
         before = read_counters()
-        done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True)
+        done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, (), True, meter)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
         # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
@@ -258,6 +260,7 @@ def measure(
             answer=answer,
             noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
             speed=speed_before and speed_of(speed_before, speed_after),
+            energy=meter and energy_of(meter, done.meter_readings, point.nodes if allocation else 1),
             exit=Exit(
                 ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
             ),

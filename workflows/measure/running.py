@@ -24,6 +24,7 @@ from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.one_sided import check_components, read_windows
 from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
+from workflows.measure.energy import Meter
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -46,6 +47,8 @@ class Run:
         Windows by the component of Open MPI that carried them: see `workflows.launch.one_sided`.
     probe : Probe or None
         What its ranks attested of the interconnect; None where they did not.
+    meter_readings : list of str
+        What was read of the meter on each machine: see ``workflows/launch/metered``.
     problem : str or None
         Why it does not count, the answer and the probe apart; None for a sound run.
     """
@@ -56,6 +59,7 @@ class Run:
     placement: list[dict[str, Any]]
     one_sided_windows: dict[str, int]
     probe: Probe | None
+    meter_readings: list[str]
     problem: str | None
 
 
@@ -68,6 +72,7 @@ def run(
     time_limit_seconds: float,
     prefix: Sequence[str] = (),
     attest: bool = False,
+    meter: Meter | None = None,
 ) -> Run:
     """Run a point once in a fresh folder that is gone afterwards.
 
@@ -85,6 +90,8 @@ def run(
         What each rank's command begins with: a program that starts the rest of it (``env`` for a tracer).
     attest : bool
         Whether the ranks attest the interconnect, if its file asks for it and they can.
+    meter : Meter or None
+        What counts its energy; it is read beside it.
     """
     app = application(case.application)
     with scratch_folder() as scratch, contextlib.ExitStack() as also:
@@ -95,6 +102,9 @@ def run(
         app.stage(case, prepared.resolve(), folder)
         placed = placed_ranks(point, case.option)
         asked = _attesting(case, placed, interconnect, scratch) if attest else {}
+        readings = scratch.resolve() / "energy"
+        readings.mkdir()
+        prefix = [*prefix, *(meter.prefix(readings) if meter else ())]
         launch = launch_ranks(
             placed,
             interconnect,
@@ -110,12 +120,13 @@ def run(
         reading = app.read(case, point.processes, execution.lines)
         placement = read_placement(launch.placement)
         probe = attesters.found(scratch, placement, transports)
+        meter_readings = [file.read_text() for file in sorted(readings.iterdir())]
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
         or check_placement(placement, placed, nodes)
         or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
     )
-    return Run(launch, execution, reading, placement, windows, probe, problem)
+    return Run(launch, execution, reading, placement, windows, probe, meter_readings, problem)
 
 
 def case_environment(case: Case, ranks: int) -> dict[str, str]:

@@ -54,6 +54,21 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class Energy:
+    """``energy`` of a record: what its machines counted, by what, and how finely.
+
+    `resolution_joules` is the step of a counter, `update_seconds` how often it moves; None where that is not
+    known. No joules where `problem` says why.
+    """
+
+    joules: float | None
+    source: str
+    resolution_joules: float | None = None
+    update_seconds: float | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
 class GivenAnswer:
     """``answer`` of a record: what the run printed beside what it was to print."""
 
@@ -95,12 +110,13 @@ _SECTIONS = {
     "times": Times,
     "noise": RunNoise,
     "speed": Speed,
+    "energy": Energy,
     "answer": GivenAnswer,
     "exit": Exit,
     "cluster": ClusterJob,
     "probe": Probe,
 }
-_OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe", "speed"}
+_OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe", "speed", "energy"}
 """What is not known of a run that ended with its job."""
 
 
@@ -140,6 +156,7 @@ class Record:
     answer: GivenAnswer | None = None
     noise: RunNoise = RunNoise()
     speed: Speed | None = None
+    energy: Energy | None = None
     exit: Exit | None = None
     placement: Sequence[Mapping[str, Any]] = ()
     command: Sequence[str] = ()
@@ -172,6 +189,16 @@ class Record:
     def speed_probe_seconds(self) -> float | None:
         """What the fixed piece of work took beside it; None where it was not timed."""
         return self.speed.seconds if self.speed else None
+
+    @property
+    def energy_joules(self) -> float | None:
+        """Energy of its machines from its begin to its end; None where it was not counted."""
+        return self.energy.joules if self.energy else None
+
+    @property
+    def energy_source(self) -> str | None:
+        """What counted that."""
+        return self.energy.source if self.energy and self.energy.joules else None
 
     @classmethod
     def of_point(cls, point: Point, **others: Any) -> Self:

@@ -19,6 +19,7 @@ from analysis.networks.curves import network_table, without_benchmarks
 from analysis.networks.data_servers import make_data_servers
 from analysis.networks.imports import read_imported
 from analysis.networks.links import make_links
+from analysis.networks.node_loss import make_node_loss
 from analysis.networks.printed import write_texts
 from analysis.networks.replays import make_simulated_tables
 from analysis.networks.tables import host_buses, link_rates, make_network_tables
@@ -65,7 +66,10 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
     write_tables(optional, folder)
     improvement = without_benchmarks(tables | optional)["improvement"]
     write_tables(make_improvement_mean(improvement, request.weights, request.settings.level), folder)
-    write_tables(make_simulated_tables(runs, side_tables), folder)
+    simulated = make_simulated_tables(runs, side_tables)
+    if request.settings.scaling == "strong":
+        simulated |= make_node_loss(tables["scaling"], simulated)
+    write_tables(simulated, folder)
     write_tables(make_core_hours(runs, side_tables["jobs"]), folder)
     write_tables(make_data_servers(runs, side_tables["data_servers"]), folder)
     write_texts(measured, folder / "curves")

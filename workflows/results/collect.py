@@ -49,7 +49,7 @@ _COLUMNS = {
     **{name: attrgetter(f"times.{name}") for name in _TIMES},
     **{name: attrgetter(f"noise.{name}") for name in _NOISE},
     "answer": attrgetter("answer_value"),
-    "speed_probe_seconds": attrgetter("speed_probe_seconds"),
+    **{name: attrgetter(name) for name in ("speed_probe_seconds", "energy_joules", "energy_source")},
     "censored": None,
     **dict.fromkeys((LOSS, "work", "work_unit", "size", "site", "origin")),
 }

@@ -1,15 +1,19 @@
 """How fast a simulated core is beside the core that traced: stated, or derived from two benchmarks.
 
-``python -m workflows.simulation.processor`` prints those of the core that it runs on, as a study takes them.
+``python -m workflows.simulation.processor`` prints those of the core that it runs on, as a study takes them;
+with ``--cores`` the bandwidth of memory that 1, 2, 4, ... all cores have together.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import math
+import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +23,13 @@ import yaml
 from workflows.domain import InputError
 from workflows.errors import one_line_errors
 from workflows.launch.compiling import run_compiler
+from workflows.launch.emulation import usable_cores
 from workflows.launch.provenance import machine
 
 SOURCE = Path(__file__).with_suffix(".c")
 BENCHMARKS = ("linpack_100_Mflops", "stream_triad_MBps")
 LIMIT_SECONDS = 120
+MEMORIES = Path("/sys/devices/system/node")
 _BUILD = ("cc", "-O3", "-x", "c", "-", "-o")
 """For any processor of its kind, as Debian builds applications."""
 
@@ -75,22 +81,83 @@ def probe() -> dict[str, Any]:
     InputError
         They cannot be built, fail, or do not end: one line.
     """
+    with _built() as program:
+        rows = _printed(program, {})
+    return {"cpu": machine()["cpu"], **{name: rows[name] for name in BENCHMARKS}}
+
+
+@contextlib.contextmanager
+def _built(*options: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as scratch:
         program = f"{scratch}/processor"
-        run_compiler([*_BUILD, program, "-lm"], SOURCE.read_text(), "the probe of the processor")
-        try:
-            done = subprocess.run([program], capture_output=True, text=True, timeout=LIMIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise InputError(f"the probe of the processor: not finished after {LIMIT_SECONDS} s") from None
+        command = [*_BUILD, program, "-lm", *options]
+        run_compiler(command, SOURCE.read_text(), "the probe of the processor")
+        yield program
+
+
+def _printed(program: str, environment: Mapping[str, str]) -> dict[str, float]:
+    """Run the probe, and give its figures by name."""
+    try:
+        done = subprocess.run(
+            [program], capture_output=True, text=True, timeout=LIMIT_SECONDS, env=os.environ | environment
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"the probe of the processor: not finished after {LIMIT_SECONDS} s") from None
     if done.returncode:
         reason = done.stderr.strip() or f"exit status {done.returncode}"
         raise InputError(f"the probe of the processor: {reason}")
-    rows = dict(line.split() for line in done.stdout.splitlines())
-    return {"cpu": machine()["cpu"], **{name: float(rows[name]) for name in BENCHMARKS}}
+    return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
+
+
+def bandwidth_MBps(cores: Iterable[int], placement: str = "packed") -> dict[int, float]:  # noqa: N802
+    """Measure the bandwidth of memory that so many cores have together, STREAM's triad, best of ten passes.
+
+    Parameters
+    ----------
+    placement : str
+        ``packed``, neighbouring cores, or ``spread`` over sockets and NUMA nodes.
+
+    Returns
+    -------
+    dict of int to float
+        Million bytes a second.
+
+    Raises
+    ------
+    InputError
+        As `probe` does.
+    """
+    bind = {"packed": "close", "spread": "spread"}[placement]
+    pinned = {"OMP_PLACES": "cores", "OMP_PROC_BIND": bind, "OMP_DYNAMIC": "false"}
+    with _built("-fopenmp") as program:
+        return {
+            number: _printed(program, pinned | {"OMP_NUM_THREADS": str(number)})["stream_triad_MBps"]
+            for number in cores
+        }
+
+
+def print_bandwidths(memories: Path = MEMORIES) -> None:
+    """Print the bandwidth of 1, 2, 4, ... all cores, and spread where there are more memories."""
+    most = len(usable_cores())
+    cores = sorted({2**power for power in range(most.bit_length())} | {most})
+    several = len(list(memories.glob("node[0-9]*"))) > 1
+    found = {way: bandwidth_MBps(cores, way) for way in ("packed", "spread")[: 1 + several]}
+    alone = found["packed"][1]
+    for way, of_cores in found.items():
+        for number, rate in of_cores.items():
+            slower = 100 * (number * alone / rate - 1) / (number - 1) if number > 1 else 0
+            beside = f", {slower:.0f} % longer for each other core" if number > 1 else ""
+            print(f"{number} core{'s' * (number > 1)}, {way}: {rate:.0f} MB/s{beside}")
+    if not several:
+        print("packed and spread cannot be told apart: this machine has one memory (NUMA node)")
 
 
 def main() -> None:
     """Print the figures of this machine as key ``processor`` of a study elsewhere."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--cores", action="store_true", help="print the bandwidth of 1, 2, 4, ... all cores")
+    if parser.parse_args().cores:
+        return print_bandwidths()
     found = probe()
     processor = {"name": found.pop("cpu"), **found, "source": f"measured on {machine()['host']}"}
     print(yaml.safe_dump({"simulation": {"processor": processor}}, sort_keys=False), end="")

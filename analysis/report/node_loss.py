@@ -1,0 +1,70 @@
+"""Memory or network? What the efficiency of a node's runs is lost to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analysis.networks.node_loss import PARTS
+from analysis.report.blocks import Section, bullets, paragraph, section
+from analysis.report.content import Content
+from analysis.report.lines import line_table, numbers, texts
+from analysis.tables.missing import Line, interval, is_missing
+from analysis.text import formats
+from analysis.text.formats import listed
+from analysis.text.labels import Labels
+from analysis.text.scaling import processes
+
+_NAMES = {
+    "memory": "caches and memory that ranks share",
+    "communication": "communication, and whatever the trace does not tell",
+    "waiting": "waiting for each other",
+    "work": "computing that grows with the ranks",
+}
+
+
+def node_loss(content: Content) -> Section | None:
+    """Say where the efficiency of runs on one node goes; none where none of them was traced alone."""
+    rows = content.tables.get("node_loss")
+    if rows is None or rows.empty:
+        return None
+    labels = content.labels
+    lines = labels.lines(rows, "case", "processes", "interconnect")
+    heads = {part: f"{part.capitalize()} (% of the loss)" for part in PARTS}
+
+    def share(part: str) -> Callable[[Line], str]:
+        return lambda line: formats.bracketed(*interval(line, f"{part}_percent"))
+
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Efficiency", lambda line: formats.bracketed(*interval(line, "efficiency"))),
+        *(numbers(head, share(part)) for part, head in heads.items()),
+    ]
+    how = (
+        "Runs on one node beside their traces, whose ranks ran again alone and several at once. Memory: how "
+        "much longer a rank computes while others of its node do. Waiting: of the trace if messages cost "
+        "nothing. Work: CPU time of all ranks alone over the serial run's. Communication is the rest. In "
+        "brackets is what the interval of the efficiency and the bands of the traces allow. Factors are in "
+        "tables/node_loss.csv."
+    )
+    caption = "Shares of the efficiency that is lost inside a node (of logarithms)."
+    blocks = [
+        bullets([_sentence(line, labels) for line in lines]),
+        line_table(caption, fields, lines, lambda line: labels.case(line["case"])),
+        paragraph(how),
+    ]
+    return section("node_loss", "Is it the memory or the network?", blocks)
+
+
+def _sentence(line: Line, labels: Labels) -> str:
+    where = f"{labels.case(line['case'])} on {processes(line['processes'])} of a node, "
+    where += labels.interconnect(line["interconnect"], line["kind"])
+    efficiency = formats.bracketed(*interval(line, "efficiency"))
+    if is_missing(line["memory_percent"]):
+        return f"{where}: an efficiency of {efficiency}; no loss that could be divided."
+    parts = sorted(PARTS, key=lambda part: -line[f"{part}_percent"])
+    told = (
+        f"{formats.percent_with_interval(*interval(line, f'{part}_percent'))} to {_NAMES[part]}"
+        for part in parts
+    )
+    return f"{where}: of what an efficiency of {efficiency} loses, {listed(told)}."

@@ -1,0 +1,114 @@
+"""Where the efficiency of a node goes, by hand, and what the report says of it."""
+
+from math import log
+
+import pandas as pd
+import pytest
+from report_parts import blocks, cells, said
+from small_runs import rows, runs_table
+
+from analysis.estimates.scaling import make_tables
+from analysis.networks.node_loss import PARTS, make_node_loss
+from analysis.report.content import Content
+from analysis.report.node_loss import node_loss
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
+
+EXACT = (1,) * 5
+TRACE = {
+    "case": "duct",
+    "processes": 2,
+    "timing": "alone",
+    "serial_seconds": 1.0,
+    "corrected_seconds": 1.1,
+    "low_seconds": 1.0,
+    "high_seconds": 1.25,
+    "corun_percent": 10.0,
+    "corun_percent_low": 0.0,
+    "corun_percent_high": 25.0,
+    "site": None,
+}
+REPLAYED = {
+    "case": "duct",
+    "interconnect": "model",
+    "kind": "simulated",
+    "nodes": 1,
+    "processes": 2,
+    "load_balance": 0.95,
+    "serialisation_efficiency": 0.9,
+    "site": None,
+}
+
+
+def simulated(**changes):
+    both = [{name: changes.get(name, value) for name, value in one.items()} for one in (TRACE, REPLAYED)]
+    return {
+        name: pd.DataFrame([one]) for name, one in zip(("traces", "simulated_efficiency"), both, strict=True)
+    }
+
+
+@pytest.fixture
+def tables():
+    """Two processes of a node take 8 s of 10 s: an efficiency of 0.625; spread over two nodes 7 s."""
+    runs = runs_table(
+        rows("duct", None, {1: 10.0}, EXACT, nodes=1),
+        rows("duct", "memory", {2: 8.0}, EXACT, nodes=1),
+        rows("duct", "gigabit", {2: 7.0}, EXACT, nodes=2),
+    )
+    return make_tables(runs, Settings(draws=100))
+
+
+def test_four_factors_make_the_efficiency(tables):
+    [row] = make_node_loss(tables["scaling"], simulated())["node_loss"].to_dict("records")
+    assert (row["interconnect"], row["efficiency"]) == ("memory", pytest.approx(0.625))
+    assert row["memory_factor"] == pytest.approx(1 / 1.1) and row["work_factor"] == pytest.approx(1 / 1.1)
+    assert row["waiting_factor"] == pytest.approx(0.855)
+    assert row["communication_factor"] == pytest.approx(0.625 * 1.1 * 1.1 / 0.855)
+    assert sum(row[f"{part}_percent"] for part in PARTS) == pytest.approx(100)
+    assert row["memory_percent"] == pytest.approx(100 * log(1.1) / -log(0.625))
+
+
+def test_bands_of_the_trace_are_carried_to_every_part(tables):
+    [row] = make_node_loss(tables["scaling"], simulated())["node_loss"].to_dict("records")
+    assert (row["memory_factor_low"], row["memory_factor_high"]) == (0.8, 1)
+    assert row["memory_percent_low"] == 0
+    assert row["memory_percent_high"] == pytest.approx(100 * log(1.25) / -log(0.625))
+    assert row["communication_factor_low"] == pytest.approx(0.625 / 0.855)
+    assert row["communication_factor_high"] == pytest.approx(0.625 * 1.25 * 1.25 / 0.855)
+    assert row["waiting_percent_low"] == row["waiting_percent_high"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"timing": "together"}, {"corun_percent": None}, {"nodes": 2}, {"processes": 4}, {"case": "pipe"}],
+)
+def test_what_was_not_traced_so_is_not_divided(tables, changes):
+    assert make_node_loss(tables["scaling"], simulated(**changes)) == {}
+    assert make_node_loss(tables["scaling"], {}) == {}
+
+
+def section_of(tables, loss):
+    facts = Facts.of({"study": {"name": "own"}, "cases": {"duct": {"title": "Duct"}}})
+    return node_loss(Content(pd.DataFrame(), {**tables, **loss}, facts, []))
+
+
+def test_a_sentence_says_where_it_goes(tables):
+    section = section_of(tables, make_node_loss(tables["scaling"], simulated()))
+    assert said(section).splitlines()[0] == (
+        "Duct on 2 processes of a node, memory: of what an efficiency of 0.625 [0.625, 0.625] loses, "
+        "33 % [33, 33] to waiting for each other, 26 % [-28, 67] to communication, and whatever the trace "
+        "does not tell, 20 % [0, 47] to caches and memory that ranks share and 20 % [0, 47] to computing "
+        "that grows with the ranks."
+    )
+    (table,) = blocks(section, "table")
+    assert cells(table)[0][:3] == ["memory", "2", "0.625 [0.625, 0.625]"]
+
+
+def test_where_nothing_is_lost_nothing_is_divided(tables):
+    faster = tables["scaling"].assign(efficiency_high=1.01)
+    loss = make_node_loss(faster, simulated())
+    assert (
+        loss["node_loss"]["memory_percent"].isna().all() and loss["node_loss"]["memory_factor"].notna().all()
+    )
+    assert "no loss that could be divided" in said(section_of(tables, loss))
+    assert section_of(tables, {}) is None

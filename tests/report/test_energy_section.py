@@ -1,0 +1,75 @@
+"""What the report says of energy: counted and modelled apart, each called what it is."""
+
+import pytest
+from report_parts import blocks, cells, plain
+from small_runs import rows, runs_table
+from test_money_report import EXACT, content, said, study
+
+from analysis.decisions.request import Request
+from analysis.pipeline import make_all_tables
+from analysis.report.energy import energy
+from analysis.runs.lifetime import Lifetime
+from analysis.runs.settings import Settings
+
+LIFETIME = Lifetime.of({"years": 5, "utilisation": 1, "node_idle_watts": 100, "node_loaded_watts": 300})
+
+
+def test_a_model_is_called_one_wherever_it_stands(tmp_path):
+    section = energy(content(*study(tmp_path, lifetime=LIFETIME)))
+    (table,) = blocks(section, "table")
+    assert table["caption"].startswith(
+        "A model, nothing counted: idle and loaded watts of the study's economics"
+    )
+    (items,) = blocks(section, "list")
+    assert items["title"] == "Energy by the model"
+    # 300 W for 12 s alone; the fastest takes 8 nodes 3 s
+    assert said(section) == [
+        "Duct: least is taken by the serial run, 3600 J; the fastest, Infiniband on 8 processes, takes 7200 J "
+        "(greenup 0.500 [0.500, 0.500])."
+    ]
+    assert ["Infiniband", "8", "7200 [7200, 7200]", "0.500 [0.500, 0.500]"] in [
+        [plain(cell) for cell in line[:4]] for line in cells(table)
+    ]
+
+
+@pytest.fixture
+def both(tmp_path):
+    runs, tables, facts = study(tmp_path, lifetime=LIFETIME)
+    counted = runs_table(
+        [
+            row | {"energy_joules": 900.0, "energy_source": "RAPL: package-0"}
+            for row in rows("duct", None, {1: 12.0}, EXACT)
+        ],
+        [
+            row | {"energy_joules": 600.0, "energy_source": "RAPL: package-0"}
+            for row in rows("duct", "gigabit", {2: 8.0}, EXACT)
+        ],
+    )
+    own = make_all_tables(counted, Request(Settings(draws=100)))["energy"]
+    model = tables["energy"]
+    tables["energy"] = type(model)(
+        own.to_dict("records") + model[model["interconnect"] != "gigabit"].to_dict("records")
+    )
+    return runs, tables, facts
+
+
+def test_counted_and_modelled_energy_share_no_table(both):
+    section = energy(content(*both))
+    captions = [table["caption"] for table in blocks(section, "table")]
+    assert [caption.split(":")[0] for caption in captions] == ["Counted by RAPL", "A model, nothing counted"]
+    first, second = blocks(section, "table")
+    assert [line[0] for line in cells(first)] == ["Serial run", "Gigabit"]
+    assert "Gigabit" not in {line[0] for line in cells(second)}
+    assert (
+        said(section)[0]
+        == "Duct: least is taken by Gigabit on 2 processes, 600 J; that is the fastest point too."
+    )
+
+
+def test_an_unfinished_study_tells_no_least(tmp_path):
+    section = energy(content(*study(tmp_path, lifetime=LIFETIME, blocks=9, blocks_recorded=5)))
+    assert not blocks(section, "list") and blocks(section, "table")
+
+
+def test_without_energy_there_is_no_section(tmp_path):
+    assert energy(content(*study(tmp_path))) is None

@@ -1,0 +1,238 @@
+"""What a run's machines counted of its energy: which meters there are, and what their readings come to.
+
+One rank of each machine reads them (``workflows/launch/metered``) when its program begins, now and then, and
+when it has ended. Nothing is started where nothing counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from workflows.domain import InputError
+from workflows.jobs import slurm
+from workflows.launch.cluster_launch import JobNode
+from workflows.plan.record import Energy
+
+PROGRAM = Path(__file__).parents[1].resolve() / "launch" / "metered"
+SYSTEM = Path("/sys")
+COUNTER_SECONDS = 30
+"""Between two readings: a counter of RAPL begins again after 65 kJ or more, two minutes at 500 W."""
+POWER_SECONDS = 1
+ACCOUNT_SECONDS = 10.0
+"""For which Slurm's accounting may lag behind a step."""
+_NOT_COUNTED = 2**63
+"""Slurm writes numbers from this on for what it does not know."""
+_UPDATE_SECONDS = 0.001
+"""Of RAPL, by powercap or amd_energy (Intel SDM 3B, 15.10; Linux, Documentation/hwmon/amd_energy.rst)."""
+_COUNTING = {"amd_energy": "Esocket", "aem1": "", "aem2": ""}
+"""Chips of hwmon that count all of a node or of its sockets: how the labels of such counters begin."""
+
+
+@dataclass(frozen=True)
+class Meter:
+    """What counts the energy of a machine.
+
+    Attributes
+    ----------
+    source : str
+        What it is and what it covers, for the record.
+    files : tuple of str
+        Of microjoules, or of microwatts where it is `power`; none for Slurm, which is asked.
+    ranges : tuple of int or None
+        Of each file, where it begins again; None where it does not.
+    update_seconds : float or None
+        How often it moves, if that is known.
+    problem : str or None
+        Why it cannot be read.
+    """
+
+    source: str
+    files: tuple[str, ...] = ()
+    ranges: tuple[int | None, ...] = ()
+    power: bool = False
+    resolution_joules: float | None = None
+    update_seconds: float | None = None
+    problem: str | None = None
+
+    def prefix(self, readings: Path) -> list[str]:
+        """Give what a rank's command begins with, so that it is read into a folder."""
+        every = max(POWER_SECONDS, self.update_seconds or 0) if self.power else COUNTER_SECONDS
+        return [str(PROGRAM), str(readings), f"{every:g}", " ".join(self.files) or os.devnull]
+
+    def energy(self, joules: float | None, problem: str | None = None) -> Energy:
+        """Give what a record says."""
+        return Energy(joules, self.source, self.resolution_joules, self.update_seconds, problem)
+
+
+def meter_of(nodes: Sequence[JobNode], root: Path = SYSTEM) -> Meter | None:
+    """Find what counts energy: Slurm, RAPL or hwmon, the first of these; None where nothing does.
+
+    Parameters
+    ----------
+    nodes : sequence of JobNode
+        Those of the job, all taken to have what this one, the first, has; none elsewhere.
+    root : Path
+        Where the kernel shows its meters.
+    """
+    return (_slurm() if nodes and nodes[0].scheduler == "slurm" else None) or _of_machine(root)
+
+
+@cache
+def _of_machine(root: Path) -> Meter | None:
+    found = [_rapl(root / "class/powercap"), *_hwmon(root / "class/hwmon")]
+    there = [meter for meter in found if meter]
+    return next((meter for meter in there if not meter.problem), there[0] if there else None)
+
+
+@cache
+def _slurm() -> Meter | None:
+    """Slurm's own count of each step, if it is set up to have one."""
+    config = dict(re.findall(r"^(AcctGather\w+)\s*=\s*(\S+)", slurm.ask("scontrol", "show", "config"), re.M))
+    plugin = config.get("AcctGatherEnergyType", "none").removeprefix("acct_gather_energy/")
+    if plugin in ("none", "(null)"):
+        return None
+    seconds = float(config.get("AcctGatherNodeFreq", 0))
+    return Meter(f"Slurm: {plugin}", resolution_joules=1, update_seconds=seconds or None)
+
+
+def _rapl(folder: Path) -> Meter | None:
+    """Packages, and memory, which is in no package; what is a part of a package is not counted twice.
+
+    ``psys`` holds the packages, where there is one, and zones of ``intel-rapl-mmio`` are the packages again.
+    """
+    zones = [(zone, _text(zone / "name") or "") for zone in sorted(folder.glob("intel-rapl:*"))]
+    zones = [(zone, name) for zone, name in zones if name.startswith("package-") or name == "dram"]
+    if not zones:
+        return None
+    names = [name if name != "dram" else f"dram-{zone.name.split(':')[1]}" for zone, name in zones]
+    ranges = (_text(zone / "max_energy_range_uj") for zone, _ in zones)
+    return _readable(
+        Meter(
+            source=f"RAPL: {', '.join(names)}",
+            files=tuple(str(zone / "energy_uj") for zone, _ in zones),
+            ranges=tuple(int(text) if text else None for text in ranges),
+            resolution_joules=1e-6,
+            update_seconds=_UPDATE_SECONDS,
+        )
+    )
+
+
+def _hwmon(folder: Path) -> Iterator[Meter]:
+    """Counters of energy of all of a node or its sockets, then the power that ACPI tells of a node."""
+    chips = [
+        (place, _text(place / "name")) for hwmon in sorted(folder.glob("hwmon*")) for place in _places(hwmon)
+    ]
+    for place, name in chips:
+        if name in _COUNTING:
+            files = [
+                file for file in sorted(place.glob("energy*_input")) if _covers_all(file, _COUNTING[name])
+            ]
+            files = (
+                files if _COUNTING[name] else files[:1]
+            )  # aem2 has those before and behind the power supply
+            if files:
+                update = _UPDATE_SECONDS if name == "amd_energy" else None
+                ranges = (None,) * len(files)
+                meter = Meter(f"hwmon: {name}", tuple(map(str, files)), ranges, False, 1e-6, update)
+                yield _readable(meter)
+    for place, name in chips:
+        files = [file for way in ("average", "input") if (file := place / f"power1_{way}").exists()]
+        if name == "power_meter" and files:
+            milliseconds = _text(place / "power1_average_interval")
+            update = float(milliseconds) / 1000 if milliseconds else None
+            yield _readable(Meter("hwmon: power_meter", (str(files[0]),), (None,), True, None, update))
+
+
+def _places(hwmon: Path) -> Iterable[Path]:
+    return (place for place in (hwmon, hwmon / "device") if (place / "name").exists())
+
+
+def _covers_all(counter: Path, label: str) -> bool:
+    told = _text(counter.with_name(counter.name.replace("input", "label"))) or ""
+    return told.startswith(label)
+
+
+def _readable(meter: Meter) -> Meter:
+    """Give the meter, with a problem where this user may not read it."""
+    closed = [file for file in meter.files if not os.access(file, os.R_OK)]
+    return Meter(meter.source, problem=f"{closed[0]}: may not be read") if closed else meter
+
+
+def _text(file: Path) -> str | None:
+    with contextlib.suppress(OSError):
+        return file.read_text().strip()
+    return None
+
+
+def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
+    """Tell the energy of a run that has ended.
+
+    Parameters
+    ----------
+    readings : sequence of str
+        What one of its ranks read on each machine.
+    machines : int
+        On how many machines it ran.
+
+    Returns
+    -------
+    Energy
+        Of all machines together, from the first rank's begin to its end on each. No joules and a problem
+        where one of them told nothing.
+    """
+    if meter.problem:
+        return meter.energy(None, meter.problem)
+    if len(readings) != machines:
+        return meter.energy(None, f"{len(readings)} of {machines} machines told their energy")
+    try:
+        if not meter.files:
+            return meter.energy(_of_step(readings[0].splitlines()[0]))
+        joules = sum(_joules(meter, text.splitlines()[1:]) for text in readings)
+    except (ValueError, InputError) as error:
+        return meter.energy(None, str(error))
+    return meter.energy(joules) if joules > 0 else meter.energy(None, "its counters stand still")
+
+
+def _joules(meter: Meter, lines: Sequence[str]) -> float:
+    """Sum of what the meters of a machine counted; a `ValueError` says what is wrong with their readings."""
+    rows = sorted([float(time), *values] for time, *values in map(str.split, lines))
+    if len(rows) < 2:
+        raise ValueError("its end was not read")
+    total = 0.0
+    for number, (file, range_uj) in enumerate(zip(meter.files, meter.ranges, strict=True), 1):
+        if any(row[number] == "-" for row in rows):
+            raise ValueError(f"{file}: could not be read on every machine")
+        series = [(row[0], int(row[number])) for row in rows]
+        for (began, first), (ended, last) in pairwise(series):
+            if meter.power:
+                total += (ended - began) * (first + last) / 2
+            elif last >= first or range_uj:
+                total += last - first if last >= first else last - first + range_uj
+            else:
+                raise ValueError(f"{file}: fell from {first} to {last}")
+    return total / 1e6
+
+
+def _of_step(step: str) -> float:
+    """Ask Slurm for the energy of an ended step, ``JOB.STEP``, until its accounting has it."""
+    deadline = time.monotonic() + ACCOUNT_SECONDS
+    command = ("sacct", "--noheader", "--parsable2", f"--jobs={step}", "--format=State,ConsumedEnergyRaw")
+    while True:
+        told = slurm.ask(*command, patience_seconds=0).partition("\n")[0]
+        state, _, joules = told.partition("|")
+        if state not in ("", "RUNNING"):
+            break
+        if time.monotonic() > deadline:
+            raise InputError(f"sacct: step {step} is not in the accounting after {ACCOUNT_SECONDS:g} s")
+        time.sleep(0.5)
+    if not joules.isdigit() or not 0 < int(joules) < _NOT_COUNTED:
+        raise InputError(f"sacct: ConsumedEnergyRaw of step {step}: {joules or 'empty'}")
+    return float(joules)
