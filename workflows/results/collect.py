@@ -42,6 +42,7 @@ _COLUMNS = {
     "speed_probe_seconds": attrgetter("speed_probe_seconds"),
     "censored": None,
     **dict.fromkeys(("work", "work_unit", "size", "site", "origin")),
+    "threads": attrgetter("threads"),
 }
 """Of a row, in order: what reads it off a record; None for what is not in a record."""
 
@@ -178,7 +179,7 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     Returns
     -------
     list of int
-        One number a record, from 1 in every group of case, processes and oversubscription.
+        One number a record, from 1 in every group of case, threads that compute, and oversubscription.
     """
     last: dict[tuple, dict[tuple, int]] = {}
     for record in sorted(records, key=attrgetter("started")):
@@ -230,7 +231,7 @@ def _untimed(paths: StudyPaths, record: Record) -> dict[str, float]:
 
 
 def _group_key(record: Record) -> tuple:
-    return record.case, record.processes, record.oversubscription
+    return record.case, record.point.computing, record.oversubscription
 
 
 def _together(record: Record) -> tuple:
