@@ -34,6 +34,7 @@ DIRECTIONS = (
     "node_equivalent",
     "oversubscription",
     "placement",
+    "hybrid",
     "changes",
     "changes_summary",
     "value",

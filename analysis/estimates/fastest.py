@@ -128,7 +128,8 @@ def _fields(curves: Sequence[Curve], settings: Settings) -> Iterator[_Field]:
         points: dict[tuple, list[tuple[Curve, int]]] = {}
         for curve in (curve for curve in curves if curve.kind in kinds):
             for position in np.flatnonzero(curve.own):
-                placed = curve.oversubscription, curve.processes_per_node or 0, curve.processes[position]
+                level, per_node = curve.oversubscription, curve.processes_per_node or 0
+                placed = level, per_node, curve.threads, curve.processes[position]
                 points.setdefault(placed, []).append((curve, int(position)))
         for _, several in sorted(points.items()):
             if len(several) > 1:

@@ -9,7 +9,15 @@ import pandas as pd
 
 from analysis.tables.contract import COUNT, FLAG, NUMBER, POSITIVE, TABLES, table_schema, validated
 
-_KEY = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
+_KEY = [
+    "case",
+    "baseline_interconnect",
+    "interconnect",
+    "kind",
+    "oversubscription",
+    "at_processes",
+    "threads",
+]
 PRECISION = table_schema(
     "precision",
     **{name: TABLES["improvement"].columns[name] for name in _KEY},

@@ -1,4 +1,4 @@
-"""Curves against processes: what shares axes, what is one curve, and how they are drawn."""
+"""Curves against processes or cores: what shares axes, what is one curve, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ EFFICIENCY = Quantity("efficiency", "Efficiency (%)", f"{formats.THIN}%", PERCEN
 TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
 
 
+def counts_of(rows: pd.DataFrame) -> str:
+    """Choose the column that curves go along: ``cores`` where processes have several threads."""
+    return "cores" if (rows["threads"] > 1).any() else "processes"
+
+
 @dataclass(frozen=True)
 class Panel:
     """Rows of the scaling table that share axes: kinds that may be compared, one oversubscription level."""
@@ -49,6 +54,11 @@ class Panel:
     kinds: tuple[str, ...]
     level: int
     rows: pd.DataFrame
+
+    @property
+    def counts(self) -> str:
+        """Column that its curves go along."""
+        return counts_of(self.rows)
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,7 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
             shown = of_level if level == 1 else of_level[~of_level["serial"]]
             if not shown["serial"].all():
                 panels.append(Panel(kinds, int(level), shown))
-    return [panel for panel in panels if panel.rows["processes"].nunique() > 1] or panels
+    return [panel for panel in panels if panel.rows[panel.counts].nunique() > 1] or panels
 
 
 def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
@@ -123,29 +133,36 @@ def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, l
     curves = curves_of(panel, labels)
     for index, curve in enumerate(curves):
         # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
-        shift = dodge(index, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
-        x = [row["processes"] * (1.0 if row["serial"] else shift) for row in curve.rows]
+        shift = dodge(index, len(curves), panel.rows[panel.counts]) if quantity is EFFICIENCY else 1.0
+        x = [row[panel.counts] * (1.0 if row["serial"] else shift) for row in curve.rows]
         y = [row[quantity.column] * quantity.factor for row in curve.rows]
         colour = labels.look(curve.interconnect, curve.placement).colour
         (line,) = axes.plot(x, y, color=colour, linestyle=style.line_of(curve.kind), zorder=2)
         drawing.mark(line, curve.interconnect)
-        _draw_points(axes, curve, quantity, shift, drawing, labels)
+        _draw_points(axes, curve, panel.counts, quantity, shift, drawing, labels)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
-    _draw_points(axes, DrawnCurve(None, DIRECT, None, serial), quantity, 1.0, drawing, labels)
+    serial_run = DrawnCurve(None, DIRECT, None, serial)
+    _draw_points(axes, serial_run, panel.counts, quantity, 1.0, drawing, labels)
 
 
 def _draw_points(
-    axes: Axes, curve: DrawnCurve, quantity: Quantity, shift: float, drawing: Drawing, labels: FigureLabels
+    axes: Axes,
+    curve: DrawnCurve,
+    counts: str,
+    quantity: Quantity,
+    shift: float,
+    drawing: Drawing,
+    labels: FigureLabels,
 ) -> None:
     """Draw a marker with its interval bar for every point of a curve, hollow where it has no interval.
 
-    `shift` is a factor on the process counts that keeps the bars of several curves apart. The serial run is
+    `shift` is a factor on the column `counts` that keeps the bars of several curves apart. The serial run is
     no point of an interconnect's curve.
     """
     rows = [row for row in curve.rows if not (curve.interconnect and row["serial"])]
     look, interconnect = labels.look(curve.interconnect, curve.placement), curve.interconnect
     values = [[end * quantity.factor for end in interval(row, quantity.column)] for row in rows]
-    x = [row["processes"] * shift for row in rows]
+    x = [row[counts] * shift for row in rows]
     lows, highs = ([ends[place] for ends in values] for place in (1, 2))
     drawing.mark(axes.vlines(x, lows, highs, color=look.colour, linewidth=0.8, zorder=2.5), interconnect)
     for row, count, (value, low, high) in zip(rows, x, values, strict=True):
@@ -167,22 +184,22 @@ def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
 
 
 def ideal_of(rows: pd.DataFrame, quantity: Quantity) -> list[tuple[list[float], list[float]]]:
-    """List ideal values against processes, one line per reference: what an efficiency of 1 would give."""
-    lines = []
+    """List ideal values against counts, one line per reference: what an efficiency of 1 would give."""
+    lines, counts = [], counts_of(rows)
     for _, of_reference in rows.groupby("reference_seconds"):
-        points = of_reference.drop_duplicates("processes").sort_values("processes")
+        points = of_reference.drop_duplicates(counts).sort_values(counts)
         ideal = {
             "speedup": points["speedup"] / points["efficiency"],
             "efficiency": points["efficiency"] * 0 + PERCENT,
             "seconds": points["seconds"] * points["efficiency"],
         }
-        lines.append((points["processes"].astype(float).to_list(), ideal[quantity.column].to_list()))
+        lines.append((points[counts].astype(float).to_list(), ideal[quantity.column].to_list()))
     return lines
 
 
 def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: float) -> None:
     """Set scales, limits and ticks of a panel from all `rows` that share its axes."""
-    count_axis(axes, rows["processes"], inches)
+    count_axis(axes, rows[counts_of(rows)], inches)
     columns = [quantity.column, f"{quantity.column}_low", f"{quantity.column}_high"]
     values = (rows[columns].to_numpy(float) * quantity.factor).ravel()
     if quantity is EFFICIENCY:

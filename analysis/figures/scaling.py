@@ -10,7 +10,16 @@ import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
-from analysis.figures.curves import EFFICIENCY, TIME, Panel, draw_panel, finish_axis, panels_of, speedup_of
+from analysis.figures.curves import (
+    EFFICIENCY,
+    TIME,
+    Panel,
+    counts_of,
+    draw_panel,
+    finish_axis,
+    panels_of,
+    speedup_of,
+)
 from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
 from analysis.figures.style import FigureLabels
@@ -62,7 +71,7 @@ def _scaling_figure(
                 finish_axis(axis, panel.rows, quantity, inches=1.7)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
         for axis in grid[-1]:
-            axis.set_xlabel("Processes")
+            axis.set_xlabel(_capital(counts_of(rows)))
         add_legend(drawing, rows, labels, rows["serial"].any())
     return drawing
 
@@ -82,7 +91,7 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         return []
     rows = pd.concat([panel.rows for own in panels.values() for panel in own])
     pages = _pages(_overview_rows(panels, labels))
-    shown = f"{speedup_of(labels).title} against the number of processes, by case."
+    shown = f"{speedup_of(labels).title} against the number of {counts_of(rows)}, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
     stems = ["overview"] if len(pages) == 1 else [f"overview-{page}" for page in range(1, len(pages) + 1)]
     drawn = zip(stems, pages, strict=True)
@@ -104,7 +113,8 @@ def _overview_page(
     """Draw one page; `rows` are of all pages, which share a legend. A row of panels shares its axes."""
     speedup, columns = speedup_of(labels), len(page[0].cells)
     cases = dict.fromkeys(cell[0] for row in page for cell in row.cells if cell)
-    alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
+    of_cases = formats.listed([labels.case(case) for case in cases])
+    alt = f"{speedup.title} of {of_cases} against {counts_of(rows)}."
     with mpl.rc_context(style.RC):
         figure = canvas(len(page) * OVERVIEW_HEIGHT)
         drawing = Drawing(name, "overview", figure, caption, alt)
@@ -124,7 +134,7 @@ def _overview_page(
             of_row = pd.concat([cell[1].rows for cell in row.cells if cell])
             finish_axis(axis_row[first], of_row, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
-            axis.set_xlabel("Processes")
+            axis.set_xlabel(_capital(counts_of(rows)))
         add_legend(drawing, rows, labels, rows["serial"].any())
         figure.set_figheight(figure.get_figheight() + 0.2)
     return drawing
@@ -212,7 +222,8 @@ def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> l
 def _scaling_caption(
     case: str, panels: Sequence[Panel], absent: Sequence[int], rows: pd.DataFrame, labels: Labels
 ) -> str:
-    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right) against processes"
+    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right)"
+    shown += f" against {counts_of(rows)}"
     sentences = [f"{labels.case(case)}: {shown}."]
     sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
@@ -230,8 +241,8 @@ def _scaling_caption(
 
 def _alt(case: str, rows: pd.DataFrame, labels: Labels) -> str:
     names = formats.listed(entry.label for entry in legend_entries(rows, labels))
-    counts = sorted({int(count) for count in rows["processes"]})
+    counts = sorted({int(count) for count in rows[counts_of(rows)]})
     return (
         f"{labels.speedup.capitalize()}, efficiency and time per run of {labels.case(case)} against "
-        f"{counts[0]} to {counts[-1]} processes over {names}."
+        f"{counts[0]} to {counts[-1]} {counts_of(rows)} over {names}."
     )

@@ -20,6 +20,7 @@ from analysis.report.congestion import congestion
 from analysis.report.content import Content
 from analysis.report.data_servers import data_servers
 from analysis.report.explore import explore
+from analysis.report.hybrid import hybrid
 from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
@@ -186,6 +187,7 @@ BODY: Sequence[Maker] = (
     comparison,
     equivalents,
     oversubscription,
+    hybrid,
     placement,
     pays,
     prices,

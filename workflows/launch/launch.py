@@ -267,8 +267,8 @@ def check_placement(
 
 
 IDLE, BUSY = 0.01, 0.5
-"""Share of the CPU time of a process's busiest thread up to which a thread does not compute, as those that watch
-connections for MPI, and from which on it surely does."""
+"""Shares of the CPU time of a process's busiest thread: up to the first a thread does not compute, as those
+that watch connections for MPI; from the second on it surely does."""
 
 
 def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | None:

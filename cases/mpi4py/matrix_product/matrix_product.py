@@ -1,4 +1,4 @@
-"""Products of two dense matrices that lie on all processes by rows; each computes with threads of its BLAS."""
+"""Products of two dense matrices that lie on all processes by rows; each computes with its BLAS's threads."""
 
 import json
 from pathlib import Path
