@@ -111,7 +111,7 @@ def _by_threads(runs: pd.DataFrame, tables: Tables, facts: Facts) -> tuple[pd.Da
     for name in dict.fromkeys([*facts.interconnects, *sorted(several["interconnect"])]):
         about = apart[name] = facts.interconnect(name)
         for threads in sorted(several.loc[several["interconnect"] == name, "threads"]):
-            title = f"{about.title or name}, {threads} threads"
+            title = f"{about.title or name} ({threads} threads)"
             apart[f"{name}@{threads}-threads"] = replace(about, title=title)
     changed = {
         name: table if name in _OF_ALL_THREADS else _of_threads(table) for name, table in tables.items()

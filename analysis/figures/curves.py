@@ -128,7 +128,7 @@ def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
 
 def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, labels: FigureLabels) -> None:
     """Draw the ideal, the curves and the serial run of a panel."""
-    for x, y in ideal_of(panel.rows, quantity):
+    for x, y in ideal_of(panel.rows, quantity, panel.counts):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     curves = curves_of(panel, labels)
     for index, curve in enumerate(curves):
@@ -183,9 +183,11 @@ def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
     return 2 ** (step * (index - (curves - 1) / 2))
 
 
-def ideal_of(rows: pd.DataFrame, quantity: Quantity) -> list[tuple[list[float], list[float]]]:
+def ideal_of(
+    rows: pd.DataFrame, quantity: Quantity, counts: str = "processes"
+) -> list[tuple[list[float], list[float]]]:
     """List ideal values against counts, one line per reference: what an efficiency of 1 would give."""
-    lines, counts = [], counts_of(rows)
+    lines = []
     for _, of_reference in rows.groupby("reference_seconds"):
         points = of_reference.drop_duplicates(counts).sort_values(counts)
         ideal = {
@@ -199,7 +201,8 @@ def ideal_of(rows: pd.DataFrame, quantity: Quantity) -> list[tuple[list[float], 
 
 def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: float) -> None:
     """Set scales, limits and ticks of a panel from all `rows` that share its axes."""
-    count_axis(axes, rows[counts_of(rows)], inches)
+    counts = counts_of(rows)
+    count_axis(axes, rows[counts], inches)
     columns = [quantity.column, f"{quantity.column}_low", f"{quantity.column}_high"]
     values = (rows[columns].to_numpy(float) * quantity.factor).ravel()
     if quantity is EFFICIENCY:
@@ -207,6 +210,8 @@ def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: floa
         low, high = min(finite), max([PERCENT, *finite])
         axes.set_ylim(0 if low < 40 else 10 * math.floor((low - 3) / 10), high + 0.04 * (high - min(low, 60)))
         return
-    ideals = np.array([value for _, line in ideal_of(rows[~rows["serial"]], quantity) for value in line])
+    ideals = np.array(
+        [value for _, line in ideal_of(rows[~rows["serial"]], quantity, counts) for value in line]
+    )
     near = (ideals < NEAR * np.nanmax(values)) & (ideals > np.nanmin(values) / NEAR)
     log_axis(axes, [*values, *ideals[near]], base=2 if quantity.column == SPEEDUP.column else 10)

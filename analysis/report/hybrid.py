@@ -20,7 +20,7 @@ def hybrid(content: Content) -> Section | None:
         return None
     said = (
         "Each number of processes × threads, against that with the fewest threads on the same cores over the "
-        "same interconnect: how much less time it takes, block by block."
+        "same interconnect: how much longer that takes, block by block."
     )
     lines = labels.lines(gains, "case", "interconnect", "cores", "threads")
     caption = "Gain of more threads per process at equal cores."

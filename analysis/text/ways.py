@@ -77,8 +77,11 @@ def with_notes(processes: int, level: int, processes_per_node: object, threads: 
     >>> with_notes(8, 1, 2.0, 4)
     '8 (4 threads each, 2 per node)'
     """
-    notes = [f"oversubscription {level}"] * (level > 1) + [f"{threads} threads each"] * (threads > 1)
-    notes += per_node(processes_per_node)
+    notes = [
+        *([f"oversubscription {level}"] if level > 1 else []),
+        *([f"{threads} threads each"] if threads > 1 else []),
+        *per_node(processes_per_node),
+    ]
     return f"{processes}" + (f" ({', '.join(notes)})" if notes else "")
 
 
