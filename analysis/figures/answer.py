@@ -44,7 +44,8 @@ def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list
     headline, bars = found[0], _bars(found[0])
     title = what_is_seen(headline, labels)
     title = f"{title[:1].upper()}{title[1:]}"
-    caption = f"{labels.case(headline.case)}: {labels.speedup} against {counts_of(headline.scaling)}, with the ideal in grey"
+    against = f"{labels.speedup} against {counts_of(headline.scaling)}"
+    caption = f"{labels.case(headline.case)}: {against}, with the ideal in grey"
     caption += "; right, the processes that do what the baseline does at its best." if bars else "."
     with mpl.rc_context(style.RC):
         figure = canvas(HEIGHT)
