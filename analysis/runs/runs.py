@@ -90,13 +90,8 @@ COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required
 _TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
 _MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
 _VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, [_TIME, _MEASURABLE])})
-_SERIAL_RUNS = pa.DataFrameSchema(
-    {
-        "processes": pa.Column(
-            "Int64", pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
-        )
-    }
-)
+_ONE = pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
+_SERIAL_RUNS = pa.DataFrameSchema(dict.fromkeys(("processes", "threads"), pa.Column("Int64", _ONE)))
 
 
 def read_runs(path: str | Path) -> pd.DataFrame:
