@@ -176,6 +176,13 @@ def threads(*own: tuple[str, float], cores: str = "0-1") -> list[dict]:
     return [{"rank": 0, "host": "vm", "cores": cores, "threads": told}]
 
 
+def test_ranks_of_several_threads_are_spread_over_nodes():
+    point = Point("case", "gigabit", 3, 1, 2, 6, threads=2)
+    assert (cores_of_nodes(point), ranks_of_nodes(point)) == ([4, 2], [2, 1])
+    crowded = Point("case", "gigabit", 4, 2, 2, 4, threads=2)
+    assert (cores_of_nodes(crowded), ranks_of_nodes(crowded)) == ([2, 2], [2, 2])
+
+
 TWO_THREADS = Point("case", "shared_memory", 1, 1, 1, 2, threads=2)
 
 

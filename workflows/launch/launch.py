@@ -199,7 +199,7 @@ def most_cores_of_a_node(point: Point) -> int:
 
 def ranks_of_nodes(point: Point) -> list[int]:
     """Ranks on each node, which are numbered through node by node."""
-    each = 1 + point.servers_per_process
+    each = point.running_per_process
     ranks = [cores * point.oversubscription // each for cores in cores_of_nodes(point)]
     ranks[-1] -= sum(ranks) - point.processes  # fewer where the processes do not divide
     return ranks
