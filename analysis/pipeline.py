@@ -36,6 +36,7 @@ DIRECTIONS = (
     "node_equivalent",
     "oversubscription",
     "placement",
+    "hybrid",
     "changes",
     "changes_summary",
     "value",

@@ -31,7 +31,7 @@ from analysis.networks.traffic import TRAFFIC_TABLES
 from analysis.networks.transports import TRANSPORT_TABLE
 from analysis.runs.checked import checked
 from analysis.runs.errors import TableError
-from analysis.tables.contract import TABLES, TEXT, validated
+from analysis.tables.contract import HYBRID, TABLES, TEXT, validated
 from analysis.tables.decision_schemas import DECISION_TABLES
 from analysis.tables.frames import Piece, stacked
 
@@ -40,6 +40,7 @@ REQUIRED = tuple(TABLES)
 
 ALL_TABLES = {
     **TABLES,
+    **HYBRID,
     **FASTEST,
     **IMPROVEMENT_MEAN,
     **MODEL_TABLES,

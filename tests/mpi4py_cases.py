@@ -15,14 +15,24 @@ def smoke(name):
 
 
 def measured(
-    folder, case, processes, interconnect="tcp_loopback", cores=1, limit=200.0, servers=0, **parameters
+    folder,
+    case,
+    processes,
+    interconnect="tcp_loopback",
+    cores=1,
+    limit=200.0,
+    servers=0,
+    threads=1,
+    **parameters,
 ):
     """Run a case; ranks share cores where they are fewer."""
     case = replace(case, parameters=case.parameters | parameters)
     prepared = folder / f"{case.name}-{processes}"
     mpi4py.prepare(case, processes, prepared, None)
-    level = processes * (1 + servers) // cores
-    point = Point(case.name, interconnect, processes, level, 1, cores, servers_per_process=servers)
+    level = processes * (threads + servers) // cores
+    point = Point(
+        case.name, interconnect, processes, level, 1, cores, servers_per_process=servers, threads=threads
+    )
     return run(case, point, prepared, load_interconnect(interconnect, INTERCONNECTS), (), limit)
 
 

@@ -185,7 +185,7 @@ class Interconnect:
 
 @dataclass(frozen=True)
 class Point:
-    """case × interconnect × processes × oversubscription (× processes a node, where a study varies it).
+    """case × interconnect × processes × oversubscription (× processes a node, × threads, where they vary).
 
     ``interconnect`` is None for a serial run. ``cores = running / oversubscription``.
     ``processes_per_node`` is None where the study does not vary placement: ``nodes`` then is as the
@@ -200,28 +200,53 @@ class Point:
     cores: int
     processes_per_node: int | None = None
     servers_per_process: int = 0
+    threads: int = 1
+
+    @property
+    def computing(self) -> int:
+        """Threads that compute, those of all processes together: points of equally many are compared."""
+        return self.processes * self.threads
+
+    @property
+    def servers(self) -> int:
+        """Data servers, which run beside the processes and do not compute."""
+        return self.processes * self.servers_per_process
+
+    @property
+    def running_per_process(self) -> int:
+        """What runs of a process: the threads that it computes with, and its data servers."""
+        return self.threads + self.servers_per_process
 
     @property
     def running(self) -> int:
-        """Everything that runs: the processes, which compute, and the data servers beside them."""
-        return self.processes * (1 + self.servers_per_process)
+        """Everything that runs: the threads that compute, one a process or more, and the data servers."""
+        return self.processes * self.running_per_process
 
     @property
     def cores_per_process(self) -> int:
-        """Cores that a process has for itself and its servers; 1 where it shares a core with others."""
-        return max(1, (1 + self.servers_per_process) // self.oversubscription)
+        """Cores that a process has for its threads and servers; 1 where it shares a core with others."""
+        return max(1, self.running_per_process // self.oversubscription)
 
     @property
     def processes_per_core(self) -> int:
-        """Processes, each with its servers, that share a core; 1 where each has a core or more."""
-        return max(1, self.oversubscription // (1 + self.servers_per_process))
+        """Processes, each with its threads and servers, that share a core; 1 where each has one or more."""
+        return max(1, self.oversubscription // self.running_per_process)
 
     @property
     def companion(self) -> str | None:
-        """Name among the companions of a block: the interconnect, and the placement if that varies."""
-        if self.processes_per_node is None:
-            return self.interconnect
-        return f"{self.interconnect}/processes-per-node-{self.processes_per_node}"
+        """Name among the companions of a block: the interconnect, and placement and threads if they vary."""
+        if self.interconnect is None:
+            return None
+        return "/".join([self.interconnect, *self.varied])
+
+    @property
+    def varied(self) -> list[str]:
+        """Folders of its records for what few studies vary: processes a node, and threads beyond one."""
+        placed = self.processes_per_node is not None
+        return [
+            *([f"processes-per-node-{self.processes_per_node}"] if placed else []),
+            *([f"threads-{self.threads}"] if self.threads > 1 else []),
+        ]
 
 
 @dataclass(frozen=True)
@@ -232,10 +257,10 @@ class Repetition:
     ----------
     point : Point
     block : int
-        From 1. Repetitions of one block with the same case, processes and oversubscription are run
-        back to back.
+        From 1. Repetitions of one block with the same case, oversubscription and number of threads that
+        compute (`Point.computing`) are run back to back.
     companions : tuple of str
-        Interconnects (and placements, see `Point.companion`) planned together in that block, sorted;
+        Interconnects (placements, threads: see `Point.companion`) planned together in that block, sorted;
         empty for a serial run. Two repetitions are a pair only if they have the same companions.
     """
 
@@ -313,13 +338,16 @@ class Application(Protocol):
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
         """Fill the fresh, empty `folder` for one run, leaving `prepared` unchanged."""
 
-    def command(self, case: Case, processes: int) -> list[str]:
+    def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
         """Program and arguments of one rank, started in the staged folder."""
+
+    def unthreaded(self, case: Case, program: str) -> str | None:
+        """Why `program`, a path or a name on the ``PATH``, has no threads to compute with; else None."""
 
     def environment(self, case: Case) -> dict[str, str]:
         """Environment variables that every rank needs."""
 
-    def read(self, case: Case, processes: int, lines: list[Line]) -> Reading:
+    def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
         """Read the output of one run, however cut off it is. Never raises on bad output."""
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:

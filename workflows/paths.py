@@ -75,9 +75,7 @@ class StudyPaths:
         point = repetition.point
         over, processes = point.interconnect or "serial", f"processes-{point.processes}"
         folder = self.records / point.case / over / processes / f"oversubscription-{point.oversubscription}"
-        if point.processes_per_node is not None:
-            folder /= f"processes-per-node-{point.processes_per_node}"
-        return folder / f"block-{repetition.block}-attempt-{attempt}.json"
+        return folder.joinpath(*point.varied) / f"block-{repetition.block}-attempt-{attempt}.json"
 
     def batch(self, name: str) -> Path:
         """File that lists the records of a batch, which one job measures."""

@@ -120,6 +120,7 @@ def _times(curve: Curve, cores_of_node: int) -> dict[str, NDArray]:
     placed = np.nan if curve.processes_per_node is None else curve.processes_per_node
     return {
         "oversubscription": np.full(counts, curve.oversubscription),
+        "threads": np.where(curve.own, curve.threads, 1),
         "processes_per_node": np.where(curve.own, placed, np.nan),
         "nodes": np.where(nodes == 0, np.nan, nodes),
         "processes": curve.processes,
@@ -320,7 +321,7 @@ def _names(ways: Sequence[Ways], rows: int) -> dict[str, NDArray[np.object_]]:
     }
 
 
-_COPIED = ["processes", "oversubscription", "jobs_at_once", "processes_per_node"]
+_COPIED = ["processes", "oversubscription", "jobs_at_once", "processes_per_node", "threads"]
 _COPIED += [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
 _ADVISED = ["goal", "advice", "time_per_job_seconds", "not_told_apart", *_COPIED]
 
@@ -350,7 +351,7 @@ def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue, words: Word
     return columns
 
 
-_WORDED = ("processes", "cores", "oversubscription", "processes_per_node", "jobs_at_once")
+_WORDED = ("processes", "cores", "oversubscription", "processes_per_node", "threads", "jobs_at_once")
 
 
 def _written(

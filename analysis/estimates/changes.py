@@ -27,6 +27,7 @@ from analysis.tables.contract import (
     POSITIVE,
     SHARE,
     TEXT,
+    THREADS,
     in_percent,
     table_schema,
     validated,
@@ -46,6 +47,7 @@ CHANGES = {
         interconnect=NOTE,
         kind=TEXT,
         oversubscription=COUNT,
+        **THREADS,
         processes=COUNT,
         processes_per_node=POSITIVE,
         n_before=COUNT,
@@ -75,7 +77,7 @@ CHANGES = {
 """Schema of each table by its name, which is that of its file; columns.yaml says what the columns mean."""
 
 
-_SAME = ["kind", "case", "interconnect", "oversubscription", "processes"]
+_SAME = ["kind", "case", "interconnect", "oversubscription", "processes", "threads"]
 """Columns in which points of two sites may agree, the kind first."""
 
 
@@ -86,6 +88,7 @@ class _Key(NamedTuple):
     interconnect: str
     oversubscription: int
     processes: int
+    threads: int
     nodes: int
 
 
@@ -194,6 +197,7 @@ def _compare_case(points: CasePoints, before: str, after: str, found: _Found, se
             "kind": key.kind,
             "oversubscription": key.oversubscription,
             "processes": key.processes,
+            "threads": key.threads,
             "processes_per_node": key.processes / key.nodes if key.nodes else None,
             **dict.fromkeys(
                 ("change_percent", "change_low", "change_high", "p_value", "least_p", "blocks"), np.nan

@@ -38,14 +38,14 @@ Positions = tuple[int, int]
 Pair = tuple[Curve, Curve, str]
 """Two curves to compare: baseline, other, and what `kind` reads."""
 
-_placed = attrgetter("oversubscription", "processes_per_node")
+_placed = attrgetter("oversubscription", "processes_per_node", "threads")
 
 
 def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings) -> Iterator[Pair]:
     """Pairs of curves of one case to compare.
 
-    Within a kind, every baseline with every other interconnect at the same oversubscription and
-    placement. Between two kinds only where the settings name the pair: the baselines of either kind
+    Within a kind, every baseline with every other interconnect at the same oversubscription, placement and
+    threads. Between two kinds only where the settings name the pair: the baselines of either kind
     with all interconnects of the other; without any, the default baseline of the kind named first.
     """
     for kind, other_kind, baselines in _wanted(curves, ranked, settings):
@@ -369,7 +369,8 @@ def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterat
 
 
 def _one_process_a_core(plain: Curve, curve: Curve) -> bool:
-    same = (plain.kind, plain.interconnect, plain.oversubscription) == (curve.kind, curve.interconnect, 1)
+    ours = (curve.kind, curve.interconnect, curve.threads, 1)
+    same = (plain.kind, plain.interconnect, plain.threads, plain.oversubscription) == ours
     if not same or plain.processes_per_node is None or curve.processes_per_node is None:
         return same
     return plain.processes_per_node * curve.oversubscription == curve.processes_per_node
@@ -408,7 +409,7 @@ def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict
     placed = [(curve, j) for curve in curves if curve.processes_per_node for j in np.flatnonzero(curve.own)]
     points: dict[tuple, list[tuple[Curve, int]]] = {}
     for curve, j in sorted(placed, key=lambda point: -point[0].processes_per_node):
-        key = (curve.kind, curve.interconnect, curve.oversubscription, curve.processes[j])
+        key = (curve.kind, curve.interconnect, curve.oversubscription, curve.threads, curve.processes[j])
         points.setdefault(key, []).append((curve, j))
     for _, ((packed, i), *others) in sorted(points.items(), key=lambda item: item[0]):
         for spread, j in others:
@@ -418,5 +419,28 @@ def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict
                 "processes_per_node_of_baseline": packed.processes_per_node,
                 "nodes_of_baseline": packed.table["nodes"][i],
                 "seconds_of_baseline": packed.table["seconds"][i],
+                "paired": paired,
+            }
+
+
+def hybrid_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Rows of the hybrid table of one case: what more threads a process bring at equal cores.
+
+    On the same cores and nodes of an interconnect and level, the baseline is what has the fewest threads a
+    process. Points of equal cores are of the same blocks: the test is paired where they share them.
+    """
+    points: dict[tuple, list[tuple[Curve, int]]] = {}
+    for curve in sorted(curves, key=attrgetter("threads")):
+        for j in np.flatnonzero(curve.own):
+            on = curve.oversubscription, curve.table["cores"][j], curve.table["nodes"][j]
+            points.setdefault((curve.kind, curve.interconnect, *on), []).append((curve, j))
+    for _, ((pure, i), *others) in sorted(points.items(), key=lambda item: item[0]):
+        for hybrid, j in (other for other in others if other[0].threads > pure.threads):
+            paired = hybrid.kind != "simulated" and share_blocks(pure.samples[i], hybrid.samples[j])
+            yield {
+                **_gain(pure, i, hybrid, j, paired, settings),
+                "processes_of_baseline": pure.processes[i],
+                "threads_of_baseline": pure.threads,
+                "seconds_of_baseline": pure.table["seconds"][i],
                 "paired": paired,
             }

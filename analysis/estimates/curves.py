@@ -45,7 +45,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Case × interconnect × kind × oversubscription (× processes a node, where placement varies).
+    """Case × interconnect × kind × oversubscription × threads (× processes a node, where placement varies).
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Curve:
     draws, speedup_draws : arrays (counts, scenarios, B)
         Of the median time and of the speedup.
     own : array (counts,) of bool
-        False for the serial run, which all curves of its case share.
+        False for the serial run, which all curves of its case with one thread a process share.
     """
 
     case: str
@@ -66,6 +66,7 @@ class Curve:
     kind: str
     oversubscription: int
     processes_per_node: float | None
+    threads: int
     table: dict[str, NDArray]
     samples: list[Sample]
     reference: Reference
@@ -136,8 +137,8 @@ def all_curves(
 def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Settings) -> list[Curve]:
     """All curves of a case.
 
-    The serial run is the first point of every curve that it serves and that has no point of one
-    process itself.
+    The serial run is the first point of every curve that it serves, of one thread a process, and that has no
+    point of one process itself.
 
     Parameters
     ----------
@@ -151,7 +152,8 @@ def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Sett
     """
     table = points.table
     per_node = _processes_per_node(points)
-    keys = zip(table["kind"], table["interconnect"], table["oversubscription"], per_node, strict=True)
+    of_curve = (table[name] for name in ("kind", "interconnect", "oversubscription"))
+    keys = zip(*of_curve, per_node, table["threads"], strict=True)
     rows: dict[tuple, list[int]] = {}
     for number, key in enumerate(keys):  # points are in order of processes
         if key[1]:
@@ -171,7 +173,7 @@ def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Sett
 def _processes_per_node(points: CasePoints) -> list[float | None]:
     """Processes a node of each point, None throughout where no point has two placements."""
     table = points.table
-    names = ("kind", "interconnect", "oversubscription", "processes")
+    names = ("kind", "interconnect", "oversubscription", "processes", "threads")
     keys = list(zip(*(table[name] for name in names), strict=True))
     if len(set(keys)) == len(keys):
         return [None] * len(keys)
@@ -203,7 +205,7 @@ def _reference(
         present = [name for name in ranked[kind] if name in names]
         wanted = settings.reference_interconnect
         name = wanted if wanted in names else settings.baselines_among(present)[0]
-        order = ("processes", "oversubscription", "nodes")
+        order = ("threads", "processes", "oversubscription", "nodes")
         rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
         number = min(rows, key=lambda row: [table[column][row] for column in order])
     about = {name: table[name][number] for name in ("interconnect", "processes", "cores", "nodes", "seconds")}
@@ -212,13 +214,14 @@ def _reference(
 
 def _numbers(points: CasePoints, members: list[int], serial: int | None) -> list[int]:
     """Points of a curve, the serial run first if it serves it."""
-    shared = serial is not None and points.table["processes"][members[0]] > 1
+    processes, threads = (points.table[name][members[0]] for name in ("processes", "threads"))
+    shared = serial is not None and processes > 1 and threads == 1
     return [serial, *members] if shared else members
 
 
 def _curves(
     points: CasePoints,
-    rows: dict[tuple[str, str, int, float | None], list[int]],
+    rows: dict[tuple[str, str, int, float | None, int], list[int]],
     reference: Reference,
     serial: int | None,
     settings: Settings,
@@ -240,13 +243,14 @@ def _curves(
         speedup_draws = metrics.speedup(draws, reference.draws)
     low, high = percentile_interval(speedup_draws, settings.level)
     own = numbers != (-1 if serial is None else serial)
-    for index, (kind, interconnect, oversubscription, per_node) in enumerate(rows):
+    for index, (kind, interconnect, oversubscription, per_node, threads) in enumerate(rows):
         yield Curve(
             points.case,
             interconnect,
             kind,
             int(oversubscription),
             per_node,
+            int(threads),
             {name: column[index] for name, column in table.items()},
             [points.samples[number] for number in numbers[index]],
             reference,

@@ -28,7 +28,7 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
     -------
     dict of str
         Text by file name, ``<case>.<interconnect>.<kind>.x<oversubscription>.txt``, with the processes
-        a node where placement varies and the site where there are several.
+        a node where placement varies, the threads of several a process, and the site where there are several.
     """
     settings = Settings(draws=100)
     return {
@@ -41,7 +41,7 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
 
 def _name(curve: Curve, site: str) -> str:
     placed = "" if curve.processes_per_node is None else f".{curve.processes_per_node:g}-a-node"
-    at = f".{site}" if site else ""
+    at = (f".{curve.threads}-threads" if curve.threads > 1 else "") + (f".{site}" if site else "")
     return f"{curve.case}.{curve.interconnect}.{curve.kind}.x{curve.oversubscription}{placed}{at}.txt"
 
 

@@ -123,6 +123,7 @@ def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields 
         columns["set"],
         columns["oversubscription"],
         columns["processes_per_node"],
+        columns["threads"],
         columns["processes"],
     ]
     keys = np.array(placed, float)  # without placement all NaN, which is not equal to itself

@@ -11,13 +11,22 @@ import pandas as pd
 from analysis.estimates.distributions import t_quantile
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST
 from analysis.runs.groups import Floats
-from analysis.tables.contract import COUNT, OF_A_PAIR, POSITIVE, TEXT, in_percent, table_schemas, validated
+from analysis.tables.contract import (
+    COUNT,
+    OF_A_PAIR,
+    POSITIVE,
+    TEXT,
+    THREADS,
+    in_percent,
+    table_schemas,
+    validated,
+)
 
 FEWEST = 3
 """Cases below which their spread says next to nothing: of two, t is 12.7."""
 GEOMETRIC, PLAIN, WEIGHTED = "geometric", "plain", "weighted"
 QUANTITIES = ("improvement", "average")
-_PAIR = ["site", *OF_A_PAIR, "oversubscription", "processes_per_node"]
+_PAIR = ["site", *OF_A_PAIR, "oversubscription", "processes_per_node", "threads"]
 
 IMPROVEMENT_MEAN = table_schemas(
     improvement_mean=dict(
@@ -28,6 +37,7 @@ IMPROVEMENT_MEAN = table_schemas(
         cases=COUNT,
         **in_percent("improvement"),
         **in_percent("average"),
+        **THREADS,
     )
 )
 """Schema of the table of this module by its name."""

@@ -48,7 +48,15 @@ EXPLAINS = 0.05
 BIASED = 0.01
 """p-value up to which the fixed work itself differs between two interconnects, so that it may not be used."""
 
-_PAIR = ("case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes")
+_PAIR = (
+    "case",
+    "baseline_interconnect",
+    "interconnect",
+    "kind",
+    "oversubscription",
+    "at_processes",
+    "threads",
+)
 ADJUSTED = table_schemas(
     adjusted=dict(
         **{name: TABLES["improvement"].columns[name] for name in _PAIR},
@@ -180,7 +188,8 @@ def make_adjusted(runs: pd.DataFrame, improvement: pd.DataFrame) -> dict[str, pd
         return {}
     timed = _by_block(runs)
     rows: list[dict[str, object]] = []
-    for _, compared in improvement[improvement["paired"]].groupby("case", sort=False):
+    paired = improvement[improvement["paired"]] if len(improvement) else improvement
+    for _, compared in paired.groupby("case", sort=False) if len(paired) else ():
         lines = compared.to_dict("records")
         found = [(line, _series(timed, line)) for line in lines]
         if series := [ratios for _, counts in found for ratios in counts.values()]:
@@ -194,7 +203,7 @@ def _by_block(runs: pd.DataFrame) -> pd.DataFrame:
     known = valid_rows(runs)
     known = known[known[PROBE].notna() & known["interconnect"].notna()]
     logs = pd.DataFrame({"times": np.log(known["seconds"]), "speeds": np.log(known[PROBE])})
-    keys = ["case", "interconnect", "kind", "oversubscription", "nodes", "processes", "block"]
+    keys = ["case", "interconnect", "kind", "oversubscription", "nodes", "processes", "threads", "block"]
     return logs.groupby([known[name] for name in keys], dropna=False).median().reset_index()
 
 
@@ -204,6 +213,7 @@ def _series(timed: pd.DataFrame, line: dict[str, object]) -> dict[int, Ratios]:
     for which, name in enumerate(("baseline_interconnect", "interconnect")):
         kind = side(str(line["kind"]), which)
         mine = (timed["case"] == line["case"]) & (timed["oversubscription"] == line["oversubscription"])
+        mine &= timed["threads"] == line["threads"]
         mine &= (timed["interconnect"] == line[name]) & (timed["kind"] == kind)
         if not is_missing(line["processes_per_node"]):
             mine &= timed["processes"] == timed["nodes"] * line["processes_per_node"]

@@ -21,7 +21,7 @@ PLACE = ["case", "site", "machine"]
 """What may share sweeps. `machine` is ``here`` for runs on a site's machine, else the kind of the runs."""
 GROUP = [*PLACE, "processes", "oversubscription"]
 """What shares blocks."""
-POINT = [*GROUP, "kind", "interconnect", "nodes"]
+POINT = [*GROUP, "kind", "interconnect", "nodes", "threads"]
 BANDS = ["seconds_low", "seconds_high"]
 _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 
@@ -299,7 +299,9 @@ def _case_draws(
             pace = times if paces is samples else _matrix([paces[number] for number in numbers])
             picks = picked(pace, settings.draws, rng)
             if picks is None:
-                counts = combined([table[name][numbers] for name in ("processes", "oversubscription")])
+                counts = combined(
+                    [table[name][numbers] for name in ("processes", "oversubscription", "threads")]
+                )
                 rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
             else:
                 rows = counted_medians(times[None], picks[None])[0][:, None]

@@ -9,7 +9,15 @@ import pandas as pd
 
 from analysis.tables.contract import COUNT, FLAG, NUMBER, POSITIVE, TABLES, table_schema, validated
 
-_KEY = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
+_KEY = [
+    "case",
+    "baseline_interconnect",
+    "interconnect",
+    "kind",
+    "oversubscription",
+    "at_processes",
+    "threads",
+]
 PRECISION = table_schema(
     "precision",
     **{name: TABLES["improvement"].columns[name] for name in _KEY},
@@ -60,8 +68,8 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
 def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Half-widths of the intervals that a study is made for.
 
-    They are the half-widths of all improvements and of all gains of placements, at the counts where these
-    are estimated. A case in which nothing is compared has the half-widths of its times instead.
+    They are the half-widths of all improvements and of all gains of placements and of threads, at the counts
+    where these are estimated. A case in which nothing is compared has the half-widths of its times instead.
 
     Parameters
     ----------
@@ -75,12 +83,13 @@ def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
     """
     improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
     tested = improvement[improvement["improvement_percent"].notna()]
-    compared = {*tested["case"], *placement["case"]}
+    gains = pd.concat([placement, *([tables["hybrid"]] if "hybrid" in tables else [])])
+    compared = {*tested["case"], *gains["case"]}
     alone = scaling[~scaling["serial"] & ~scaling["case"].isin(compared)]
     return pd.concat(
         [
             (tested["improvement_high"] - tested["improvement_low"]) / 2,
-            (placement["gain_high"] - placement["gain_low"]) / 2,
+            (gains["gain_high"] - gains["gain_low"]) / 2,
             50 * (alone["seconds_high"] - alone["seconds_low"]) / alone["seconds"],
         ],
         ignore_index=True,

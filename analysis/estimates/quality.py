@@ -106,7 +106,16 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
         raise TableError(
             f"'{runs['started'].iloc[row]}' is no time", "runs table", f"row {row + 1}", "started"
         )
-    keys = ["block", "repetition", "attempt", "processes", "oversubscription", "interconnect", "kind"]
+    keys = [
+        "block",
+        "repetition",
+        "attempt",
+        "processes",
+        "oversubscription",
+        "interconnect",
+        "kind",
+        "threads",
+    ]
     instants = [coded(started)[0]] if started.notna().all() else []
     order = Groups.of(*instants, *(coded(runs[name])[0] for name in keys)).order
     ordered = runs.take(order).reset_index(drop=True)
@@ -230,7 +239,7 @@ def _deviation_tests(
     times: _Times, deviations: Floats, table: pd.DataFrame, baselines: dict[str, str]
 ) -> pd.DataFrame:
     """Compare the deviations of each point (row of `table`) with the baseline's over the common blocks."""
-    same = ["case", "kind", "oversubscription", "processes"]
+    same = ["case", "kind", "oversubscription", "processes", "threads"]
     theirs = table["kind"].map(baselines)
     table = table.assign(point=np.arange(len(table)))
     is_baseline = table["interconnect"] == theirs

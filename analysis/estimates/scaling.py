@@ -14,7 +14,7 @@ import pyarrow.compute
 import pyarrow.csv
 
 from analysis.estimates.compared import simultaneous
-from analysis.estimates.comparison import compare, oversubscription_rows, pairs, placement_rows
+from analysis.estimates.comparison import compare, hybrid_rows, oversubscription_rows, pairs, placement_rows
 from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
 from analysis.estimates.equivalence import equivalent_pieces
 from analysis.estimates.fastest import FASTEST, fastest_pieces
@@ -25,11 +25,11 @@ from analysis.estimates.significance import corrected
 from analysis.estimates.sites import by_site
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
-from analysis.tables.contract import TABLES, validated
+from analysis.tables.contract import HYBRID, TABLES, validated
 from analysis.tables.frames import Piece, Pieces, Tables, merge, stacked
 
-TESTED = ("improvement", "oversubscription", "placement")
-"""Tables whose rows are tests."""
+TESTED = {name: TABLES[name] for name in ("improvement", "oversubscription", "placement")} | HYBRID
+"""Schemas of the tables whose rows are tests."""
 
 
 def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
@@ -44,7 +44,8 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
     -------
     dict of DataFrame
         ``scaling, peaks, improvement, node_equivalent, oversubscription, placement``, with the
-        columns of `analysis.tables.contract.TABLES`, and ``fastest`` if interconnects compete.
+        columns of `analysis.tables.contract.TABLES`, ``fastest`` if interconnects compete, and ``hybrid`` if
+        threads do.
         Missing is missing; times in seconds, improvements and gains in percent. Without a valid run over
         an interconnect they have no rows.
 
@@ -76,6 +77,7 @@ def core_pieces(
         "peaks": [peak_columns(group) for group in groups],
         "oversubscription": [row for curves in of_cases for row in oversubscription_rows(curves, settings)],
         "placement": [row for curves in of_cases for row in placement_rows(curves, settings)],
+        "hybrid": [row for curves in of_cases for row in hybrid_rows(curves, settings)],
         "improvement": compare(compared, settings),
         "node_equivalent": list(equivalent_pieces(compared, settings)),
         "fastest": list(fastest_pieces(of_cases, settings)),
@@ -84,7 +86,8 @@ def core_pieces(
 
 def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Make the tables of `analysis.tables.contract.TABLES` from all pieces; `judged` ends those of tests."""
-    tables = {name: stacked(pieces.get(name, [])) for name in TABLES}
+    names = [*TABLES, *(name for name in HYBRID if pieces.get(name))]
+    tables = {name: stacked(pieces.get(name, [])) for name in names}
     if len(tables["scaling"]):
         tables["scaling"] = add_rates(tables["scaling"], runs)
     ended = {name: validated(TABLES[name], table) for name, table in tables.items() if name not in TESTED}
@@ -96,11 +99,11 @@ def core_tables(pieces: Pieces, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def judged(tables: Tables, settings: Settings) -> dict[str, pd.DataFrame]:
     """Correct the tests of all sites' rows, judge them, and add intervals that hold at once."""
     found = {}
-    for name in TESTED:
+    for name in (name for name in TESTED if name in tables):
         table = corrected(tables[name], settings.alpha)
         if len(table):
             table = table.assign(**simultaneous(table, settings.alpha))
-        found[name] = validated(TABLES[name], table)
+        found[name] = validated(TESTED[name], table)
     return {**tables, **found}
 
 

@@ -1,7 +1,7 @@
 """Studies of several sites: what is estimated separately, and how one report distinguishes it.
 
 Results of two sites share no curve, no block, no reference and no comparison. Every table has the column
-``site``, which is empty where a study has one site.
+``site``, which is empty where a study has one site. What a report tells apart by threads it does alike.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from analysis.tables.frames import Tables
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
 """Columns that name an interconnect."""
+_OF_ALL_THREADS = ("hybrid", "packing", "advice")
+"""Tables that compare numbers of threads, so that their interconnects keep the names they have."""
 _TESTED = ("p_adjusted", "distinguishable", "blocks_needed", "verdict")
 
 
@@ -83,7 +85,7 @@ def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
 def told_apart(
     runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts
 ) -> tuple[pd.DataFrame, Tables, Facts]:
-    """Make an interconnect at each site an interconnect of its own, for figures and report.
+    """Make an interconnect at each site and of each number of threads one of its own, for figures and report.
 
     Parameters
     ----------
@@ -93,10 +95,45 @@ def told_apart(
     Returns
     -------
     runs, tables, facts
-        The same for a study of one site. Else interconnects are called ``name@site``, and their titles
-        in the facts end in the site; the order is the study's, for an interconnect the order of the sites.
-        Tables that compare sites keep the names they have, which follow in the facts.
+        The same for a study of one site and of one thread a process. Else interconnects are called
+        ``name@site``, of several threads ``name@2-threads``, and their titles in the facts end so; the order
+        is the study's, for an interconnect the order of the sites. Tables that compare sites, or numbers of
+        threads, keep the names they have, which follow in the facts.
     """
+    return _by_threads(*_by_site(runs, tables, facts))
+
+
+def _by_threads(runs: pd.DataFrame, tables: Tables, facts: Facts) -> tuple[pd.DataFrame, Tables, Facts]:
+    several = runs.loc[runs["threads"] > 1, ["interconnect", "threads"]].dropna().drop_duplicates()
+    if several.empty:
+        return runs, tables, facts
+    apart = {}
+    for name in dict.fromkeys([*facts.interconnects, *sorted(several["interconnect"])]):
+        about = apart[name] = facts.interconnect(name)
+        for threads in sorted(several.loc[several["interconnect"] == name, "threads"]):
+            title = f"{about.title or name} ({threads} threads)"
+            apart[f"{name}@{threads}-threads"] = replace(about, title=title)
+    changed = {
+        name: table if name in _OF_ALL_THREADS else _of_threads(table) for name, table in tables.items()
+    }
+    return _of_threads(runs), changed, replace(facts, interconnects=apart)
+
+
+def _of_threads(table: pd.DataFrame) -> pd.DataFrame:
+    """Name the interconnects of rows of several threads a process so."""
+    if "threads" not in table:
+        return table
+    threads = table["threads"].fillna(1)
+    suffix = "@" + threads.astype("str") + "-threads"
+    columns = [column for column in INTERCONNECTS[:2] if column in table]
+    return table.assign(
+        **{column: table[column].mask(threads > 1, table[column] + suffix) for column in columns}
+    )
+
+
+def _by_site(
+    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts
+) -> tuple[pd.DataFrame, Tables, Facts]:
     if runs["site"].isna().all():
         return runs, dict(tables), facts
     known = facts.interconnects

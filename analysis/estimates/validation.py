@@ -42,7 +42,9 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
         Table ``validation``, if it has rows.
     """
     predicts = {name: about.model and about.model.predicts for name, about in facts.interconnects.items()}
-    rows = scaling[(scaling["processes"] > 1) & (scaling["oversubscription"] == 1)]
+    rows = scaling[
+        (scaling["processes"] > 1) & (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
+    ]
     rows = rows[rows["processes_per_node"].isna()]
     simulated = rows["kind"] == "simulated"
     times = ["seconds", "seconds_low", "seconds_high"]
@@ -56,6 +58,7 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
         return {}
     keys = [*_POINT, "interconnect"]
     valid = runs[runs["valid"] & (runs["oversubscription"] == 1) & (runs["kind"] != "simulated")]
+    valid = valid[valid["threads"] == 1]
     noise = valid.groupby(keys, dropna=False)["noise"].mean().reset_index()
     table = table.merge(noise, on=keys, how="left")
     error = 100 * (table["predicted_seconds"] / table["measured_seconds"] - 1)

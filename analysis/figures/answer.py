@@ -10,7 +10,15 @@ from matplotlib.axes import Axes
 
 from analysis.estimates.headline import Contest, contests, nodes_of, whole
 from analysis.figures import style
-from analysis.figures.curves import Panel, curves_of, draw_panel, finish_axis, label_ends, speedup_of
+from analysis.figures.curves import (
+    Panel,
+    counts_of,
+    curves_of,
+    draw_panel,
+    finish_axis,
+    label_ends,
+    speedup_of,
+)
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
@@ -35,12 +43,13 @@ def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list
         One; none without a curve of two points.
     """
     found = contests(tables, labels.declared)
-    if not found or found[0].scaling["processes"].nunique() < 2:
+    if not found or found[0].scaling[counts_of(found[0].scaling)].nunique() < 2:
         return []
     headline, bars = found[0], _bars(found[0])
     title = what_is_seen(headline, labels)
     title = f"{title[:1].upper()}{title[1:]}"
-    caption = f"{labels.case(headline.case)}: {labels.speedup} against processes, with the ideal in grey"
+    against = f"{labels.speedup} against {counts_of(headline.scaling)}"
+    caption = f"{labels.case(headline.case)}: {against}, with the ideal in grey"
     caption += "; right, the processes that do what the baseline does at its best." if bars else "."
     with mpl.rc_context(style.RC):
         figure = canvas(HEIGHT)
@@ -58,11 +67,11 @@ def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: Figure
     panel, speedup = Panel(headline.kinds, headline.level, rows), speedup_of(labels)
     draw_panel(axes, panel, speedup, drawing, labels)
     finish_axis(axes, rows, speedup, inches=2.6)
-    axes.set_xlabel("Processes")
+    axes.set_xlabel(panel.counts.capitalize())
     axes.set_ylabel(speedup.title)
     curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
     for curve in curves:
-        bands = [(row["processes"], *interval(row, "speedup")[1:]) for row in curve.rows]
+        bands = [(row[panel.counts], *interval(row, "speedup")[1:]) for row in curve.rows]
         known = [band for band in bands if not any(map(is_missing, band))]
         if len(known) > 1:
             band = axes.fill_between(*zip(*known, strict=True), color=labels.look(curve.interconnect, curve.placement).colour,  # noqa: E501

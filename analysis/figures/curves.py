@@ -1,4 +1,4 @@
-"""Curves against processes: what shares axes, what is one curve, and how they are drawn."""
+"""Curves against processes or cores: what shares axes, what is one curve, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ EFFICIENCY = Quantity("efficiency", "Efficiency (%)", f"{formats.THIN}%", PERCEN
 TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
 
 
+def counts_of(rows: pd.DataFrame) -> str:
+    """Choose the column that curves go along: ``cores`` where processes have several threads."""
+    return "cores" if (rows["threads"] > 1).any() else "processes"
+
+
 @dataclass(frozen=True)
 class Panel:
     """Rows of the scaling table that share axes: kinds that may be compared, one oversubscription level."""
@@ -62,6 +67,11 @@ class Panel:
             DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
             for (name, kind, placement), group in self.rows.groupby(columns, dropna=False)
         ]
+
+    @property
+    def counts(self) -> str:
+        """Column that its curves go along."""
+        return counts_of(self.rows)
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
             shown = of_level if level == 1 else of_level[~of_level["serial"]]
             if not shown["serial"].all():
                 panels.append(Panel(kinds, int(level), shown))
-    return [panel for panel in panels if panel.rows["processes"].nunique() > 1] or panels
+    return [panel for panel in panels if panel.rows[panel.counts].nunique() > 1] or panels
 
 
 def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
@@ -125,34 +135,41 @@ def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
 
 def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, labels: FigureLabels) -> None:
     """Draw the ideal, the curves and the serial run of a panel."""
-    for x, y in ideal_of(panel.rows, quantity):
+    for x, y in ideal_of(panel.rows, quantity, panel.counts):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     curves = curves_of(panel, labels)
     for index, curve in enumerate(curves):
         # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
-        shift = dodge(index, len(curves), panel.rows["processes"]) if quantity is EFFICIENCY else 1.0
-        x = [row["processes"] * (1.0 if row["serial"] else shift) for row in curve.rows]
+        shift = dodge(index, len(curves), panel.rows[panel.counts]) if quantity is EFFICIENCY else 1.0
+        x = [row[panel.counts] * (1.0 if row["serial"] else shift) for row in curve.rows]
         y = [row[quantity.column] * quantity.factor for row in curve.rows]
         colour = labels.look(curve.interconnect, curve.placement).colour
         (line,) = axes.plot(x, y, color=colour, linestyle=style.line_of(curve.kind), zorder=2)
         drawing.mark(line, curve.interconnect)
-        _draw_points(axes, curve, quantity, shift, drawing, labels)
+        _draw_points(axes, curve, panel.counts, quantity, shift, drawing, labels)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
-    _draw_points(axes, DrawnCurve(None, DIRECT, None, serial), quantity, 1.0, drawing, labels)
+    serial_run = DrawnCurve(None, DIRECT, None, serial)
+    _draw_points(axes, serial_run, panel.counts, quantity, 1.0, drawing, labels)
 
 
 def _draw_points(
-    axes: Axes, curve: DrawnCurve, quantity: Quantity, shift: float, drawing: Drawing, labels: FigureLabels
+    axes: Axes,
+    curve: DrawnCurve,
+    counts: str,
+    quantity: Quantity,
+    shift: float,
+    drawing: Drawing,
+    labels: FigureLabels,
 ) -> None:
     """Draw a marker with its interval bar for every point of a curve, hollow where it has no interval.
 
-    `shift` is a factor on the process counts that keeps the bars of several curves apart. The serial run is
+    `shift` is a factor on the column `counts` that keeps the bars of several curves apart. The serial run is
     no point of an interconnect's curve.
     """
     rows = [row for row in curve.rows if not (curve.interconnect and row["serial"])]
     look, interconnect = labels.look(curve.interconnect, curve.placement), curve.interconnect
     values = [[end * quantity.factor for end in interval(row, quantity.column)] for row in rows]
-    x = [row["processes"] * shift for row in rows]
+    x = [row[counts] * shift for row in rows]
     lows, highs = ([ends[place] for ends in values] for place in (1, 2))
     drawing.mark(axes.vlines(x, lows, highs, color=look.colour, linewidth=0.8, zorder=2.5), interconnect)
     for row, count, (value, low, high) in zip(rows, x, values, strict=True):
@@ -181,11 +198,11 @@ def label_ends(
     ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
     low, high = (math.log(end) for end in axes.get_ylim())
     room = (high - low) * LABEL_INCHES * max(name.count("\n") + 1 for name in names) / inches
-    right = max(curve.rows[-1]["processes"] for curve in curves) * 1.12
+    right = max(curve.rows[-1][panel.counts] for curve in curves) * 1.12
     for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
         colour = labels.look(curve.interconnect, curve.placement).colour
         text = axes.annotate(
-            name, (curve.rows[-1]["processes"], math.exp(end)), xytext=(right, math.exp(place)),
+            name, (curve.rows[-1][panel.counts], math.exp(end)), xytext=(right, math.exp(place)),
             annotation_clip=False, va="center", fontsize=7, color=style.INK, linespacing=0.95,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3},
         )  # fmt: skip
@@ -225,23 +242,26 @@ def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
     return 2 ** (step * (index - (curves - 1) / 2))
 
 
-def ideal_of(rows: pd.DataFrame, quantity: Quantity) -> list[tuple[list[float], list[float]]]:
-    """List ideal values against processes, one line per reference: what an efficiency of 1 would give."""
+def ideal_of(
+    rows: pd.DataFrame, quantity: Quantity, counts: str = "processes"
+) -> list[tuple[list[float], list[float]]]:
+    """List ideal values against counts, one line per reference: what an efficiency of 1 would give."""
     lines = []
     for _, of_reference in rows.groupby("reference_seconds"):
-        points = of_reference.drop_duplicates("processes").sort_values("processes")
+        points = of_reference.drop_duplicates(counts).sort_values(counts)
         ideal = {
             "speedup": points["speedup"] / points["efficiency"],
             "efficiency": points["efficiency"] * 0 + PERCENT,
             "seconds": points["seconds"] * points["efficiency"],
         }
-        lines.append((points["processes"].astype(float).to_list(), ideal[quantity.column].to_list()))
+        lines.append((points[counts].astype(float).to_list(), ideal[quantity.column].to_list()))
     return lines
 
 
 def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: float) -> None:
     """Set scales, limits and ticks of a panel from all `rows` that share its axes."""
-    count_axis(axes, rows["processes"], inches)
+    counts = counts_of(rows)
+    count_axis(axes, rows[counts], inches)
     columns = [quantity.column, f"{quantity.column}_low", f"{quantity.column}_high"]
     values = (rows[columns].to_numpy(float) * quantity.factor).ravel()
     if quantity is EFFICIENCY:
@@ -249,6 +269,8 @@ def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: floa
         low, high = min(finite), max([PERCENT, *finite])
         axes.set_ylim(0 if low < 40 else 10 * math.floor((low - 3) / 10), high + 0.04 * (high - min(low, 60)))
         return
-    ideals = np.array([value for _, line in ideal_of(rows[~rows["serial"]], quantity) for value in line])
+    ideals = np.array(
+        [value for _, line in ideal_of(rows[~rows["serial"]], quantity, counts) for value in line]
+    )
     near = (ideals < NEAR * np.nanmax(values)) & (ideals > np.nanmin(values) / NEAR)
     log_axis(axes, [*values, *ideals[near]], base=2 if quantity.column == SPEEDUP.column else 10)

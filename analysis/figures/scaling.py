@@ -15,6 +15,7 @@ from analysis.figures.curves import (
     EFFICIENCY,
     TIME,
     Panel,
+    counts_of,
     draw_panel,
     finish_axis,
     label_ends,
@@ -78,7 +79,7 @@ def _scaling_figure(
                 height = figure.get_figheight() / len(panels) - 0.5
                 label_ends(axes[0], panel, quantities[0], height, drawing, labels, letters=18, lines=2)
         for axis in grid[-1]:
-            axis.set_xlabel("Processes")
+            axis.set_xlabel(_capital(counts_of(rows)))
         add_legend(drawing, rows, labels, rows["serial"].any(), named=named)
     return drawing
 
@@ -98,7 +99,7 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         return []
     rows = pd.concat([panel.rows for own in panels.values() for panel in own])
     pages = _pages(_overview_rows(panels, labels))
-    shown = f"{speedup_of(labels).title} against the number of processes, by case."
+    shown = f"{speedup_of(labels).title} against the number of {counts_of(rows)}, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
     stems = ["overview"] if len(pages) == 1 else [f"overview-{page}" for page in range(1, len(pages) + 1)]
     drawn = zip(stems, pages, strict=True)
@@ -120,7 +121,8 @@ def _overview_page(
     """Draw one page; `rows` are of all pages, which share a legend. A row of panels shares its axes."""
     speedup, columns = speedup_of(labels), max(len(row.cells) for row in page)
     cases = dict.fromkeys(case for row in page for case, _ in row.cells)
-    alt = f"{speedup.title} of {formats.listed([labels.case(case) for case in cases])} against processes."
+    of_cases = formats.listed([labels.case(case) for case in cases])
+    alt = f"{speedup.title} of {of_cases} against {counts_of(rows)}."
     with mpl.rc_context(style.RC):
         figure = canvas(len(page) * OVERVIEW_HEIGHT)
         drawing = Drawing(name, "overview", figure, caption, alt)
@@ -139,7 +141,7 @@ def _overview_page(
             of_row = pd.concat([panel.rows for _, panel in row.cells])
             finish_axis(axis_row[0], of_row, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
-            axis.set_xlabel("Processes")
+            axis.set_xlabel(_capital(counts_of(rows)))
         add_legend(drawing, rows, labels, rows["serial"].any())
         figure.set_figheight(figure.get_figheight() + 0.2)
     return drawing
@@ -226,7 +228,8 @@ def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> l
 def _scaling_caption(
     case: str, panels: Sequence[Panel], absent: Sequence[int], rows: pd.DataFrame, labels: Labels
 ) -> str:
-    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right) against processes"
+    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right)"
+    shown += f" against {counts_of(rows)}"
     sentences = [f"{labels.case(case)}: {shown}."]
     sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
@@ -244,8 +247,8 @@ def _scaling_caption(
 
 def _alt(case: str, rows: pd.DataFrame, labels: Labels) -> str:
     names = formats.listed(entry.label for entry in legend_entries(rows, labels))
-    counts = sorted({int(count) for count in rows["processes"]})
+    counts = sorted({int(count) for count in rows[counts_of(rows)]})
     return (
         f"{labels.speedup.capitalize()}, efficiency and time per run of {labels.case(case)} against "
-        f"{counts[0]} to {counts[-1]} processes over {names}."
+        f"{counts[0]} to {counts[-1]} {counts_of(rows)} over {names}."
     )

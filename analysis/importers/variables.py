@@ -32,7 +32,7 @@ GUESSES = {
 MAY_DIFFER = re.compile(r"^(repeat_no|jube_.*)$")
 """Variables in which runs of one point may differ without a mapping: counters of ReFrame and JUBE."""
 
-_POINT = ("case", "interconnect", "kind", "nodes", "processes", "cores", "oversubscription")
+_POINT = ("case", "interconnect", "kind", "nodes", "processes", "cores", "oversubscription", "threads")
 
 Value = str | int | float | None
 
@@ -102,11 +102,10 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
     if not rows:
         raise TableError(f"holds no run: {unread[0]}", source)
     frame = pd.DataFrame(rows)
-    threads = set(fields["threads"].variables) if fields["threads"] else set()
     used = {name for origin in fields.values() if origin is not None for name in origin.variables}
-    _check_alike(frame, kept, used - threads | set(mapping.may_differ), threads, source)
+    _check_alike(frame, kept, used | set(mapping.may_differ), source)
     told = {"censored": frame["censored"].any(), "energy_joules": fields["energy_joules"] is not None}
-    unused = ["threads", *(name for name, there in told.items() if not there)]
+    unused = [name for name, there in told.items() if not there]
     frame = frame.drop(columns=unused, errors="ignore")
     try:
         runs = complete_runs(frame, source)
@@ -239,19 +238,11 @@ def _amount(column: str, value: Value, record: Recorded, origin: Field) -> float
         return f"'{column}' ({name}) is no number: {value!r}"
 
 
-def _check_alike(
-    frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], threads: set[str], source: str
-) -> None:
-    """Refuse runs of one point that differ in a parameter: they would be taken for repetitions.
-
-    Points do not tell numbers of threads apart, though their cores differ.
-    """
+def _check_alike(frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], source: str) -> None:
+    """Refuse runs of one point that differ in a parameter: they would be taken for repetitions."""
     names = {name for record in records for name in record.parameters if not MAY_DIFFER.match(name)}
-    for name in sorted((names | threads) - ignored):
-        apart = [
-            column for column in _POINT if column in frame and not (name in threads and column == "cores")
-        ]
-        point = [frame[column].astype("str") for column in apart]
+    for name in sorted(names - ignored):
+        point = [frame[column].astype("str") for column in _POINT if column in frame]
         values = pd.Series([str(record.variables.get(name)) for record in records], frame.index)
         several = next((found for found in values.groupby(point).unique() if len(found) > 1), None)
         if several is not None:

@@ -47,12 +47,15 @@ def _extent(content: Content) -> str:
     runs = content.runs
     if runs.empty:
         return "No run is part of this study: it holds published figures without times alone."
-    counts, levels = (sorted(set(runs[key].map(int))) for key in ("processes", "oversubscription"))
+    keys = ("processes", "oversubscription", "threads")
+    counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
     text = counted(runs["case"].nunique(), "case")
     text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
     text += f" at {counted(sites, 'site')}" if sites > 1 else ""
     text += f" on {sentences.processes(*counts)}"
+    if threads != [1]:
+        text += f" of {listed(map(str, threads))} threads"
     if levels != [1]:
         text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
     simulated = int((runs["kind"] == "simulated").sum())

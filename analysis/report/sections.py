@@ -22,6 +22,7 @@ from analysis.report.core_hours import core_hours
 from analysis.report.data_servers import data_servers
 from analysis.report.energy import energy
 from analysis.report.explore import explore
+from analysis.report.hybrid import hybrid
 from analysis.report.models import models
 from analysis.report.money import pays
 from analysis.report.network import network
@@ -190,6 +191,7 @@ BODY: Sequence[Maker] = (
     comparison,
     equivalents,
     oversubscription,
+    hybrid,
     placement,
     node_loss,
     pays,

@@ -13,7 +13,7 @@ from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
-from analysis.text.ways import per_node, with_notes
+from analysis.text.ways import NOTED, per_node, with_notes
 
 GOAL_TITLES = {
     "one user": "One user, who wants a job done soonest",
@@ -83,7 +83,8 @@ def _way(line: Line) -> str:
     if line["goal"] not in ALONE or is_missing(line["processes"]):
         return line["advice"]
     level = f" at oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
-    return ", ".join([f"{processes(line['processes'])}{level}", *per_node(line["processes_per_node"])])
+    each = f" of {line['threads']} threads" if line["threads"] > 1 else ""
+    return ", ".join([f"{processes(line['processes'])}{each}{level}", *per_node(line["processes_per_node"])])
 
 
 def _brings(line: Line) -> str:
@@ -129,5 +130,5 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
 def _cell(goal: pd.Series, what: str, unit: str) -> str:
     if is_missing(goal["processes"]):
         return MISSING
-    count = with_notes(*goal[["processes", "oversubscription", "processes_per_node"]])
+    count = with_notes(*goal[NOTED])
     return f"{count}: {formats.number(goal[what])}{unit}"

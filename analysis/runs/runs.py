@@ -23,7 +23,7 @@ from analysis.runs.kinds import ORDER
 
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
-_POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription")
+_POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
 REPETITION = (*_POINT, "block", "repetition", "attempt")
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
@@ -73,6 +73,7 @@ RUNS = pa.DataFrameSchema(
         "started": _TEXT,
         "record": _TEXT,
         "site": _NAME_OR_NONE,
+        "threads": _COUNT,
         "origin": pa.Column(str, nullable=True, required=False),
         "censored": pa.Column(bool, required=False),
         "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
@@ -89,13 +90,8 @@ COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required
 _TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
 _MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
 _VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, [_TIME, _MEASURABLE])})
-_SERIAL_RUNS = pa.DataFrameSchema(
-    {
-        "processes": pa.Column(
-            "Int64", pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
-        )
-    }
-)
+_ONE = pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
+_SERIAL_RUNS = pa.DataFrameSchema(dict.fromkeys(("processes", "threads"), pa.Column("Int64", _ONE)))
 
 
 def read_runs(path: str | Path) -> pd.DataFrame:
@@ -171,8 +167,8 @@ def complete_runs(
 ) -> pd.DataFrame:
     """Complete the optional columns of a runs table and check it.
 
-    An empty cell counts as a missing column does: `kind` is then ``published``, `oversubscription`
-    (processes + data servers) / cores, or 1 without `cores`, `cores` (processes + data servers) /
+    An empty cell counts as a missing column does: `kind` is then ``published``, `threads` 1,
+    `oversubscription` (processes × threads + data servers) / cores, or 1 without `cores`, `cores` the same /
     oversubscription, `valid` true; a row without a `block` is a block of its own, paired with nothing.
 
     Parameters
@@ -307,11 +303,12 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
         runs["valid"] &= ~runs["censored"]
         runs["reason"] = runs["reason"].mask(runs["censored"] & runs["reason"].isna(), STOPPED)
     runs["attempt"] = runs["attempt"].fillna(1)
+    runs["threads"] = runs["threads"].fillna(1)
     if runs["oversubscription"].isna().any():
-        level = -(-_ranks(runs) // runs["cores"].clip(lower=1))
+        level = -(-_running(runs) // runs["cores"].clip(lower=1))
         runs["oversubscription"] = runs["oversubscription"].fillna(level.clip(lower=1)).fillna(1)
     if runs["cores"].isna().any():
-        cores = -(-_ranks(runs) // runs["oversubscription"].clip(lower=1))
+        cores = -(-_running(runs) // runs["oversubscription"].clip(lower=1))
         runs["cores"] = runs["cores"].fillna(cores)
     lone = runs["block"].isna()
     if lone.any():
@@ -336,18 +333,20 @@ def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:
     return Groups.of(*(coded(runs[name])[0] for name in names))
 
 
-def _ranks(runs: pd.DataFrame) -> pd.Series:
-    """Processes and data servers."""
-    return runs["processes"] + (runs["data_servers"].fillna(0) if "data_servers" in runs else 0)
+def _running(runs: pd.DataFrame) -> pd.Series:
+    """Threads that compute, one a process or more, and data servers."""
+    return runs["processes"] * runs["threads"] + (
+        runs["data_servers"].fillna(0) if "data_servers" in runs else 0
+    )
 
 
 def _fitting(runs: pd.DataFrame) -> None:
-    """Refuse ranks that the stated cores and oversubscription have no room for."""
-    ranks = _ranks(runs)
-    crowded = (ranks > runs["cores"] * runs["oversubscription"]).to_numpy()
+    """Refuse what the stated cores and oversubscription have no room for."""
+    running = _running(runs)
+    crowded = (running > runs["cores"] * runs["oversubscription"]).to_numpy()
     if crowded.any():
         row = int(crowded.argmax())
-        stated, needed = runs.at[row, "oversubscription"], ranks[row] / runs.at[row, "cores"]
+        stated, needed = runs.at[row, "oversubscription"], running[row] / runs.at[row, "cores"]
         message = f"{stated}: by processes and cores it is {needed:g}"
         raise TableError(message, column="oversubscription", row=row)
 

@@ -16,7 +16,9 @@ NUMBER = pa.Column(float, nullable=True)
 POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
 SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
 
-OF_A_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT}
+THREADS = {"threads": COUNT}
+"""Column of what names a curve or a point that comes last in every table."""
+OF_A_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, **THREADS}
 """Columns that name a curve."""
 OF_A_POINT = OF_A_CURVE | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
 """Columns that name a point; a serial run has no interconnect."""
@@ -42,8 +44,9 @@ def in_percent(name: str) -> dict[str, pa.Column]:
 
 
 def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
-    """Closed schema of a table: these columns in this order, then the site, cast to their types."""
-    return pa.DataFrameSchema(columns | {"site": NOTE}, name=name, ordered=True, strict=True, coerce=True)
+    """Closed schema of a table: these columns in this order, then site and threads, cast to their types."""
+    last = {"site": NOTE, **{key: columns.pop(key) for key in THREADS if key in columns}}
+    return pa.DataFrameSchema(columns | last, name=name, ordered=True, strict=True, coerce=True)
 
 
 def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchema]:
@@ -103,6 +106,7 @@ TABLES = table_schemas(
         **JUDGED,
         at_processes_other=COUNT,
         **AT_ONCE,
+        **THREADS,
     ),
     node_equivalent=dict(
         case=TEXT,
@@ -114,6 +118,7 @@ TABLES = table_schemas(
         attainable=FLAG,
         oversubscription=COUNT,
         processes_per_node=POSITIVE,
+        **THREADS,
     ),
     oversubscription=dict(
         **OF_A_CURVE,
@@ -148,3 +153,21 @@ TABLES = table_schemas(
     ),
 )
 """Schema of each table by its name, which is that of its file."""
+HYBRID = table_schemas(
+    hybrid=dict(
+        **OF_A_CURVE,
+        cores=COUNT,
+        nodes=COUNT,
+        **dict.fromkeys(("processes_of_baseline", "threads_of_baseline", "processes"), COUNT),
+        seconds_of_baseline=POSITIVE,
+        seconds=POSITIVE,
+        **in_percent("gain"),
+        paired=FLAG,
+        p_value=SHARE,
+        distinguishable=MARK,
+        **OF_A_TEST,
+        **JUDGED,
+        **AT_ONCE,
+    )
+)
+"""Schema of the table of a study in which threads vary."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.tables.missing import Line, is_missing
 
-CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node"]
+CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node", "threads"]
 """Columns that name a curve in every table that has curves."""
 
 

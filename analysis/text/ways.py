@@ -33,23 +33,21 @@ def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], job
 
 def way_in_words(packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
     """Write how many jobs run at a time, the size of each, and its placement where placement varies."""
-    counts = (int(packing[name][way]) for name in ("processes", "cores"))
+    counts = (int(packing[name][way]) for name in ("processes", "cores", "threads"))
     return _in_words(int(jobs_at_once), *counts, *per_node(packing["processes_per_node"][way]))
 
 
 @cache
-def _in_words(jobs_at_once: int, processes: int, cores: int, *placed: str) -> str:
+def _in_words(jobs_at_once: int, processes: int, cores: int, threads: int, *placed: str) -> str:
     jobs = "one" if jobs_at_once == 1 else f"{jobs_at_once}"
-    size = counted(processes, "process")
+    size = counted(processes, "process") + f" of {threads} threads" * (threads > 1)
     size += f" and {counted(cores, 'core')}" * (cores != processes) + " each" * (jobs_at_once > 1)
     return ", ".join([f"{jobs} at a time on {size}", *placed])
 
 
 def name_of_way(packing: Mapping[str, NDArray], way: int) -> str:
     """Write the process count of a way, with what distinguishes it from others of that count."""
-    return with_notes(
-        *(packing[name][way] for name in ("processes", "oversubscription", "processes_per_node"))
-    )
+    return with_notes(*(packing[name][way] for name in NOTED))
 
 
 def names_of_ways(packing: Mapping[str, NDArray], ways: NDArray[np.int64]) -> str:
@@ -67,9 +65,23 @@ def unreached(efficiency: float) -> str:
     return f"no count reaches an efficiency of {efficiency:g}"
 
 
-def with_notes(processes: int, level: int, processes_per_node: object) -> str:
-    """Write a count, its level where that is not 1, and its placement where it varies: ``8 (1 per node)``."""
-    notes = [*([f"oversubscription {level}"] if level > 1 else []), *per_node(processes_per_node)]
+NOTED = ["processes", "oversubscription", "processes_per_node", "threads"]
+"""What `with_notes` takes."""
+
+
+def with_notes(processes: int, level: int, processes_per_node: object, threads: int) -> str:
+    """Write a count, level and threads where they are not 1, and placement where it varies.
+
+    Examples
+    --------
+    >>> with_notes(8, 1, 2.0, 4)
+    '8 (4 threads each, 2 per node)'
+    """
+    notes = [
+        *([f"oversubscription {level}"] if level > 1 else []),
+        *([f"{threads} threads each"] if threads > 1 else []),
+        *per_node(processes_per_node),
+    ]
     return f"{processes}" + (f" ({', '.join(notes)})" if notes else "")
 
 

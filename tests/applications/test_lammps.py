@@ -17,9 +17,9 @@ def melt(case):
     return case("lj_melt-smoke")
 
 
-def read(case, real_log, log, processes=1, **parameters):
+def read(case, real_log, log, processes=1, threads=1, **parameters):
     longer = dataclasses.replace(case, parameters=case.parameters | parameters)
-    return lammps.read(longer, processes, list(real_log("lammps", log)))
+    return lammps.read(longer, processes, list(real_log("lammps", log)), threads)
 
 
 class TestGoodRuns:
@@ -40,6 +40,22 @@ class TestGoodRuns:
         assert set(parts) == {"Pair", "Neigh", "Comm", "Output", "Modify", "Other"}
         assert sum(parts.values()) == pytest.approx(reading.seconds, rel=1e-3)
         assert lammps.work(tmp_path, reading.details).amount == 4000 * 200
+
+    def test_threads_are_counted_and_change_no_answer(self, melt, real_log):
+        """What LAMMPS calls two procs in the line of its loop is one process of two threads."""
+        reading = read(melt, real_log, "melt_threads", 1, 2)
+        assert reading.problem is None and reading.answer == pytest.approx(melt.answer.golden, rel=1e-9)
+        assert read(melt, real_log, "melt_threads", 1, 4).problem == "ran with 2 threads a process, not 4"
+        assert read(melt, real_log, "melt_serial", 1, 2).problem == "ran with 1 threads a process, not 2"
+        assert "-sf omp -pk omp 2" in " ".join(lammps.command(melt, 1, 2))
+        assert "omp" not in lammps.command(melt, 1)
+
+    def test_a_build_without_openmp_has_no_threads(self, melt, tmp_path):
+        plain, openmp = tmp_path / "plain", tmp_path / "openmp"
+        plain.write_bytes(b"N9LAMMPS_NS6FixNVEE")
+        openmp.write_bytes(b"N9LAMMPS_NS6FixNVEE N9LAMMPS_NS6FixOMPE")
+        assert lammps.unthreaded(melt, str(plain)) == f"{plain} was built without LAMMPS's package OPENMP"
+        assert lammps.unthreaded(melt, str(openmp)) is None
 
     def test_the_version(self, real_log):
         assert lammps.version(real_log("lammps", "melt_serial")) == "29 Sep 2021 - Update 2"

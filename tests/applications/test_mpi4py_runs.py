@@ -30,6 +30,18 @@ def test_every_size_has_a_time_and_the_payload_is_right(tmp_path, name, processe
     assert (rows["latency_us"] <= rows["latency_us_p95"]).all()
 
 
+@pytest.mark.parametrize(("processes", "threads"), [(1, 1), (2, 1), (1, 2)])
+def test_a_product_of_matrices_by_processes_and_threads(tmp_path, processes, threads):
+    """A matrix that is its own inverse: the trace of the product is the number of its rows."""
+    cores = processes * threads
+    done = measured(
+        tmp_path, smoke("matrix_product"), processes, "shared_memory", cores, threads=threads, products=40
+    )
+    assert done.problem is None, done.execution.errors
+    assert done.reading.answer == pytest.approx(480, rel=1e-12)
+    assert all(len(rank.get("threads", [0] * threads)) >= threads for rank in done.placement)
+
+
 def test_the_record_tells_where_ranks_were_and_what_memory_they_had(tmp_path):
     done = measured(tmp_path, smoke("pingpong"), 2)
     assert [rank["cores"] for rank in done.placement] == [done.placement[0]["cores"]] * 2

@@ -81,17 +81,13 @@ def test_threads_of_a_process_are_cores(tmp_path):
     file = jube(tmp_path, "case,interconnect,tasks,threadspertask,time[s]", "a,ib,4,2,10.0", "a,ib,8,2,6.0")
     runs = read_foreign(file).runs
     assert runs["cores"].tolist() == [8, 16] and set(runs["oversubscription"]) == {1}
-    assert "threads" not in runs
+    assert runs["threads"].tolist() == [2, 2]
 
 
-def test_threads_that_vary_within_a_point_must_be_part_of_the_case(tmp_path):
+def test_numbers_of_threads_are_points_apart(tmp_path):
     file = jube(tmp_path, "case,interconnect,tasks,threadspertask,time[s]", "a,ib,4,1,10.0", "a,ib,4,2,6.0")
-    said = refusal(TableError, read_foreign, file)
-    assert (
-        "'threadspertask' takes several values in runs of one point (1, 2): make it part of the case" in said
-    )
-    apart = make_mapping({"case": {"from": ["case", "threadspertask"]}})
-    assert read_foreign(file, mapping=apart).runs["cores"].tolist() == [4, 8]
+    runs = read_foreign(file).runs
+    assert runs[["threads", "cores"]].values.tolist() == [[1, 4], [2, 8]]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from workflows.launch.emulation import EmulatedNode
 from workflows.launch.launch import (
     PROGRAMS,
     check_placement,
+    check_threads,
     cores_of_nodes,
     most_cores_of_a_node,
     mpirun,
@@ -166,6 +167,49 @@ def test_ranks_of_one_node_must_share_its_cores_evenly():
     assert check_placement(placed(*[("vm", core) for core in "0101"]), point, ()) is None
     assert check_placement(placed(*[("vm", core) for core in "0001"]), point, ()) == (
         "vm: 3 on core 0, 1 on core 1, not 2 on each of 2 cores"
+    )
+
+
+def threads(*own: tuple[str, float], cores: str = "0-1") -> list[dict]:
+    """One rank, and where each of its threads may run and how long it computed."""
+    told = [{"cores": listed, "cpu_seconds": seconds} for listed, seconds in own]
+    return [{"rank": 0, "host": "vm", "cores": cores, "threads": told}]
+
+
+def test_ranks_of_several_threads_are_spread_over_nodes():
+    point = Point("case", "gigabit", 3, 1, 2, 6, threads=2)
+    assert (cores_of_nodes(point), ranks_of_nodes(point)) == ([4, 2], [2, 1])
+    crowded = Point("case", "gigabit", 4, 2, 2, 4, threads=2)
+    assert (cores_of_nodes(crowded), ranks_of_nodes(crowded)) == ([2, 2], [2, 2])
+
+
+TWO_THREADS = Point("case", "shared_memory", 1, 1, 1, 2, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("placement", "said"),
+    [
+        (threads(("0", 2.0), ("1", 1.9), ("0", 0.001)), None),
+        (threads(("0-1", 2.0), ("0-1", 1.9)), None),
+        (threads(("0", 2.0), ("0", 1.9)), "rank 0: 2 of its threads on core 0, not 1 on each of cores 0-1"),
+        (threads(("0", 2.0), ("2", 1.9)), "rank 0: 1 of its threads on core 2, not 1 on each of cores 0-1"),
+        (threads(("0", 2.0), ("0-1", 0.01)), "rank 0 computed with 1 thread, not 2"),
+        (threads(*[("0-1", 2.0)] * 3), "rank 0 computed with 3 threads, not 2"),
+        (placed(("vm", "0-1")), "rank 0 told nothing of its threads"),
+    ],
+)
+def test_threads_that_ran_elsewhere_are_noticed(placement, said):
+    found = check_threads(placement, TWO_THREADS)
+    assert found == said or found.startswith(said)
+
+
+def test_threads_that_share_cores_as_planned_are_fine():
+    """Four threads on two cores, at oversubscription 2."""
+    crowded = Point("case", "shared_memory", 1, 2, 1, 2, threads=4)
+    placement = threads(("0", 2.0), ("0", 1.9), ("1", 1.9), ("1", 1.8))
+    assert check_threads(placement, crowded) is None
+    assert check_threads(threads(*[("0", 2.0)] * 3, ("1", 1.8)), crowded).startswith(
+        "rank 0: 3 of its threads"
     )
 
 

@@ -126,6 +126,60 @@ def test_what_cannot_be_used_here_is_passed_over():
     assert {point.interconnect for point in found} == {None, "shared_memory"}
 
 
+def test_threads_are_points_of_their_own():
+    """On four cores: 4 x 1, 2 x 2; of one process, several threads are run over the interconnect."""
+    some = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
+    found, left_out = points(some, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
+    assert [(p.interconnect, p.processes, p.threads, p.cores) for p in found] == [
+        (None, 1, 1, 1),
+        ("shared_memory", 1, 2, 2),
+        ("shared_memory", 2, 1, 2),
+        ("shared_memory", 2, 2, 4),
+        ("shared_memory", 4, 1, 4),
+    ]
+    assert [(one.what, one.reason) for one in left_out] == [
+        (
+            "4 processes of 2 threads at oversubscription 1 over shared_memory",
+            "needs more cores than there are (4)",
+        )
+    ]
+
+
+def test_oversubscription_counts_threads():
+    some = study(threads=(2,), processes=(1, 2), interconnects=("shared_memory",))
+    found, _ = points(some, ONLY, BOTH)
+    told = [(p.processes, p.oversubscription, p.cores, p.cores_per_process, p.running) for p in found]
+    assert told == [(1, 1, 2, 2, 2), (1, 2, 1, 1, 2), (2, 2, 2, 1, 4)]
+
+
+def test_what_has_as_many_threads_in_all_is_in_one_block():
+    some = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
+    found, _ = points(some, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
+    blocks = [
+        list(group) for _, group in groupby(repetitions(found, [1], 0), lambda one: one.point.computing)
+    ]
+    assert sorted(sorted((one.point.processes, one.point.threads) for one in block) for block in blocks) == [
+        [(1, 1)],
+        [(1, 2), (2, 1)],
+        [(2, 2), (4, 1)],
+    ]
+    (both,) = {one.companions for block in blocks for one in block if one.point.computing == 2}
+    assert both == ("shared_memory", "shared_memory/threads-2")
+
+
+def test_a_case_without_threads_is_left_out_with_them_alone():
+    some = study(threads=(1, 2), oversubscription=(1,), processes=(2,), interconnects=("shared_memory",))
+    four = {"shared_memory": interconnect("shared_memory", cores=4)}
+    found, (left,) = points(
+        some, ONLY, four, unthreaded={("duct", "shared_memory"): "OpenFOAM has no threads"}
+    )
+    assert [point.threads for point in found] == [1]
+    assert left.reason == "OpenFOAM has no threads"
+    option = replace(DUCT, option=Option("servers", 1, {}))
+    _, left_out = points(replace(some, processes=(1,), threads=(2,)), {"duct": option}, four)
+    assert left_out[0].reason == "data servers run beside processes of one thread only"
+
+
 PLACED = dict(processes=(1, 2, 4), oversubscription=(1,), processes_per_node=(1, 2))
 FOUR = interconnect("shared_memory", cores=4)
 FOUR_CORES = {"shared_memory": FOUR, "gigabit": interconnect("gigabit", "emulated", 2, 2)}

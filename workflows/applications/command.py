@@ -49,14 +49,18 @@ def stage(case: Case, prepared: Path, folder: Path) -> None:
             target.symlink_to(path.absolute())
 
 
-def command(case: Case, processes: int) -> list[str]:
-    """Program and arguments of one rank, with the parameters and the process count put in."""
-    values: dict[str, Any] = {**case.parameters, "processes": processes}
+def command(case: Case, processes: int, threads: int = 1) -> list[str]:
+    """Program and arguments of one rank, with parameters and the counts of processes and threads put in."""
+    values: dict[str, Any] = {**case.parameters, "processes": processes, "threads": threads}
     where = f"{case.folder / 'case.yaml'}: settings.program"
     return [tools.substitute(argument, values, where) for argument in case.settings["program"]]
 
 
-def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+def unthreaded(case: Case, program: str) -> None:
+    """None: the framework does not know. A run whose processes compute with fewer threads is invalid."""
+
+
+def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
     """Read the output of one run.
 
     Without a pattern for the seconds, the time from the launch to the last line counts, start-up and all:

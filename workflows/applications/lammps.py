@@ -6,7 +6,9 @@ of the size are LAMMPS variables (``-var``).
 
 from __future__ import annotations
 
+import mmap
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,16 @@ from typing import Any
 from workflows.applications import tools
 from workflows.applications.defaults import environment, prepare, stage, untimed  # noqa: F401 - of the application
 from workflows.domain import Case, InputError, Line, Reading, Work
+from workflows.launch.provenance import libraries
 
 INPUT = "input.lmp"
 
 Row = dict[str, float | None]
 
+_FIX_OMP = b"LAMMPS_NS6FixOMPE"
+"""Name of the class by which every style of the package OPENMP works, as compilers write it."""
 _LOOP = r"^Loop time of (\S+) on (\d+) procs for (\d+) steps with (\d+) atoms"
+_TASKS = r"CPU use with (\d+) MPI tasks x (\d+) OpenMP threads"
 _PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
 
 
@@ -45,13 +51,24 @@ def inputs(case: Case) -> dict[str, bytes]:
     return files
 
 
-def command(case: Case, processes: int) -> list[str]:
-    """Program and arguments of one rank, started in the staged folder."""
+def command(case: Case, processes: int, threads: int = 1) -> list[str]:
+    """Program and arguments of one rank, started in the staged folder; of several threads, by OPENMP."""
+    openmp = ["-sf", "omp", "-pk", "omp", str(threads)] if threads > 1 else []
     variables = [word for name, value in case.parameters.items() for word in ("-var", name, str(value))]
-    return ["lmp", "-in", INPUT, "-log", "none", "-nocite", *variables]
+    return ["lmp", "-in", INPUT, "-log", "none", "-nocite", *openmp, *variables]
 
 
-def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+def unthreaded(case: Case, program: str) -> str | None:
+    """Whether the package OPENMP is in the program, or in the library of LAMMPS that it is bound to."""
+    match = re.search(r"liblammps\S* => (/\S+)", libraries(program))
+    file = Path(match[1] if match else shutil.which(program) or program)
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as code:
+        return None if code.find(_FIX_OMP) >= 0 else f"{program} was built without LAMMPS's package OPENMP"
+
+
+def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
     """Read the output of one run.
 
     The main loop is what LAMMPS calls so, and lasts what LAMMPS says (its own wall clock, six digits). The
@@ -67,7 +84,7 @@ def read(case: Case, processes: int, lines: list[Line]) -> Reading:
     problem = (
         _error(lines)
         or _incomplete(lines, rows, loop, steps)
-        or _other_processes(loop, processes)
+        or _others(loop, lines, processes, threads)
         or _out_of_range(rows, limits["ranges"])
         or tools.impossible(answer, case.answer)
     )
@@ -139,9 +156,13 @@ def _incomplete(
     return None
 
 
-def _other_processes(loop: re.Match[str] | None, processes: int) -> str | None:
-    ran_on = int(loop[2]) if loop else processes
-    return None if ran_on == processes else f"ran on {ran_on} processes, not {processes}"
+def _others(loop: re.Match[str] | None, lines: Sequence[Line], processes: int, threads: int) -> str | None:
+    """Compare what ran with what was asked for; the loop's line counts the threads of all processes."""
+    found = next(filter(None, (re.search(_TASKS, line.text) for line in lines)), None)
+    tasks, each = map(int, found.groups()) if found else (int(loop[2]) if loop else processes, 1)
+    if tasks != processes:
+        return f"ran on {tasks} processes, not {processes}"
+    return None if each == threads or not loop else f"ran with {each} threads a process, not {threads}"
 
 
 def _out_of_range(rows: Sequence[tuple[float, Row]], ranges: Mapping[str, Sequence[float]]) -> str | None:

@@ -55,7 +55,7 @@ def inputs(case: Case) -> dict[str, bytes]:
     return own | made
 
 
-def command(case: Case, processes: int) -> list[str]:
+def command(case: Case, processes: int, threads: int = 1) -> list[str]:
     """Program of one rank, under mpi4py's runner, which aborts all ranks where one raises an exception."""
     return [sys.executable, "-m", "mpi4py", case.settings["program"]]
 
@@ -66,7 +66,14 @@ def environment(case: Case) -> dict[str, str]:
     return RANKS | servers | case.settings["environment"]
 
 
-def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+def unthreaded(case: Case, program: str) -> str | None:
+    """Why a case's program has no threads: only its case.yaml knows of some."""
+    return (
+        None if case.settings["threads"] else f"{case.settings['program']} has no threads (settings.threads)"
+    )
+
+
+def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
     """Read the output of one run.
 
     Returns

@@ -16,6 +16,7 @@ from workflows.applications.defaults import prepare, untimed, work  # noqa: F401
 from workflows.applications.fullerene import fullerene
 from workflows.applications.water import water_cluster
 from workflows.domain import Case, InputError, Line, Reading
+from workflows.launch.provenance import libraries
 
 INPUT = "input.nw"
 
@@ -32,6 +33,7 @@ end
 GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms", fullerene)}
 """Geometries that are made here: the parameter of the size that each takes, and the function."""
 _NO_THREADS = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE"
+OPENMP = r"lib(gomp|iomp5|omp)\b"
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
@@ -79,7 +81,7 @@ def stage(case: Case, prepared: Path, folder: Path) -> None:
     (folder / INPUT).symlink_to((prepared / INPUT).absolute())
 
 
-def command(case: Case, processes: int) -> list[str]:
+def command(case: Case, processes: int, threads: int = 1) -> list[str]:
     """Program and arguments of one rank, started in the staged folder."""
     return ["nwchem", INPUT]
 
@@ -89,7 +91,13 @@ def environment(case: Case) -> dict[str, str]:
     return {"OMP_NUM_THREADS": "1"} | case.settings["environment"]
 
 
-def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+def unthreaded(case: Case, program: str) -> str | None:
+    """Whether the program, or the BLAS that it is bound to, was built with OpenMP."""
+    found = libraries(program)
+    return f"{program} was built without OpenMP" if found and not re.search(OPENMP, found) else None
+
+
+def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
     """Read the output of one run.
 
     The main loop is the task: from the heading of its module to its ``Task times`` line, as they arrived.

@@ -115,7 +115,7 @@ def stage(case: Case, prepared: Path, folder: Path) -> None:
         tools.link_contents(processor, folder / processor.name)
 
 
-def command(case: Case, processes: int) -> list[str]:
+def command(case: Case, processes: int, threads: int = 1) -> list[str]:
     """Program and arguments of one rank, started in the staged folder."""
     return [case.settings["solver"], *(["-parallel"] if processes > 1 else [])]
 
@@ -130,7 +130,12 @@ def environment(case: Case) -> dict[str, str]:
     return own | case.settings["environment"]
 
 
-def read(case: Case, processes: int, lines: list[Line]) -> Reading:
+def unthreaded(case: Case, program: str) -> str:
+    """OpenFOAM computes with processes alone."""
+    return "OpenFOAM has no threads"
+
+
+def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
     """Read the output of one run.
 
     An iteration (or time step) ends with its ``ExecutionTime =`` line. The main loop lasts from the end of

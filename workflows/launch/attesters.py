@@ -14,6 +14,7 @@ from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler
+from workflows.launch.launch import listed
 from workflows.launch.probes import Probe
 from workflows.launch.transport import asking
 from workflows.paths import RESULTS, ROOT
@@ -24,6 +25,9 @@ BUILT = ROOT / RESULTS / ".attesters"
 
 ALONE = "alone"
 """Program that does nothing but to initialise MPI."""
+
+THREADS = "threads.so"
+"""Preloaded, it tells where the threads of a rank ran."""
 
 IN_RUN = "in the run"
 BESIDE = "beside the run, once a block"
@@ -43,7 +47,7 @@ def build(library: str) -> Path:
     Returns
     -------
     Path
-        Folder with ``preload.so``, ``attest.so`` and the program `ALONE`.
+        Folder with ``preload.so``, ``attest.so``, `THREADS` and the program `ALONE`.
 
     Raises
     ------
@@ -92,6 +96,7 @@ def _build(compiler: str, command: str, made: Path) -> None:
     try:
         for name, argv in (
             ("preload.so", [*library, str(SOURCE / "preload.c"), "-ldl"]),
+            (THREADS, [*library, str(SOURCE / "threads.c"), "-ldl"]),
             ("attest.so", [*library, str(SOURCE / "attest.c"), "-lm", "-ldl"]),
             (ALONE, [compiler, *_OPTIONS, str(SOURCE / "alone.c")]),
         ):
@@ -144,6 +149,17 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
     }
 
 
+def telling_threads(library: str) -> dict[str, str]:
+    """Make the ranks of a run bind their threads and tell where these ran: see `workflows/launch/rank`.
+
+    They tell nothing where that cannot be built, and `workflows.launch.launch.check_threads` then says so.
+    """
+    try:
+        return {"NODEWORTH_THREADS": str(build(library) / THREADS)}
+    except InputError:
+        return {"NODEWORTH_THREADS": ""}
+
+
 def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]) -> Probe | None:
     """Read what the ranks of a run found.
 
@@ -184,7 +200,7 @@ def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Seq
 
 
 def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:
-    """Compare where ranks were and where they are, each on a host and its cores.
+    """Compare where ranks were and where they are, each on a host and its cores, or some of its cores.
 
     Parameters
     ----------
@@ -201,6 +217,6 @@ def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str
     if len(are) != len(were):
         return f"{len(are)} of its {len(were)} ranks were there"
     for rank, ((host, cores), (new_host, new_cores)) in enumerate(zip(were, are, strict=True)):
-        if (host, cores) != (new_host, new_cores):
+        if host != new_host or not set(listed(new_cores)) <= set(listed(cores)):
             return text.format(rank, cores, host, new_cores, new_host)
     return None

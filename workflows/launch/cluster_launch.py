@@ -81,7 +81,7 @@ def launch_in_job(
     }
     match nodes[0].launcher:
         case "srun":
-            argv, more = _srun(here, program, nodes[0], scratch / "hosts")
+            argv, more = _srun(here, program, nodes[0], scratch / "hosts", point)
         case "mpirun":
             argv, more = _mpirun(here, program, nodes[0], added)
         case _:
@@ -106,11 +106,14 @@ def mca_of(point: Point, interconnect: Interconnect | None) -> dict[str, Any]:
     }
 
 
-def _srun(here: Mapping[str, int], program: Sequence[str], node: JobNode, hosts: Path) -> Started:
+def _srun(
+    here: Mapping[str, int], program: Sequence[str], node: JobNode, hosts: Path, point: Point
+) -> Started:
     """Start a step of the job; the file `hosts`, a host for each rank, says exactly where each goes."""
     hosts.write_text("".join(f"{host}\n" * count for host, count in here.items()))
     argv = [
         *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={sum(here.values())}"),
+        *([f"--cpus-per-task={point.cores_per_process}"] if point.threads > 1 else []),
         *("--distribution=arbitrary", "--overcommit", "--cpu-bind=none", "--mem=0"),
         "--overlap",  # the step in which this process itself runs keeps its cores
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),

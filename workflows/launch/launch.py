@@ -199,7 +199,7 @@ def most_cores_of_a_node(point: Point) -> int:
 
 def ranks_of_nodes(point: Point) -> list[int]:
     """Ranks on each node, which are numbered through node by node."""
-    each = 1 + point.servers_per_process
+    each = point.running_per_process
     ranks = [cores * point.oversubscription // each for cores in cores_of_nodes(point)]
     ranks[-1] -= sum(ranks) - point.processes  # fewer where the processes do not divide
     return ranks
@@ -211,17 +211,22 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        By rank: ``rank, host, process, local_rank, cores``; `cores` is the kernel's list (``0-1``).
+        By rank: ``rank, host, process, local_rank, cores``; `cores` is the kernel's list (``0-1``). Of
+        processes of several threads ``threads`` too: ``cores`` and ``cpu_seconds`` of each, busiest first.
         A rank that was stopped before it could say all of it is missing.
     """
     placement = []
-    for rank in sorted(int(file.name) for file in folder.iterdir()):
+    for rank in sorted(int(file.name) for file in folder.iterdir() if not file.suffix):
         said = (folder / str(rank)).read_text().splitlines()
         if len(said) != 4:
             continue
         host, process, local_rank, cores = said
         numbers = {"process": int(process), "local_rank": int(local_rank)}
         placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
+        if (told := folder / f"{rank}.threads").exists():
+            threads = [line.split() for line in told.read_text().splitlines()]
+            by_time = sorted(((float(seconds), own) for seconds, own in threads), reverse=True)
+            placement[-1]["threads"] = [{"cores": own, "cpu_seconds": seconds} for seconds, own in by_time]
     return placement
 
 
@@ -245,12 +250,12 @@ def check_placement(
     for rank, host in zip(placement, wanted, strict=True):
         if rank["host"] != host:
             return f"rank {rank['rank']} ran on {rank['host']}, not on {host}"
-        if len(_listed(rank["cores"])) != point.cores_per_process:
+        if len(listed(rank["cores"])) != point.cores_per_process:
             wanted_cores = "one" if point.cores_per_process == 1 else str(point.cores_per_process)
             return f"rank {rank['rank']} could use cores {rank['cores']}, not only {wanted_cores}"
     for number, (host, cores) in enumerate(zip(hosts, cores_of_nodes(point), strict=True)):
         here = (rank["cores"] for rank in placement if rank["host"] == host)
-        load = Counter(core for listed in here for core in _listed(listed))
+        load = Counter(core for own in here for core in listed(own))
         if len(load) != cores or max(load.values()) > point.processes_per_core:
             ran = ", ".join(f"{count} on core {core}" for core, count in sorted(load.items()))
             return f"{host}: {ran}, not {point.processes_per_core} on each of {cores} cores"
@@ -261,13 +266,52 @@ def check_placement(
     return None
 
 
+IDLE, BUSY = 0.01, 0.5
+"""Shares of the CPU time of a process's busiest thread: up to the first a thread does not compute, as those
+that watch connections for MPI; from the second on it surely does."""
+
+
+def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | None:
+    """Compare where the threads of each process ran with where the point wants them.
+
+    Threads that are not bound one by one, as those of a BLAS, may use all cores of their process, which no
+    other process has: then the kernel gives each its own.
+
+    Returns
+    -------
+    str or None
+        One line for the first difference: a process with fewer or more threads that compute, a thread
+        elsewhere than its process, or more threads on cores than these have to carry.
+    """
+    most = -(-point.threads // point.cores_per_process)
+    for rank in placement if point.threads > 1 else ():
+        who, told = f"rank {rank['rank']}", rank.get("threads")
+        if not told:
+            return f"{who} told nothing of its threads: that takes an MPI compiler and a call of MPI_Finalize"
+        shares = [thread["cpu_seconds"] / max(told[0]["cpu_seconds"], 1e-9) for thread in told]
+        computing = min(max(sum(share > IDLE for share in shares), 1), point.threads)
+        if computing < point.threads or sum(share > BUSY for share in shares) > point.threads:
+            busy = max(computing, sum(share > BUSY for share in shares))
+            return f"{who} computed with {busy} {'thread' if busy == 1 else 'threads'}, not {point.threads}"
+        cores = [frozenset(listed(thread["cores"])) for thread in told[: point.threads]]
+        own = set(listed(rank["cores"]))
+        for some in cores:
+            there = sum(others <= some for others in cores)
+            if not some <= own or there > most * len(some):
+                where = f"{'core' if len(some) == 1 else 'cores'} {', '.join(map(str, sorted(some)))}"
+                return (
+                    f"{who}: {there} of its threads on {where}, not {most} on each of cores {rank['cores']}"
+                )
+    return None
+
+
 def _is_on(node: Any, host: str, cores: Iterable[int]) -> bool:
     """Whether a host, whose name may hold a domain, is a node and the cores are its own, if it has such."""
     named = host.partition(".")[0] == node.name.partition(".")[0]
     return named and (node.cores is None or set(cores) <= set(node.cores))
 
 
-def _listed(cores: str) -> list[int]:
+def listed(cores: str) -> list[int]:
     """Cores of the kernel's list (``0-1,4``)."""
     spans = [span.partition("-") for span in cores.split(",")]
     return [core for first, _, last in spans for core in range(int(first), int(last or first) + 1)]

@@ -87,9 +87,15 @@ def mpi_library(program: str) -> str | None:
     str or None
         None where it is no program here, or is bound to none by itself (a script, for example).
     """
-    path = shutil.which(program)
-    match = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", _shown("ldd", path)) if path else None
+    match = re.search(r"libmpi(?:ch)?\.so\S* => (/\S+)", libraries(program))
     return str(Path(match[1]).resolve()) if match else None
+
+
+@functools.cache
+def libraries(program: str) -> str:
+    """Give what ``ldd`` lists of a program: its shared libraries. Empty where it is no program here."""
+    path = shutil.which(program)
+    return _shown("ldd", path) if path else ""
 
 
 def relevant_environment(environment: dict[str, str]) -> dict[str, str]:

@@ -239,7 +239,7 @@ def measure(
             noise, busy = Noise(), None  # the counters are those of another node
         speed_after = time_fixed_work(point, interconnect, nodes) if long and not done.problem else NOT_TIMED
         attested = done.probe
-        if interconnect and attested is None and done.problem is None:
+        if interconnect and attested is None and done.problem is None and point.processes > 1:
             placed, block = placed_ranks(point, case.option), (plan.paths.results.resolve(), repetition.block)
             attested = attest_once(case, placed, interconnect, nodes, done.placement, block)
         expected = read_expected(plan.paths.expected(case.name))

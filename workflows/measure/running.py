@@ -18,7 +18,7 @@ from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launch import Launch, check_placement, read_placement
+from workflows.launch.launch import Launch, check_placement, check_threads, read_placement
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.one_sided import check_components, read_windows
@@ -26,7 +26,9 @@ from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
 from workflows.measure.energy import Meter
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables that say with how many threads a process computes."""
+ONE_THREAD = dict.fromkeys(THREADS, "1")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def run(
         app.stage(case, prepared.resolve(), folder)
         placed = placed_ranks(point, case.option)
         asked = _attesting(case, placed, interconnect, scratch) if attest else {}
+        asked |= threads_environment(point, interconnect) if point.threads > 1 else {}
         readings = scratch.resolve() / "energy"
         readings.mkdir()
         prefix = [*prefix, *(meter.prefix(readings) if meter else ())]
@@ -109,21 +112,22 @@ def run(
             placed,
             interconnect,
             nodes,
-            [*prefix, *app.command(case, point.processes)],
-            case_environment(case, point.running) | asked,
+            [*prefix, *app.command(case, point.processes, point.threads)],
+            case_environment(case, point.processes + point.servers) | asked,
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
         windows, said = read_windows(launch.messages)
         transports, said = chosen(said, scratch)
         execution = replace(execution, errors=said + execution.errors)
-        reading = app.read(case, point.processes, execution.lines)
+        reading = app.read(case, point.processes, execution.lines, point.threads)
         placement = read_placement(launch.placement)
         probe = attesters.found(scratch, placement, transports)
         meter_readings = [file.read_text() for file in sorted(readings.iterdir())]
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
         or check_placement(placement, placed, nodes)
+        or check_threads(placement, point)
         or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
     )
     return Run(launch, execution, reading, placement, windows, probe, meter_readings, problem)
@@ -133,6 +137,16 @@ def case_environment(case: Case, ranks: int) -> dict[str, str]:
     """Give what a case adds to the environment of its ranks; its option is one of several ranks."""
     option = case.option.environment if case.option and ranks > 1 else {}
     return ONE_THREAD | application(case.application).environment(case) | option
+
+
+def threads_environment(point: Point, interconnect: Interconnect) -> dict[str, str]:
+    """Give what makes each process of a point compute with its threads, and tell where they ran.
+
+    What it sets goes before what a case sets. `workflows/launch/rank` binds the threads of OpenMP to cores.
+    """
+    crowded = {"OMP_WAIT_POLICY": "passive"} if point.running > point.cores else {}
+    telling = attesters.telling_threads(interconnect.launch["mpi"])
+    return dict.fromkeys(THREADS, str(point.threads)) | crowded | telling
 
 
 def _attesting(case: Case, point: Point, interconnect: Interconnect | None, scratch: Path) -> dict[str, str]:

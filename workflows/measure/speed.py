@@ -43,7 +43,7 @@ def time_fixed_work(point: Point, interconnect: Interconnect | None, nodes: Sequ
     nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect, or the nodes of the job; empty where there are none.
     """
-    every_core = replace(point, processes=point.cores, oversubscription=1, servers_per_process=0)
+    every_core = replace(point, processes=point.cores, oversubscription=1, servers_per_process=0, threads=1)
     with scratch_folder() as scratch:
         start = time.time() + LEAD_SECONDS
         command = [sys.executable, "-I", "-S", str(PROGRAM), str(start)]

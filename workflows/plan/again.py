@@ -11,8 +11,8 @@ from workflows.plan.plan import Plan
 from workflows.plan.records import Rerun
 
 WHAT = (
-    "failed, or case[/interconnect[/processes[/oversubscription[/processes per node]]]] with serial for the "
-    "serial run"
+    "failed, or case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]] with "
+    "serial for the serial run"
 )
 
 

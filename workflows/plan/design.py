@@ -122,7 +122,9 @@ def design(asked: Asked, here: Here, blocks: int) -> Design:
     launched = {interconnect.name: interconnect for interconnect in usable if not interconnect.simulate}
     replayed = {interconnect.name: interconnect for interconnect in usable if interconnect.simulate}
     only_simulated = bool(joined) and all(interconnect.simulate for interconnect in joined)
-    measured, impossible = points(study, {} if only_simulated else to_measure, launched, here.unsuited)
+    measured, impossible = points(
+        study, {} if only_simulated else to_measure, launched, here.unsuited, here.unthreaded
+    )
     simulated, not_simulated = points(study.replayed, to_replay, replayed) if replayed else ([], [])
     left_out = (*here.left_out, *impossible, *not_simulated)
     return Design(asked, here, tuple(measured), tuple(simulated), left_out, blocks)
@@ -133,6 +135,7 @@ def points(
     cases: Mapping[str, Case],
     interconnects: Mapping[str, Interconnect],
     unsuited: Mapping[tuple[str, str | None], str] = MappingProxyType({}),
+    unthreaded: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> tuple[list[Point], list[LeftOut]]:
     """Every point of a study that can be run, and what was left out.
 
@@ -140,14 +143,14 @@ def points(
     ----------
     cases, interconnects : mapping of str to Case, Interconnect
         Those that can be used here; a name of the study that is missing is passed over.
-    unsuited : mapping
-        Why a case cannot run over an interconnect, or serially: see `Here`.
+    unsuited, unthreaded : mapping
+        Why a case cannot run over an interconnect, or serially, and why not with threads: see `Here`.
 
     Returns
     -------
     list of Point
         The serial point of a case first, then by processes, oversubscription and the study's order of
-        interconnects.
+        interconnects. One process of several threads is run over each interconnect, beside several processes.
     list of LeftOut
         One entry a reason.
     """
@@ -157,16 +160,21 @@ def points(
         name = study.case_at(case, processes)
         if name not in cases:
             continue
-        if processes == 1:
+        threads = study.threads
+        if processes == 1 and 1 in threads:
             serial = Point(name, None, 1, 1, nodes=1, cores=1)
             reason = unsuited.get((name, None)) or _too_few(serial, cases[name])
+            reason = reason or ("excluded by the study" if study.excludes(serial) else None)
             (refused[reason] if reason else found).append(serial)
-            continue
+            threads = threads[1:]
         usable = [interconnects[joining] for joining in study.interconnects if joining in interconnects]
         placements = study.processes_per_node or (None,)
-        for level, interconnect, per_node in product(study.oversubscription, usable, placements):
-            point = _point(cases[name], interconnect, processes, level, per_node)
+        varied = product(study.oversubscription, usable, placements, threads)
+        for level, interconnect, per_node, several in varied:
+            point = _point(cases[name], interconnect, processes, level, per_node, several)
             reason = unsuited.get((name, interconnect.name))
+            if several > 1:
+                reason = reason or unthreaded.get((name, interconnect.name))
             reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and study.excludes(point):
                 reason = "excluded by the study"
@@ -180,24 +188,29 @@ def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> st
     every = {study.case_of(case) for case in cases}
     for what in dict.fromkeys(map(_counts, points)):
         alike = [point for point in points if _counts(point) == what]
-        processes, level, per_node = what
+        processes, level, per_node, threads = what
+        each = f" of {threads} threads" if threads > 1 else ""
         placed = f", {per_node} a node," if per_node else ""
         over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in alike))
         which = dict.fromkeys(study.case_of(point.case) for point in alike)
         whose = "" if set(which) == every else f" for {', '.join(which)}"
-        descriptions.append(f"{processes} processes at oversubscription {level}{placed} over {over}{whose}")
+        descriptions.append(
+            f"{processes} processes{each} at oversubscription {level}{placed} over {over}{whose}"
+        )
     return "; ".join(descriptions)
 
 
-_counts = attrgetter("processes", "oversubscription", "processes_per_node")
+_counts = attrgetter("processes", "oversubscription", "processes_per_node", "threads")
 
 
-def _point(case: Case, interconnect: Interconnect, processes: int, level: int, per_node: int | None) -> Point:
+def _point(
+    case: Case, interconnect: Interconnect, processes: int, level: int, per_node: int | None, threads: int
+) -> Point:
     servers = case.option.servers_per_process if case.option else 0
-    cores = -(-processes * (1 + servers) // level)
-    on_a_node = per_node or max(1, interconnect.cores_per_node * level // (1 + servers))
+    cores = -(-processes * (threads + servers) // level)
+    on_a_node = per_node or max(1, interconnect.cores_per_node * level // (threads + servers))
     nodes = -(-processes // on_a_node)
-    return Point(case.name, interconnect.name, processes, level, nodes, cores, per_node, servers)
+    return Point(case.name, interconnect.name, processes, level, nodes, cores, per_node, servers, threads)
 
 
 def _too_few(point: Point, case: Case) -> str | None:
@@ -208,12 +221,17 @@ def _too_few(point: Point, case: Case) -> str | None:
 
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
-    each, level = 1 + point.servers_per_process, point.oversubscription
+    each, level = point.running_per_process, point.oversubscription
+    if point.threads > 1 and interconnect.simulate:
+        return "traces are made of processes of one thread each, so nothing else is simulated"
+    if point.threads > 1 and point.servers_per_process:
+        return "data servers run beside processes of one thread only"
     if interconnect.simulate and (level > 1 or each > 1) and not has_array(case):
         return "a simulated interconnect has a core for each process, and no servers but in data_servers"
     if interconnect.simulate and sends_beside_mpi(case):
         return "its messages do not go through MPI, so nothing of them can be traced and replayed"
-    what = "processes and their servers" if each > 1 else "processes"
+    beside = "threads" if point.threads > 1 else "servers"
+    what = f"processes and their {beside}" if each > 1 else "processes"
     if level > 1 and interconnect.launch.get("mpi") == "mpich":
         return (
             "MPICH's ranks poll without yielding: more of them than cores wait for each other's time slices"
@@ -221,9 +239,9 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
     if point.running % level:
         return f"the {what} do not divide by the oversubscription level"
     if each % level and level % each:
-        return f"a process and its servers, {each}, cannot be spread evenly at the oversubscription level"
+        return f"a process and its {beside}, {each}, cannot be spread evenly at the oversubscription level"
     if each > interconnect.cores_per_node * level:
-        return f"a node has too few cores for a process and its servers ({interconnect.cores_per_node})"
+        return f"a node has too few cores for a process and its {beside} ({interconnect.cores_per_node})"
     # Whether the ranks ask MPI to let several threads of one rank call it at once.
     threads = case.option and case.option.environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
     if threads and interconnect.launch.get("mca", {}).get("osc") == "pt2pt":
@@ -246,7 +264,7 @@ def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -
     per_node, level = point.processes_per_node, point.oversubscription
     if point.processes % per_node:
         return f"the processes do not fill nodes of {per_node}"
-    running = per_node * (1 + point.servers_per_process)
+    running = per_node * point.running_per_process
     if running % level:
         return f"{per_node} processes a node do not divide by the oversubscription level"
     if interconnect.kind == "emulated":
@@ -280,7 +298,7 @@ def repetitions(
     """
 
     def key(point: Point) -> tuple[str, int, int, str]:
-        return point.case, point.processes, point.oversubscription, partition_of(point.interconnect) or ""
+        return point.case, point.computing, point.oversubscription, partition_of(point.interconnect) or ""
 
     groups = [list(group) for _, group in groupby(sorted(points, key=key), key=key)]
     ordered = []
@@ -322,7 +340,7 @@ def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case
     """Estimate what all runs of a study take, from each case's time on one core, ``serial_seconds``."""
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
-        loss = PARALLEL_LOSS if point.processes > 1 else 1.0
+        loss = PARALLEL_LOSS if point.computing > 1 else 1.0
         starting = OVERHEAD_SECONDS + TURN_SECONDS * (point.running - point.cores)
         run_seconds = loss * cases[point.case].serial_seconds / point.cores + starting
         runs += blocks

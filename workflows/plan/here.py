@@ -45,12 +45,15 @@ class Here:
         By interconnect, why it cannot be used.
     unsuited : mapping
         Why a case cannot run over an interconnect, by the names of the two; serially, by its name and None.
+    unthreaded : mapping
+        Why its processes have one thread only over an interconnect, where the study asks for more.
     """
 
     cluster: Cluster | None
     missing_programs: Mapping[str, str]
     unavailable: Mapping[str, str]
     unsuited: Mapping[tuple[str, str | None], str]
+    unthreaded: Mapping[tuple[str, str], str]
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -87,7 +90,14 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
         if name not in missing
         for over in (None, *launched)
     )
-    return Here(cluster, missing, unavailable, unsuited)
+    unthreaded = _reasons(
+        ((name, over), _unthreaded(case, joined[over]))
+        for name, case in (asked.cases if max(asked.study.threads, default=1) > 1 else {}).items()
+        if name not in missing
+        for over in joined
+        if over not in unavailable
+    )
+    return Here(cluster, missing, unavailable, unsuited, unthreaded)
 
 
 def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:
@@ -199,6 +209,13 @@ def _unsuited(case: Case, over: Interconnect | None, has_program: Callable[[str]
     if folders and not of_build:  # what is found elsewhere is another build than the file says
         return f"launch.path of {over.name}: no program {program} in {', '.join(folders)}"
     return mpi.other_library(of_build or program, over)
+
+
+def _unthreaded(case: Case, over: Interconnect) -> str | None:
+    """Why the processes of a case have one thread only over an interconnect."""
+    app = application(case.application)
+    program = app.command(case, 1)[0]
+    return app.unthreaded(case, program_of_build(program, over) or program)
 
 
 def _missing_programs(

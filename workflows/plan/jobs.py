@@ -78,15 +78,17 @@ def batches(plan: Plan) -> dict[str, Batch]:
         point = repetition.point
         where = cluster.partition_of(point.interconnect)
         bunch = (repetition.block - 1) // cluster.blocks_per_job
-        return bunch, point.case, point.processes, point.oversubscription, where or ""
+        return bunch, point.case, point.computing, point.oversubscription, where or ""
 
     found, ordered = {}, sorted(plan.design.repetitions, key=key)
-    for (bunch, case, processes, level, where), together in groupby(ordered, key):
+    for (bunch, case, computing, level, where), group in groupby(ordered, key):
+        together = tuple(group)
+        what = "threads" if any(repetition.point.threads > 1 for repetition in together) else "processes"
         blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
         over = f"oversubscription-{level}"
-        folders = [case, f"processes-{processes}", over, *([where] if where and cluster.partitions else [])]
+        folders = [case, f"{what}-{computing}", over, *([where] if where and cluster.partitions else [])]
         name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
-        found[name] = Batch(name, tuple(together), where or None)
+        found[name] = Batch(name, together, where or None)
     for batch in found.values():
         _check_memory(plan, batch)
     return found
@@ -109,8 +111,8 @@ def memory_of(case: Case, point: Point) -> int:
 
     That of the case, divided by the nodes, with half as much again as a reserve; RANK_MB a rank; OWN_MB.
     """
-    data_mb = case.memory_MB / point.nodes
-    return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(point.running / point.nodes) + OWN_MB)
+    data_mb, ranks = case.memory_MB / point.nodes, point.processes + point.servers
+    return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(ranks / point.nodes) + OWN_MB)
 
 
 def due(plan: Plan, batch: Batch) -> list[str]:

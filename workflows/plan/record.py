@@ -136,6 +136,7 @@ class Record:
     servers: int = 0
     cores: int
     processes_per_node: int | None = None
+    threads: int = 1
     oversubscription: int
     block: int
     companions: Mapping[str, str] = field(default_factory=dict)
@@ -178,6 +179,7 @@ class Record:
             self.cores,
             self.processes_per_node,
             self.servers // self.processes,
+            self.threads,
         )
 
     @property
@@ -208,9 +210,10 @@ class Record:
             interconnect=point.interconnect,
             nodes=point.nodes,
             processes=point.processes,
-            servers=point.running - point.processes,
+            servers=point.servers,
             cores=point.cores,
             processes_per_node=point.processes_per_node,
+            threads=point.threads,
             oversubscription=point.oversubscription,
             **others,
         )
@@ -227,6 +230,7 @@ class Record:
         held["probe"] = self.probe and self.probe.as_json()
         absent = _OF_A_RUN if self.interrupted else {"interrupted"}
         absent = absent if self.cluster else absent | {"cluster"}
+        absent = absent if self.threads > 1 else absent | {"threads"}
         held |= {"times": {}, "noise": {}} if self.interrupted else {}
         return {key: held[key] for key in inputs.keys(self.schema) if key not in absent}
 

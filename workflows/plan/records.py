@@ -98,8 +98,8 @@ class Rerun:
     ----------
     what : str
         ``failed``: every repetition without a valid attempt; else
-        ``case[/interconnect[/processes[/oversubscription[/processes per node]]]]`` with ``serial`` for
-        the serial run and the case as its records' folder is called.
+        ``case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]]`` with
+        ``serial`` for the serial run and the case as its records' folder is called.
     time : str
         When it was made, ISO 8601 in UTC.
     """
@@ -115,6 +115,7 @@ class Rerun:
             str(point.processes),
             str(point.oversubscription),
             *([] if point.processes_per_node is None else [str(point.processes_per_node)]),
+            *([] if point.threads == 1 else [f"threads-{point.threads}"]),
         ]
         wanted = self.what.split("/")
         return self.what == "failed" or own[: len(wanted)] == wanted

@@ -52,6 +52,7 @@ _COLUMNS = {
     **{name: attrgetter(name) for name in ("speed_probe_seconds", "energy_joules", "energy_source")},
     "censored": None,
     **dict.fromkeys((LOSS, "work", "work_unit", "size", "site", "origin")),
+    "threads": attrgetter("threads"),
 }
 """Of a row, in order: what reads it off a record; None for what is not in a record."""
 
@@ -200,7 +201,7 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     Returns
     -------
     list of int
-        One number a record, from 1 in every group of case, processes and oversubscription.
+        One number a record, from 1 in every group of case, threads that compute, and oversubscription.
     """
     last: dict[tuple, dict[tuple, int]] = {}
     for record in sorted(records, key=attrgetter("started")):
@@ -273,7 +274,7 @@ def _untimed(paths: StudyPaths, record: Record) -> dict[str, float]:
 
 
 def _group_key(record: Record) -> tuple:
-    return record.case, record.processes, record.oversubscription
+    return record.case, record.point.computing, record.oversubscription
 
 
 def _together(record: Record) -> tuple:

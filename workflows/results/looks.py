@@ -17,7 +17,7 @@ from workflows.plan.design import Design
 from workflows.plan.record import Record
 from workflows.plan.records import wanted
 
-_place = attrgetter("case", "interconnect", "processes", "oversubscription", "processes_per_node")
+_place = attrgetter("case", "interconnect", "processes", "oversubscription", "processes_per_node", "threads")
 
 
 def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:

@@ -73,6 +73,7 @@ class Asked:
             and point.processes in self.study.processes
             and point.case == self.study.case_at(self.study.case_of(point.case), point.processes)
             and (serial or placed)
+            and point.threads in self.study.threads
             and (serial or point.interconnect in self.interconnects)
             and (serial or point.oversubscription in self.study.oversubscription)
             and not self.study.excludes(point)

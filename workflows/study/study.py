@@ -49,6 +49,7 @@ class Study:
     processes: tuple[int, ...]
     oversubscription: tuple[int, ...]
     processes_per_node: tuple[int, ...]
+    threads: tuple[int, ...]
     scaling: str
     sizes: Mapping[str, Mapping[int, str]]
     scale: float | None
@@ -103,12 +104,12 @@ LEAST_BLOCKS = 6
 _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
-_OF_RUNS = ("until", "processes_per_node", "site", "scale")
+_OF_RUNS = ("until", "processes_per_node", "threads", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
 _AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation", "report_while_running")
 _FOLDERS = ("cases_folder", "interconnects_folder")
 _LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")
-_SORTED = ("processes", "oversubscription", "processes_per_node")
+_SORTED = ("processes", "oversubscription", "processes_per_node", "threads")
 
 
 def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
@@ -160,7 +161,7 @@ def _blocks_needed(data: Mapping[str, Any]) -> int:
     """Blocks with which the least p-value of the tests that a study plans can fall to 5 %: 2 tests / 2^n."""
     names = data.get("interconnects", ())
     compared = [len(names) - 1] * max(sum(name in names for name in data.get("baselines", ())), 1)
-    varied = ("cases", "oversubscription", "processes_per_node")
+    varied = ("cases", "oversubscription", "processes_per_node", "threads")
     tests = max(sum(compared), 1) * math.prod(max(len(data.get(key, ())), 1) for key in varied)
     return (40 * tests - 1).bit_length()
 
@@ -219,8 +220,9 @@ def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
         if sizes:
             raise InputError(f"{file}: sizes: does not belong here, since scaling is {data['scaling']}")
         return {}
-    if data["oversubscription"] != [1]:
-        raise InputError(f"{file}: oversubscription: must be [1], since scaling is weak (work per core)")
+    for key in ("oversubscription", "threads"):
+        if data[key] != [1]:
+            raise InputError(f"{file}: {key}: must be [1], since scaling is weak (work per core)")
     names, counts = data.get("cases", []), data.get("processes", [])
     for index, name in enumerate(names):
         if "-" in name:
@@ -362,6 +364,7 @@ def check_exclude(study: Study) -> None:
         "processes": tuple(sorted({*study.processes, *study.replayed.processes})),
         "oversubscription": study.oversubscription,
         "processes_per_node": study.processes_per_node,
+        "threads": study.threads,
     }
     for index, entry in enumerate(study.exclude):
         for key, value in entry.items():
