@@ -70,8 +70,8 @@ def test_a_limit_that_holds_a_job_is_told_and_the_study_is_whole_when_it_is_rais
     ],
 )
 def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, limit, told):
-    """One job at a time may be submitted, or run; the study has four and one that prepares."""
-    folder.faulty("sound", blocks=4, processes=(1,))
+    """One job at a time may be submitted, or run; the study has two and one that prepares."""
+    folder.faulty("sound", blocks=2, processes=(1,))
     folder.site.write_text(folder.site.read_text() + "account: me\n")
     manage(slurm, "modify", "user", "root", "set", f"{limit}=1")
     try:
@@ -79,4 +79,4 @@ def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm
     finally:
         manage(slurm, "modify", "user", "root", "set", f"{limit}=-1")
     assert said.endswith("exit status 0") and said.count(told) == 1, said
-    assert [record["attempt"] for record in folder.records().values()] == [1, 1, 1, 1]
+    assert [record["attempt"] for record in folder.records().values()] == [1, 1]
