@@ -10,6 +10,7 @@ from analysis.report.blocks import Block, Section, bullets, left, paragraph, row
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.report.record import machine_items
+from analysis.report.tables import p_value
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.formats import MISSING, counted, listed
@@ -121,7 +122,7 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         numbers("Time before (s)", formats.number, "seconds_before"),
         numbers("Time after (s)", formats.number, "seconds_after"),
         numbers("Change (%)", in_percent("change")),
-        numbers("p", lambda p_value: formats.p_value(p_value, symbol=False), "p_adjusted"),
+        numbers("p", p_value, "p_adjusted"),
         texts("Outcome", lambda verdict: verdict.removeprefix(ONLY), "verdict"),
     ]
     caption += (

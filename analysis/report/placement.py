@@ -6,6 +6,7 @@ from analysis.estimates.outcomes import OUTCOMES, outcome
 from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.report.tables import p_value
 from analysis.tables.missing import Line
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -51,7 +52,7 @@ def _gains_table(content: Content) -> Block:
         numbers("Time (s)", formats.number, "seconds"),
         numbers("Time at most per node (s)", formats.number, "seconds_of_baseline"),
         numbers("Gain (%)", in_percent("gain")),
-        numbers("p", lambda p_value: formats.p_value(p_value, symbol=False), "p_adjusted"),
+        numbers("p", p_value, "p_adjusted"),
         texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
     ]
     lines = labels.lines(rows, "case", "oversubscription", "processes", "interconnect")

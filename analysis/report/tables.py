@@ -187,7 +187,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         numbers("Improvement (%)", _improvement),
         *[numbers("All at once (%)", _at_once)] * at_once,
         numbers("Average (%)", in_percent("average")),
-        numbers("p", _p_value, "p_adjusted"),
+        numbers("p", p_value, "p_adjusted"),
         texts("Outcome", _verdict),
     ]
     caption = (
@@ -261,7 +261,7 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
         numbers("Time at one per core (s)", formats.number, "seconds_of_one"),
         numbers("Time (s)", formats.number, "seconds"),
         numbers("Gain (%)", in_percent("gain")),
-        numbers("p", _p_value, "p_adjusted"),
+        numbers("p", p_value, "p_adjusted"),
         texts("Outcome", _verdict),
     ]
     lines = labels.lines(rows, "case", "cores", "oversubscription", "interconnect")
@@ -303,7 +303,8 @@ def _baseline(line: Line, labels: Labels, several: bool) -> str:
     return f"{name}, oversubscription {line['oversubscription']}" if several else name
 
 
-def _p_value(value: float) -> str:
+def p_value(value: float) -> str:
+    """Write a p-value of a column that is named p."""
     return formats.p_value(value, symbol=False)
 
 

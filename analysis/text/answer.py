@@ -18,7 +18,7 @@ from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
-from analysis.text.money import VERDICTS, at_highest_target, link_prices, money
+from analysis.text.money import VERDICTS, at_highest_target, link_prices, money, node_price
 from analysis.text.scaling import processes
 
 MOST = 3
@@ -299,13 +299,7 @@ def _levels(gains: pd.DataFrame) -> list[str]:
             f"{word} in {all_of if len(own) == len(told) else len(own)} (by {_percents(own)})"
             for word, own in counts.items()
         )
-        verb = (
-            "pay"
-            if set(counts) == {"faster"}
-            else "do not pay"
-            if set(counts) == {"slower"}
-            else "pay at times"
-        )
+        verb = {("faster",): "pay", ("slower",): "do not pay"}.get(tuple(counts), "pay at times")
         once = ", from one run each" if rows["verdict"].astype(str).str.contains("one figure").all() else ""
         among = f"at equal cores, of {counted(len(told), 'comparison')}, they are"
         said.append(f"{level} processes a core {verb}: {among} {how}{once}")
@@ -329,10 +323,7 @@ def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
         f"{some(map(labels.compared, rows.to_dict('records')))} {'may pay' if word == 'undecided' else word}"
         for word, rows in even.groupby("verdict", sort=False)
     ]
-    price = (
-        "" if even.empty else f"{money(even['node_price'].iloc[0])}{formats.SPACE}{even['currency'].iloc[0]}"
-    )
-    return [f"at {price} a node {listed(said)}"] if said else []
+    return [f"at {node_price(even.iloc[0])} a node {listed(said)}"] if said else []
 
 
 def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:

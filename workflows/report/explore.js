@@ -44,13 +44,8 @@ function typed(name) {
   return text ? Number(text) : null;
 }
 
-function column(curve, name) {
-  return curve.points.map((point) => point[name]);
-}
-
-function nodesOf(point) {
-  return point.nodes ?? (typed("each") && Math.ceil(point.processes / typed("each")));
-}
+const column = (curve, name) => curve.points.map((point) => point[name]);
+const nodesOf = (point) => point.nodes ?? (typed("each") && Math.ceil(point.processes / typed("each")));
 
 // Price of a cluster, of which the interconnect's has a range; null where a price is not known.
 function clusterPrice(curve, nodes, end) {
@@ -68,9 +63,8 @@ function runPrice(curve, nodes, seconds, end) {
   return known ? ((owned + powered) * seconds) / 3600 : null;
 }
 
-function priceOf(curve, point) {
-  return ["", "_low", "_high"].map((end, place) => runPrice(curve, nodesOf(point), point[`seconds${end}`], place));
-}
+const priceOf = (curve, point) =>
+  ["", "_low", "_high"].map((end, place) => runPrice(curve, nodesOf(point), point[`seconds${end}`], place));
 
 // The fastest point of the tables for which something holds.
 function fastest(curve, holds = () => true) {
@@ -109,9 +103,7 @@ function needs(curve, target, value) {
   return found;
 }
 
-function say(sentence, values) {
-  return sentence.replace(/{(\w+)}/g, (_, name) => values[name]);
-}
+const say = (sentence, values) => sentence.replace(/{(\w+)}/g, (_, name) => values[name]);
 
 function written(value, digits = 3) {
   if (Math.abs(value) === Infinity) return value > 0 ? "∞" : "−∞";
@@ -125,9 +117,7 @@ function triple([value, ...ends], digits) {
   return written(value, digits) + range;
 }
 
-function speedupOf(point) {
-  return triple([point.speedup, point.speedup_low, point.speedup_high]);
-}
+const speedupOf = (point) => triple([point.speedup, point.speedup_low, point.speedup_high]);
 
 // What a curve saves beside the baseline, with the ranges of the node equivalents of the tables.
 function saved({ curve, processes }, baseline) {
@@ -185,9 +175,7 @@ function fillTable(lines) {
   });
 }
 
-function chosen() {
-  return known.panels[choice.elements.panel.value];
-}
+const chosen = () => known.panels[choice.elements.panel.value];
 
 // A target that the baseline just reaches.
 function fallback(target, baseline) {
@@ -236,7 +224,6 @@ function recall() {
   fill(choice.elements.panel);
   listCurves();
   for (const one of choice.elements) if (one.name) fill(one);
-  tick(said);
   explore();
   document.getElementById("explore").scrollIntoView();
 }

@@ -4,13 +4,8 @@
 // section of no case, and a row of no interconnect, always stay.
 const form = document.getElementById("filters");
 
-function ticked(name) {
-  return new Set([...form.querySelectorAll(`input[name="${name}"]:checked`)].map((box) => box.value));
-}
-
-function boxes(name) {
-  return [...form.querySelectorAll(`input[name="${name}"]`)];
-}
+const boxes = (name) => [...form.querySelectorAll(`input[name="${name}"]`)];
+const ticked = (name) => new Set(boxes(name).filter((box) => box.checked).map((box) => box.value));
 
 function sayWhatIsShown() {
   const parts = ["case", "interconnect"].map((name) => [ticked(name).size, boxes(name).length, `${name}s`]);
@@ -69,14 +64,13 @@ function remember() {
 }
 
 function addressed() {
-  return location.hash.startsWith(PLACE) ? new URLSearchParams(location.hash.slice(PLACE.length)) : null;
+  const said = location.hash.startsWith(PLACE) ? new URLSearchParams(location.hash.slice(PLACE.length)) : null;
+  const without = (box) => said?.getAll(`without ${box.name}`).includes(box.value);
+  for (const box of said ? form.querySelectorAll("input") : []) box.checked = !without(box);
+  return said;
 }
 
-function tick(said) {
-  for (const box of form.querySelectorAll("input")) box.checked = !said.getAll(`without ${box.name}`).includes(box.value);
-}
-
-if (addressed()) tick(addressed());
+addressed();
 applyFilters();
 document.addEventListener("filtered", remember);
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from analysis.importers import read_published
 from analysis.report import read_tables
-from analysis.runs.runs import TableError, read_complete
+from analysis.runs.runs import TableError, quick_strings, read_complete
 from workflows.errors import one_line_errors
 from workflows.paths import StudyPaths
 from workflows.report.proposal import write_proposals
@@ -15,8 +15,10 @@ from workflows.study.sites import read_facts
 
 inputs, folder = snakemake.input, Path(snakemake.output.report).parent
 with one_line_errors(TableError):
-    study = read_complete(inputs.runs), read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
-    write_report(*study, read_published(inputs.published), folder)
-    write_proposals(*study, folder)
+    runs = read_complete(inputs.runs)
+    with quick_strings(runs):
+        study = runs, read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
+        write_report(*study, read_published(inputs.published), folder)
+        write_proposals(*study, folder)
     note_look(StudyPaths(folder).looks, study[2])
 gc.freeze()  # else Python looks for garbage in all figures before it ends
