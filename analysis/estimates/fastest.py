@@ -119,15 +119,8 @@ def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields 
     for name in ("processes", "nodes", "seconds", "seconds_low", "seconds_high"):
         columns[name] = np.concatenate([curve.table[name] for curve in curves])
     columns["nodes"] = np.where(columns["nodes"] == 0, np.nan, columns["nodes"])
-    placed = [
-        columns["set"],
-        columns["oversubscription"],
-        columns["processes_per_node"],
-        columns["threads"],
-        columns["processes"],
-    ]
-    keys = np.array(placed, float)  # without placement all NaN, which is not equal to itself
-    keys[np.isnan(keys)] = 0
+    placed = ("set", "oversubscription", "processes_per_node", "threads", "processes")
+    keys = np.nan_to_num(np.array([columns[name] for name in placed], float))  # NaN: no placement
     order = np.lexsort((columns["by_name"], columns["seconds"], *keys[::-1]))
     order = order[np.concatenate([curve.own for curve in curves])[order]]
     differs = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)

@@ -56,7 +56,15 @@ def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchem
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """Validate a table after giving it the schema's columns, empty where it has none, in its order."""
-    return checked(schema, table.reindex(columns=list(schema.columns)))
+    if len(table):
+        return checked(schema, table.reindex(columns=list(schema.columns)))
+    if id(schema) not in _WITHOUT_ROWS:
+        _WITHOUT_ROWS[id(schema)] = schema, checked(schema, pd.DataFrame(columns=list(schema.columns)))
+    return _WITHOUT_ROWS[id(schema)][1].copy()
+
+
+_WITHOUT_ROWS: dict[int, tuple[pa.DataFrameSchema, pd.DataFrame]] = {}
+"""Tables without rows, of which most studies have several, by their schemas, which cannot be hashed."""
 
 
 TABLES = table_schemas(

@@ -218,7 +218,7 @@ def test_sizes_of_a_level_that_overlap_are_told_in_one_line(tmp_path):
     assert "line 6, column 'nodes_from': '1' must follow" in refusal(TableError, read_parts, file)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     radices=st.lists(st.integers(2, 48), min_size=1, max_size=3),
     blocking=st.floats(1, 5),

@@ -321,7 +321,7 @@ def test_oversubscription_gain_is_at_equal_cores():
 # --- what must change nothing ---
 
 
-@hypothesis_settings(max_examples=10)
+@hypothesis_settings(max_examples=6)
 @given(st.randoms(use_true_random=False), st.floats(0.01, 100), st.sampled_from(["block", "no block"]))
 def test_order_unit_and_invalid_rows_change_nothing(random, unit, blocks):
     parallel = rows("duct", "a", {2: 8.0, 4: 6.0}) + rows("duct", "b", {2: 6.0, 4: 4.0})

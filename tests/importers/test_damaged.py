@@ -39,7 +39,7 @@ def rows(found):
 
 
 @pytest.mark.parametrize("file", CUT)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_file_cut_off_anywhere_gives_only_what_the_whole_file_gives(file, tmp_path, data):
     text = (FOREIGN / file).read_bytes()

@@ -33,7 +33,7 @@ RUNS = frames.data_frames(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(frame=RUNS)
 def test_a_runs_table_written_and_read_back_is_the_same(tmp_path, frame):
     runs = complete_runs(frame)

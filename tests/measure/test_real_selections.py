@@ -1,5 +1,6 @@
 """What the files select is there under that name in UCX, libfabric and Open MPI as they are installed here."""
 
+import functools
 import re
 
 import pytest
@@ -13,6 +14,7 @@ from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
 NAMES = sorted(file.stem for file in INTERCONNECTS.glob("*.yaml"))
+told = functools.cache(printed)
 LAUNCHED = {name: one for name in NAMES if (one := load_interconnect(name, INTERCONNECTS)).launch}
 NOT_IN_DEBIAN = {"efa", "mlx"}  # providers of Amazon's and Intel's own builds of libfabric
 
@@ -37,12 +39,12 @@ def test_there_are_interconnects_of_every_way():
 @pytest.mark.parametrize("name", OVER_UCX)
 def test_ucx_has_these_transports_and_variables(name):
     env = LAUNCHED[name].launch["env"]
-    described = printed("ucx_info", "-c", "-f")
+    described = told("ucx_info", "-c", "-f")
     variables = [variable for variable in env if variable.startswith("UCX_")]
     assert all(re.search(rf"^{variable}=", described, re.M) for variable in variables)
     aliases = re.search(r"Comma-separated list of transports.*?UCX_TLS=", described, re.S)[0]
     known = {word for line in re.findall(r"^#  - (\S+)", aliases, re.M) for word in line.split("/")}
-    known |= set(re.findall(r"Transport: (\S+)", printed("ucx_info", "-d")))
+    known |= set(re.findall(r"Transport: (\S+)", told("ucx_info", "-d")))
     assert set(env["UCX_TLS"].split(",")) <= known
 
 
@@ -50,7 +52,7 @@ def test_ucx_has_these_transports_and_variables(name):
 @pytest.mark.parametrize("name", OVER_LIBFABRIC)
 def test_libfabric_has_the_provider(name):
     provider = provider_of(LAUNCHED[name].launch)
-    listed = re.findall(r"^(\S+):$", printed("fi_info", "--list"), re.M)
+    listed = re.findall(r"^(\S+):$", told("fi_info", "--list"), re.M)
     assert (provider in listed) != (provider in NOT_IN_DEBIAN)
 
 
@@ -58,7 +60,7 @@ def test_libfabric_has_the_provider(name):
 def test_open_mpi_has_the_parameters_and_components(name):
     mca = LAUNCHED[name].launch["mca"]
     assert unknown_parameter(mca) is None
-    components = set(re.findall(r"MCA (\w+): (\w+) ", printed("ompi_info")))
+    components = set(re.findall(r"MCA (\w+): (\w+) ", told("ompi_info")))
     for framework in ("pml", "btl", "mtl", "osc"):
         for component in filter(None, mca.get(framework, "").split(",")):
             assert (framework, component) in components

@@ -49,6 +49,7 @@ def plan_of(folder, **changes):
     return make_plan(study_file(folder, text))
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs_each_build_under_its_name(folder):
     plan = plan_of(folder, blocks=1)
     case = plan.asked.cases["relax-smoke"]

@@ -147,6 +147,7 @@ def test_a_replay_that_fails_leaves_nothing(traced):
     assert not traced.paths.simulated.exists()
 
 
+@pytest.mark.slow
 def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = ["quadrics_elan3_adaptive", "quadrics_elan3_packets", "gigabit_ethernet"]

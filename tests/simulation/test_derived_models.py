@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from refused import refusal
 from simulated_link import SIMULATE, simulated_link
@@ -177,6 +177,7 @@ def model_of(made, folder, end="corrected"):
     return make_model(link, folder, end)
 
 
+@settings(max_examples=30)
 @given(
     latency=some.floats(0.5, 50),
     interval=some.floats(0.01, 60),

@@ -1,6 +1,7 @@
 """The order of the layers: a module imports only what lies in its own folder or in a layer below it."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def layer_of(module: Path, package: str) -> str:
     return module.relative_to(ROOT / package).parts[0].removesuffix(".py")
 
 
+@functools.cache
 def imported(module: Path) -> set[str]:
     """Dotted names of what a module imports of this project, wherever in the module it does."""
     found = set()

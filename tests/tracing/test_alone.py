@@ -58,10 +58,10 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
 @pytest.mark.parametrize("library", BOTH)
 @pytest.mark.parametrize(
     "group",
-    ["messages", "collectives", "windows", "clock_branch", "forked", "reads_on"]
+    ["messages", "windows", "clock_branch", "reads_on"]
     + [
         pytest.param(group, marks=pytest.mark.slow)
-        for group in ("requests", "later", "communicators", "files", "fortran")
+        for group in ("collectives", "forked", "requests", "later", "communicators", "files", "fortran")
     ],
 )
 def test_a_rank_alone_does_the_same(built, library, group, tmp_path):

@@ -9,6 +9,7 @@ prints JSON, an object a line: ``{"started": {...}}`` when all ranks are up, and
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import sys
 from pathlib import Path
@@ -126,7 +127,8 @@ def _modules(program: bytes, root: Path) -> dict[str, bytes]:
     return found
 
 
-def _imported(source: bytes) -> set[str]:
+@functools.cache
+def _imported(source: bytes) -> frozenset[str]:
     """Names of our modules that a source may import, with the packages that they are in."""
     names = set()
     for node in ast.walk(ast.parse(source)):
@@ -135,7 +137,7 @@ def _imported(source: bytes) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     ours = [name.split(".") for name in names if name.split(".")[0] == _OURS]
-    return {".".join(words[:length]) for words in ours for length in range(1, len(words) + 1)}
+    return frozenset(".".join(words[:length]) for words in ours for length in range(1, len(words) + 1))
 
 
 def _said(what: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
