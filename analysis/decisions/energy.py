@@ -82,7 +82,7 @@ def counted_energy(runs: pd.DataFrame, ranked: dict[str, list[str]], settings: S
     if "energy_joules" not in runs or not (runs["energy_joules"] > 0).any():
         return {}
     own = valid_rows(runs[runs["energy_joules"] > 0])
-    told = own["energy_source"].fillna(IMPORTED) if "energy_source" in own else IMPORTED
+    told = own["energy_source"].astype(object).fillna(IMPORTED) if "energy_source" in own else IMPORTED
     of_serial = own["interconnect"].fillna("")
     sources = own.assign(source=told).groupby(["case", of_serial])["source"].unique()
     curves = (all_curves(own, ranked, settings, name) for name in ("seconds", "energy_joules"))

@@ -81,6 +81,7 @@ def test_a_meter_that_may_not_be_read_is_a_problem_and_the_next_one_is_taken(tmp
     monkeypatch.setattr(energy.os, "access", lambda file, _: "powercap" not in file)
     closed = meter_of((), root)
     counter = f"{root}/class/powercap/intel-rapl:0/energy_uj"
+    assert closed.prefix(tmp_path) == []
     assert energy_of(closed, [], 1) == Energy(None, "RAPL: package-0", problem=f"{counter}: may not be read")
     other = tmp_path / "other"
     chip = {"class/hwmon/hwmon0/name": "aem1", "class/hwmon/hwmon0/energy1_input": 5}
@@ -199,8 +200,8 @@ def test_a_repetition_has_its_energy_on_record_and_in_the_runs_table(tmp_path, m
     prepare(case, 1, plan.paths.prepared("harmonic-smoke", 1))
     plan.paths.expected("harmonic-smoke").write_text(json.dumps(reference_answer(case, tmp_path, 60)))
 
-    def run(*arguments):
-        done = measured(*arguments)
+    def run(*arguments, **named):
+        done = measured(*arguments, **named)
         last = int(done.meter_readings[0].split()[-1])
         assert last == 1_000_000  # nobody moves it: the reading at the end
         return measuring.replace(done, meter_readings=[done.meter_readings[0] + f"1e9 {last + 2_500_000}\n"])

@@ -63,7 +63,9 @@ class Meter:
     problem: str | None = None
 
     def prefix(self, readings: Path) -> list[str]:
-        """Give what a rank's command begins with, so that it is read into a folder."""
+        """Give what a rank's command begins with to be read into a folder; nothing if it cannot be read."""
+        if self.problem:
+            return []
         every = max(POWER_SECONDS, self.update_seconds or 0) if self.power else COUNTER_SECONDS
         return [str(PROGRAM), str(readings), f"{every:g}", " ".join(self.files) or os.devnull]
 

@@ -229,7 +229,7 @@ def measure(
         speed_before = time_fixed_work(point, interconnect, nodes) if long else None
         meter = meter_of(allocation.nodes if allocation else ())
         before = read_counters()
-        done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, (), True, meter)
+        done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True, meter=meter)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
         # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
