@@ -31,10 +31,11 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a site, case, set of kinds, oversubscription, placement, threads and process count. ``nodes``:
-        missing where competitors have different numbers of nodes. ``interconnects``: how many compete. ``lead``:
-        how much longer the next takes, ``spread``: the slowest, each with its interval. ``near``: how many others
-        may be the fastest, missing where that is not known; ``alike``: names of all that may be.
+        One row a site, case, set of kinds, oversubscription, placement, threads and process count.
+        ``nodes``: missing where competitors have different numbers of nodes. ``interconnects``: how many
+        compete. ``lead``: how much longer the next takes, ``spread``: the slowest, each with its interval.
+        ``near``: how many others may be the fastest, missing where that is not known; ``alike``: names of all
+        that may be.
     """
     rows = [
         [*point, *_winner(found.sort_values("place"))]
