@@ -18,7 +18,7 @@ from analysis.tables.frames import Tables
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
 """Columns that name an interconnect."""
-_OF_ALL_THREADS = ("hybrid", "packing", "advice")
+_OF_ALL_THREADS = ("hybrid", "packing", "advice", "changes")
 """Tables that compare numbers of threads, so that their interconnects keep the names they have."""
 _TESTED = ("p_adjusted", "distinguishable", "blocks_needed", "verdict")
 

@@ -23,7 +23,7 @@ PANEL_WIDTH = 1.45
 NAMES_WIDTH = 2.4
 MOST_ROWS = 44
 """Points beneath each other in one figure."""
-POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per_node"]
+POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per_node", "threads"]
 Point = tuple[Any, ...]
 
 
@@ -63,9 +63,9 @@ def _points(rows: pd.DataFrame, labels: Labels) -> list[Point]:
 
 
 def _point(row: Line) -> Point:
-    name, kind, level, processes, placement = (row[key] for key in POINT)
+    name, kind, level, processes, placement, threads = (row[key] for key in POINT)
     placement = 0.0 if is_missing(placement) else float(placement)
-    return "" if is_missing(name) else name, kind, int(level), int(processes), placement
+    return "" if is_missing(name) else name, kind, int(level), int(processes), placement, int(threads)
 
 
 def _figure(
@@ -94,10 +94,10 @@ def _figure(
 
 
 def _name(point: Point, labels: Labels) -> str:
-    name, kind, level, processes, placement = point
+    name, kind, level, processes, placement, threads = point
     title = shortened(labels.interconnect(name or None, kind), 34, lines=1)
     if name:
-        title += f", {processes}"
+        title += f", {processes}" + (f" × {threads}" if threads > 1 else "")
         title += f" ({level} per core)" if level > 1 else ""
     return title + (f", {formats.number(placement)} per node" if placement else "")
 

@@ -48,7 +48,7 @@ MACHINE_KEYS = {
 }
 
 
-POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes"]
+POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes", "threads"]
 
 
 def method_paragraphs(content: Content) -> list[str]:

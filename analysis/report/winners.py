@@ -50,7 +50,7 @@ def network_answer(content: Content, case: str) -> list[str]:
 def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     rows, caption = won, "The shortest time at each count, beside the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
-        curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node"]
+        curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
         rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():

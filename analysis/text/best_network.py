@@ -92,6 +92,9 @@ def network_sentences(
     ]
 
 
+_POINT = ["oversubscription", "processes_per_node", "threads", "processes"]
+
+
 def _figure(figures: pd.DataFrame, interconnect: str, quantity: str) -> str:
     return f"{span(figures, interconnect, quantity)}{formats.THIN}{QUANTITIES[quantity]}"
 
@@ -114,7 +117,7 @@ def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
 
 def _doubt(best: pd.Series, named: Sequence[str], won: pd.DataFrame, labels: Labels) -> str:
     """Name the best networks that may make the fastest run too."""
-    there = alike(won, best, ["oversubscription", "processes_per_node", "processes"])
+    there = alike(won, best, _POINT)
     may_be = [name for name in named if name != best["interconnect"] and name in {*there["alike"].explode()}]
     names = listed(labels.interconnect(name, "published") for name in may_be)
     return f" ({names} cannot be told apart from it)" if names else ""
@@ -122,10 +125,9 @@ def _doubt(best: pd.Series, named: Sequence[str], won: pd.DataFrame, labels: Lab
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
     """Count the points at which an interconnect is the fastest of those that ran there."""
-    point = ["oversubscription", "processes_per_node", "processes"]
     counts = []
     for name in names:
-        ran = won.merge(rows.loc[rows["interconnect"] == name, point], on=point)
+        ran = won.merge(rows.loc[rows["interconnect"] == name, _POINT], on=_POINT)
         first = int((ran["interconnect"] == name).sum()) or "none"
         counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(ran)}")
     return f"Of the points that each shares with others, {listed(counts)}."

@@ -10,7 +10,7 @@ from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
 
-POINT = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "processes"]
+POINT = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads", "processes"]
 LONGER = ["longer_percent", "longer_low", "longer_high"]
 _COLUMNS = [
     *POINT,
@@ -31,10 +31,11 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a site, case, set of kinds, oversubscription, placement and process count. ``nodes``: missing
-        where competitors have different numbers of nodes. ``interconnects``: how many compete. ``lead``: how
-        much longer the next takes, ``spread``: the slowest, each with its interval. ``near``: how many others
-        may be the fastest, missing where that is not known; ``alike``: names of all that may be.
+        One row a site, case, set of kinds, oversubscription, placement, threads and process count.
+        ``nodes``: missing where competitors have different numbers of nodes. ``interconnects``: how many
+        compete. ``lead``: how much longer the next takes, ``spread``: the slowest, each with its interval.
+        ``near``: how many others may be the fastest, missing where that is not known; ``alike``: names of all
+        that may be.
     """
     rows = [
         [*point, *_winner(found.sort_values("place"))]

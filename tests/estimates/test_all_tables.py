@@ -60,6 +60,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         "prices",
         "network_transports",
         "improvement_mean",
+        "hybrid",
         *DATA_SERVER_TABLES,
     }
     assert list(found) == [name for name in ALL_TABLES if name not in of_other_runs]

@@ -2,9 +2,11 @@
 
 import pytest
 import small_runs
+from report_parts import blocks, cells, part, said
 
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.sites import told_apart
+from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
@@ -94,3 +96,16 @@ def test_a_report_names_numbers_of_threads():
     assert facts.interconnect("gigabit@2-threads").title == "gigabit (2 threads)"
     assert set(tables["scaling"]["interconnect"]) == set(found["interconnect"].dropna())
     assert set(tables["hybrid"]["interconnect"]) == {"gigabit"}
+
+
+def test_the_report_says_what_beats_what_at_equal_cores():
+    section = part(make_report(small_runs.unplaced(*ALL), tables_of(*ALL), Facts.of({}), []), "hybrid")
+    assert "Gigabit, 8 cores: 4 × 2 beats 8 × 1 by 25 % [25, 25]." in said(section)
+    assert "Gigabit, 8 cores: 2 × 4 loses 20 % [20, 20] to 8 × 1." in said(section)
+    (table,) = blocks(section, "table")
+    assert [line[2:5] for line in cells(table)] == [
+        ["4 × 2 against 8 × 1", "3.28", "4.10"],
+        ["2 × 4 against 8 × 1", "5.12", "4.10"],
+    ]
+    pure = [SERIAL, rows(8, 1, PURE)]
+    assert part(make_report(small_runs.unplaced(*pure), tables_of(*pure), Facts.of({}), []), "hybrid") is None
