@@ -10,6 +10,7 @@ from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, sho
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import percent_interval
 from analysis.text import formats
+from analysis.text.labels import level_of
 
 MOST = 40
 """Nodes that are drawn, the slowest."""
@@ -23,7 +24,7 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     shown = known.head(MOST).to_dict("records")
     caption = (
         "How much longer runs take on each node than runs of the same points without it; the "
-        f"{labels.confidence} intervals of all nodes hold at once. Squares are slow nodes."
+        f"{level_of(labels.facts)} intervals of all nodes hold at once. Squares are slow nodes."
     )
     if len(known) > MOST:
         caption += f" Of {len(known)} nodes, the {MOST} slowest."

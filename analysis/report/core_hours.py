@@ -35,7 +35,12 @@ def core_hours(content: Content) -> Section | None:
         energy = "" if joules != joules else f"; {formats.number(joules / 3.6e6)} kWh"
         said += f", by Slurm's accounting of the jobs that measured ({jobs}{energy})."
     else:
-        said += ", by its records, which tell of runs alone and not of what jobs held beside them."
+        beside = (
+            ", which tell of runs alone and not of what jobs held beside them"
+            if "job" in content.runs
+            else ""
+        )
+        said += f", by its records{beside}."
     rows = [
         row(
             [

@@ -10,6 +10,7 @@ from analysis.report.lines import in_percent, line_table, numbers, texts
 from analysis.tables.missing import percent_interval
 from analysis.text import formats
 from analysis.text.formats import counted, listed
+from analysis.text.labels import level_of
 
 
 def nodes(content: Content) -> Section | None:
@@ -27,15 +28,15 @@ def nodes(content: Content) -> Section | None:
     ]
     caption = "How much longer runs take on each node than runs of the same points without it."
     printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
-    said = bullets(node_sentences(table, content.labels.confidence))
+    said = bullets(node_sentences(table, level_of(content.facts)))
     return section("nodes", "Nodes", [said, *content.figures("nodes"), printed])
 
 
-def node_sentences(table: pd.DataFrame, confidence: str) -> list[str]:
+def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
     """Name each slow node of the table ``nodes``, with figure and uncertainty; else say what is excluded."""
     known = table[table["slower_percent"].notna()]
     of_all = f"of {counted(len(known), 'node')}"
-    at_once = f"{confidence} interval and p-value hold for all {of_all} at once"
+    at_once = f"{level} interval and p-value hold for all {of_all} at once"
     slow = [
         f"Node {row['node']} is slow: runs on it take "
         f"{formats.percent_with_interval(*percent_interval(row, 'slower'))} longer than runs of the same "

@@ -178,6 +178,11 @@ class Labels:
         return self.in_order(rows, *keys).to_dict("records")
 
 
+def level_of(facts: Facts) -> str:
+    """Level of the intervals that go by the level of tests, as text: 95 %, at a later look more."""
+    return f"{exact(100 * (1 - facts.all_settings().alpha))}{THIN}%"
+
+
 def short_name(title: str, kind: str | None) -> str:
     """Shorten a title, and name its kind unless that is measured.
 

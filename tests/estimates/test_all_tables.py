@@ -9,7 +9,9 @@ from analysis.decisions.prices import BOOK, read_book
 from analysis.decisions.request import Request
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
+from analysis.estimates.core_hours import CORE_HOURS
 from analysis.estimates.machine_speed import ADJUSTED
+from analysis.estimates.nodes import NODES
 from analysis.estimates.quality import QUALITY
 from analysis.estimates.scaling import make_tables, write_tables
 from analysis.estimates.solver_work import SOLVER_WORK
@@ -48,7 +50,8 @@ def names(runs, request):
 
 def test_a_whole_study_has_every_table(runs, settings, market):
     found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
-    # Of two sites, of runs that tell the parts of their time, of benchmarks of a network, of replayed traces.
+    # Of two sites, of runs that tell the parts of their time, of benchmarks of a network, of replayed traces, on
+    # several nodes of a cluster.
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
     of_other_runs |= {
         *SIMULATED_TABLES,
@@ -56,6 +59,8 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         *VALIDATION,
         *CENSORED,
         *ADJUSTED,
+        *NODES,
+        *CORE_HOURS,
         *SOLVER_WORK,
         "prices",
         "network_transports",

@@ -73,7 +73,7 @@ def test_the_report_says_what_it_took_and_who_says_so():
             DUMP,
             "by Slurm's accounting of the jobs that measured (1 CANCELLED, 1 COMPLETED, 1 REQUEUED and 1 TIMEOUT; 2 kWh)",
         ),
-        ("", "by its records, which tell of runs alone"),
+        ("", "by its records."),
     ):
         made = make_core_hours(runs(), jobs(dump))
         found = part(make_report(all_runs, tables | made, facts, []), "core_hours")
