@@ -112,7 +112,8 @@ def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Flo
 
 def _steps(values: np.ndarray) -> Floats:
     """Each value's predecessor over it, along the counts; NaN for the first."""
-    steps = np.full(values.shape, np.nan)
+    steps = np.empty(values.shape)
+    steps[0] = np.nan
     np.divide(values[:-1], values[1:], out=steps[1:])
     return steps
 

@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.decisions.pareto import unbeaten
-from analysis.estimates.best import ALPHA, FEWEST, Behind, behind_all, may_be_best, with_offsets, within_bands
+from analysis.estimates.best import (
+    ALPHA,
+    FEWEST,
+    Behind,
+    behind_all,
+    block_logs,
+    may_be_best,
+    with_offsets,
+    within_bands,
+)
 from analysis.estimates.bootstrap import interval_columns, percentile_interval
 from analysis.estimates.curves import Curve
 from analysis.estimates.metrics import efficiency, runs_per_day
@@ -174,7 +183,7 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     everyone = np.ones_like(efficient)
     pareto, pareto_share = _pareto(seconds, at_once, draws)
     measured = {row: case_ways for row, case_ways in enumerate(ways) if case_ways.kind != "simulated"}
-    known = {row: measured[row].samples for row in measured if _fewest(measured[row]) >= FEWEST}
+    known = {row: block_logs(own.samples)[1] for row, own in measured.items() if _fewest(own) >= FEWEST}
     compared = list(behind_all(known))
     least_time, most_jobs = _first(1 / seconds, rate, everyone), _first(rate, 1 / seconds, efficient)
     return table | {

@@ -52,11 +52,16 @@ def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
     return blocks, logs
 
 
-def behind_all(several: Mapping[int, Sequence[Sample]]) -> Iterator[tuple[list[int], Behind]]:
-    """Compare the points of several curves, those of one shape at once: their numbers and a `Behind`."""
+def behind_all(several: Mapping[int, Floats]) -> Iterator[tuple[list[int], Behind]]:
+    """Compare the points of several curves, those of one shape at once: their numbers and a `Behind`.
+
+    Parameters
+    ----------
+    several : mapping of int to array (points, blocks)
+        Log times as `block_logs` gives them.
+    """
     alike: dict[tuple[int, ...], list[tuple[int, Floats]]] = {}
-    for number, samples in several.items():
-        _, logs = block_logs(samples)
+    for number, logs in several.items():
         alike.setdefault(logs.shape, []).append((number, logs))
     for some in alike.values():
         numbers, logs = zip(*some, strict=True)

@@ -82,7 +82,7 @@ class Curve:
         """Process counts, increasing."""
         return self.table["processes"]
 
-    @property
+    @cached_property
     def peak(self) -> int:
         """Position of the highest speedup; of equals, the first."""
         return int(np.argmax(self.speedup))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.best import ALPHA, FEWEST, behind_all, may_be_best, within_bands
+from analysis.estimates.best import ALPHA, FEWEST, behind_all, block_logs, may_be_best, within_bands
 from analysis.estimates.compared import compare_points, percent_columns, same_machine, share_blocks
 from analysis.estimates.curves import Curve, names_of
 from analysis.estimates.points import Sample
@@ -144,8 +144,9 @@ def _members(fields: _Fields, simulated: NDArray[np.bool_], low: Floats, high: F
     )
     members = np.zeros(len(fields.samples), bool)
     rows = [slice(first, first + size) for first, size in zip(fields.first, fields.size, strict=True)]
-    known = {number: fields.samples[rows[number]] for number in np.flatnonzero(testable & ~simulated)}
-    for numbers, found in behind_all(known):
+    known = np.flatnonzero(testable & ~simulated)
+    logs = {number: block_logs(fields.samples[rows[number]])[1] for number in known}
+    for numbers, found in behind_all(logs):
         told = may_be_best(found, np.zeros(len(numbers), int), ALPHA)
         members[fields.first[numbers][:, None] + np.arange(told.shape[1])] = told
     for number in np.flatnonzero(simulated):

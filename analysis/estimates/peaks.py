@@ -62,7 +62,7 @@ def may_peak(curves: Sequence[Curve]) -> NDArray[np.bool_]:
             ends = (np.log(curve.table[f"seconds_{end}"]) - offsets[number] for end in ("low", "high"))
             members[number] = within_bands(*ends)
         elif _fewest(curve) >= FEWEST:
-            known[number] = curve.samples
+            _, known[number] = curve.sweeps
     best = np.array([curve.peak for curve in curves])
     for numbers, found in behind_all(known):
         members[numbers] = may_be_best(with_offsets(found, offsets[numbers]), best[numbers], ALPHA)

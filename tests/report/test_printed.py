@@ -114,6 +114,14 @@ class Page(HTMLParser):
         )
 
 
+@pytest.fixture
+def long(tmp_path):
+    """A study of nine cases with long names and a long question, printed."""
+    cases = [f"case_{number}_{'with_a_long_name_' * 3}" for number in range(9)]
+    runs = pd.concat([make_runs(2, cases=("elbow",)).assign(case=case) for case in cases])
+    return print_study(tmp_path / "long", *make_study(runs, question="Why, and for how long? " * 20))
+
+
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):
     """A study whose every free text attacks, printed."""
@@ -159,15 +167,13 @@ class TestPdf:
         pages = [page.text for page in pdf_pages(printed / "report.pdf")]
         assert "1Ductelbow" in pages[1] and "2Lid-drivencavity" in pages[2]
 
-    def test_the_answer_is_page_one_and_nothing_else_is(self, printed, tmp_path):
-        cases = [f"case_{number}_{'with_a_long_name_' * 3}" for number in range(9)]
-        runs = pd.concat([make_runs(2, cases=("elbow",)).assign(case=case) for case in cases])
-        long = print_study(tmp_path / "long", *make_study(runs, question="Why, and for how long? " * 20))
-        for folder in (printed, long):
-            first, second = json.loads((folder / "report.json").read_text())["sections"][:2]
-            pages = [page.text for page in pdf_pages(folder / "report.pdf")]
-            assert squeezed(first["blocks"][-1]["text"])[-60:] in pages[0]
-            assert f"1{squeezed(second['heading'])}"[:20] in pages[1]
+    @pytest.mark.parametrize("folder_of", ["printed", pytest.param("long", marks=pytest.mark.slow)])
+    def test_the_answer_is_page_one_and_nothing_else_is(self, folder_of, request):
+        folder = request.getfixturevalue(folder_of)
+        first, second = json.loads((folder / "report.json").read_text())["sections"][:2]
+        pages = [page.text for page in pdf_pages(folder / "report.pdf")]
+        assert squeezed(first["blocks"][-1]["text"])[-60:] in pages[0]
+        assert f"1{squeezed(second['heading'])}"[:20] in pages[1]
 
     def test_the_appendix_has_contents_of_its_own(self, printed):
         pages = [page.text for page in pdf_pages(printed / "report.pdf")]
