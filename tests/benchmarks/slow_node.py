@@ -28,7 +28,8 @@ from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
 from workflows.launch.emulation import occupants
 from workflows.paths import ROOT
-from workflows.plan.design import chosen_nodes, repetitions
+from workflows.plan.design import repetitions
+from workflows.plan.rotation import chosen_nodes
 
 NODES = 5
 COUNTS = (1, 2, 3, 5)

@@ -25,9 +25,9 @@ from workflows.jobs.cluster import Cluster
 from workflows.jobs.schedulers import SCHEDULERS
 from workflows.launch.cluster_launch import JobNode
 from workflows.paths import StudyPaths
-from workflows.plan.design import chosen_nodes
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
+from workflows.plan.rotation import chosen_nodes
 
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
 MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
