@@ -25,7 +25,7 @@ from analysis.tables.frames import Piece, with_ends
 COUNTED, MODEL = "counted", "model"
 IMPORTED = "imported"
 """Source of energy of which an import does not say who counted it."""
-_CURVE = ["case", "interconnect", "kind", "oversubscription"]
+_CURVE = ["case", "interconnect", "kind", "oversubscription", "threads"]
 Counted = Mapping[tuple[object, ...], list[Piece]]
 """Rows of the curves that have counted energy, by the columns `_CURVE`."""
 
