@@ -20,7 +20,7 @@ interconnects: [shared_memory, both_on_a_core]
 processes: [1, 2]
 threads: [1, 2]
 exclude: [{interconnect: both_on_a_core, threads: 1}]
-blocks: 1
+blocks: 2
 limits: {idle_seconds: 0.1}
 """
 CASE = """
@@ -69,9 +69,9 @@ def test_processes_or_threads(tmp_path):
     assert list(runs)[-1] == "threads" and runs.loc[~bad, "valid"].all()
     assert runs.loc[bad, "reason"].str.contains("rank 0: 2 of its threads on core 0, not 1 on each of").all()
     assert sorted(runs.loc[~bad, ["processes", "threads", "cores"]].values.tolist()) == [
-        [1, 1, 1],
-        [1, 2, 2],
-        [2, 1, 2],
+        *[[1, 1, 1]] * 2,
+        *[[1, 2, 2]] * 2,
+        *[[2, 1, 2]] * 2,
     ]
 
     hybrid = runs[(runs["threads"] == 2) & ~bad]
@@ -89,6 +89,6 @@ def test_processes_or_threads(tmp_path):
 
     (row,) = pd.read_csv(results / "tables/hybrid.csv").to_dict("records")
     assert (row["processes"], row["threads"], row["processes_of_baseline"]) == (1, 2, 2)
-    assert row["paired"] and row["blocks"] == 1
+    assert row["paired"] and row["blocks"] == 2
     report = (results / "report.html").read_text()
     assert "Processes or threads" in report and "1 × 2 against 2 × 1" in report
