@@ -56,7 +56,12 @@ def make_node_loss(scaling: pd.DataFrame, simulated: Mapping[str, pd.DataFrame])
     if not {"traces", "simulated_efficiency"} <= simulated.keys():
         return {}
     traces, replays = simulated["traces"], simulated["simulated_efficiency"]
-    inside = (scaling["nodes"] == 1) & (scaling["processes"] > 1) & (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
+    inside = (
+        (scaling["nodes"] == 1)
+        & (scaling["processes"] > 1)
+        & (scaling["oversubscription"] == 1)
+        & (scaling["threads"] == 1)
+    )
     rows = scaling[inside & scaling["kind"].map(ran).astype(bool) & (scaling["reference_cores"] == 1)]
     traces = traces[(traces["timing"] == "alone") & traces["corun_percent"].notna()]
     replays = replays[replays["nodes"] == 1].drop_duplicates(_KEYS)
