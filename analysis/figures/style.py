@@ -30,8 +30,7 @@ KNOWN = (
     "ethernet_cloud_tcp infiniband_verbs_qdr intel_mpi_infiniband",
     "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree",
     "infiniband infiniband_mpi infiniband_verbs_sdr infiniband_100 infiniband_4x_pcie "
-    "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs "
-    "emulated_two_gigabit",
+    "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs",
     "myrinet_single_port_mpi infiniband_edr emulated_gigabit_mtu1500 myrinet_dual_port "
     "myrinet_dual_port_mpi myrinet_single_port quadrics_elan3_adaptive ucx_ipoib "
     "emulated_two_gigabit_model",
@@ -43,7 +42,7 @@ KNOWN = (
     "shared_memory_model",
     "sci_mpi tofu emulated_gigabit_mtu9000 infiniband_verbs_ddr omni_path sci sci_2d ucx_tcp "
     "shared_memory_lammps_openmp",
-    "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback",
+    "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback emulated_two_gigabit",
     "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory",
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
     "shared_memory_collated slingshot_11 tcp_loopback_mpich",
