@@ -367,6 +367,21 @@ class Application(Protocol):
 
 
 @dataclass(frozen=True)
+class Energy:
+    """``energy`` of a record: what its machines counted, by what, and how finely.
+
+    `resolution_joules` is the step of a counter, `update_seconds` how often it moves; None where that is not
+    known. No joules where `problem` says why.
+    """
+
+    joules: float | None
+    source: str
+    resolution_joules: float | None = None
+    update_seconds: float | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
 class Noise:
     """What else the machine did between two moments; None where it is not known.
 

@@ -8,6 +8,7 @@ import pytest
 from study_files import study_file
 from test_speed import STUDY
 
+from workflows.domain import Energy
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure import energy
@@ -15,7 +16,6 @@ from workflows.measure import measure as measuring
 from workflows.measure.energy import PROGRAM, Meter, energy_of, meter_of
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.plan.plan import make_plan
-from workflows.plan.record import Energy
 from workflows.plan.records import read_record
 from workflows.results.collect import collect
 

@@ -15,7 +15,7 @@ from analysis.text.labels import Labels
 from analysis.text.models import compared_models, counts_needed, model_sentences, too_few_sentence
 
 COUNTS = (1, 2, 4, 8, 16, 32)
-CURVE = {"case": "elbow", "interconnect": "a", "kind": "measured", "oversubscription": 1}
+CURVE = {"case": "elbow", "interconnect": "a", "kind": "measured", "oversubscription": 1, "threads": 1}
 CURVE |= {"processes_per_node": np.nan}
 
 

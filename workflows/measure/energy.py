@@ -16,10 +16,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from workflows.domain import InputError
+from workflows.domain import Energy, InputError
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
-from workflows.plan.record import Energy
 
 PROGRAM = Path(__file__).parents[1].resolve() / "launch" / "metered"
 SYSTEM = Path("/sys")

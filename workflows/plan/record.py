@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any, ClassVar, Self
 
 from workflows import inputs
-from workflows.domain import Noise, Point
+from workflows.domain import Energy, Noise, Point
 from workflows.launch.probes import Probe
 
 
@@ -51,21 +51,6 @@ class Speed:
         """Mean of the whole piece of work before and after; None where one of them is missing."""
         parts = [value for name, value in vars(self).items() if name != "problem"]
         return None if None in parts else sum(parts) / 2
-
-
-@dataclass(frozen=True)
-class Energy:
-    """``energy`` of a record: what its machines counted, by what, and how finely.
-
-    `resolution_joules` is the step of a counter, `update_seconds` how often it moves; None where that is not
-    known. No joules where `problem` says why.
-    """
-
-    joules: float | None
-    source: str
-    resolution_joules: float | None = None
-    update_seconds: float | None = None
-    problem: str | None = None
 
 
 @dataclass(frozen=True)
