@@ -193,7 +193,6 @@ BODY: Sequence[Maker] = (
     oversubscription,
     hybrid,
     placement,
-    node_loss,
     pays,
     turnaround,
     energy,
@@ -210,6 +209,7 @@ APPENDIX: Sequence[Maker] = (
     asked,
     method,
     what_else,
+    node_loss,
     prices,
     simulated,
     traces,
@@ -252,11 +252,12 @@ ON_SCREEN: Mapping[str, Set[str]] = {
     "asked": {"list"},
     "parts": {"list", "figure", "table"},
     "models": {"list"},
-    "quality": {"table"},
+    "quality": {"table", "figure"},
     "simulated": {"list"},
     "traces": {"figure", "table"},
     "fastest": {"list", "table"},
     "order": {"figure"},
+    "core_hours": {"table"},
 }
 """Types of blocks, by section, that are not printed, as what is printed says it in short."""
 LONGEST = 22
