@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/time.h>
 
-#define SIZE 33554432
+#define SIZE 32000000 /* no power of two, at which the same places of all arrays would share lines of the cache */
 #define TIMES 10
 
 static double a[SIZE], b[SIZE], c[SIZE];
