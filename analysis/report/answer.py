@@ -193,7 +193,8 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
         said.append(
             "Processes are those that compute; data servers run beside them and count as load of the cores."
         )
-    if (best := scaling.loc[scaling["oversubscription"] == 1, "efficiency"].max()) > SUPERLINEAR:
+    alone = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
+    if (best := scaling.loc[alone, "efficiency"].max()) > SUPERLINEAR:
         said.append(
             f"Efficiency reaches {formats.percent(PERCENT * best)}: above 100{formats.THIN}%, the data of "
             "more processes usually fit their caches (superlinear)."

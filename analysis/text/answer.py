@@ -17,6 +17,7 @@ from analysis.tables.missing import Line, as_float, is_missing
 from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
+from analysis.text.hybrid import hybrid_sentence
 from analysis.text.labels import Labels
 from analysis.text.money import VERDICTS, at_highest_target, link_prices, money, node_price
 from analysis.text.scaling import processes
@@ -275,8 +276,10 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
 
 
 def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
-    """Say whether oversubscription pays, and what to buy; empty where neither is known."""
+    """Say whether oversubscription and threads pay, and what to buy; empty where nothing is known."""
     said = [*_levels(tables["oversubscription"]), *_to_buy(tables, contests[0], labels)]
+    if "hybrid" in tables:
+        said += [f"processes × threads: {text}" for text in _threads(tables["hybrid"], labels)]
     said += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
     return f"What pays: {'; '.join(said)}." if said else ""
 
@@ -304,6 +307,14 @@ def _levels(gains: pd.DataFrame) -> list[str]:
         among = f"at equal cores, of {counted(len(told), 'comparison')}, they are"
         said.append(f"{level} processes a core {verb}: {among} {how}{once}")
     return said
+
+
+def _threads(gains: pd.DataFrame, labels: Labels) -> list[str]:
+    """Most threads on most cores, of the first cases, without oversubscription."""
+    gains = gains[gains["oversubscription"] == gains["oversubscription"].min()]
+    last = gains.sort_values(["cores", "threads"]).groupby("case", sort=False).tail(1)
+    lines = labels.lines(last, "case", "interconnect")
+    return [hybrid_sentence(line, labels) for line in lines[:MOST]]
 
 
 def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
