@@ -245,6 +245,14 @@ def test_a_processor_that_does_all_of_it_is_busy_for_what_the_link_leaves():
     assert made.simulate["host_overhead"]["send_us"] == pytest.approx(3 / 2, rel=0.01)
 
 
+def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():
+    curves = benchmarks(lambda size: 8 + size / 1000 * (0.2 if size <= 8192 else 1))
+    busy = working(lambda size: 8.0, exchange=lambda size: 10 + size / 1000).assign(oversubscription=1)
+    made = derive(pd.concat([curves, busy], ignore_index=True), None, 1, 65536)
+    assert "host_overhead" not in made.simulate and made.simulate["assumed"] == ["host_overhead", "both_ways"]
+    assert any("copying alone, since some pass faster than the link" in said for said in made.told)
+
+
 def test_what_is_assumed_has_two_ends(tmp_path):
     made = derive(benchmarks(lambda size: 2 + size / 1000), None, 1, 1024)
     assert made.simulate["assumed"] == ["host_overhead", "both_ways"]

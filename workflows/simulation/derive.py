@@ -180,7 +180,12 @@ def derive(
         told.append(f"A message keeps either processor busy for {us} µs and {ns} ns a byte: {busy.how}.")
     else:
         assumed.append("host_overhead")
-        told.append("A message is assumed to keep processors busy for copying alone.")
+        why = (
+            ", since some pass faster than the link carries them"
+            if busy and busy.ns_per_byte is not None
+            else ""
+        )
+        told.append(f"A message is assumed to keep processors busy for copying alone{why}.")
     both = _peak(curves, BOTH_WAYS)
     if both is None:
         assumed.append("both_ways")
@@ -291,11 +296,16 @@ def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[
 def _overhead(
     busy: _Busy, sizes: Sequence[int], times: Sequence[float], limit: int, rate: float
 ) -> dict[str, float] | None:
-    """What a message costs either processor, no more than a ping-pong leaves; None where nothing tells."""
+    """What a message costs either processor, no more than a ping-pong leaves; None where nothing tells.
+
+    Nothing tells where the ping-pong leaves small messages what was measured, and larger ones, a burst that
+    passes faster than the link, less than half of it.
+    """
     known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
     left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
     each = max(0.0, min(busy.us, float(left.min()) / 2))
-    if busy.ns_per_byte is None and each < 0.01 * times[0]:
+    hidden = each < min(busy.us, float(left[known[:, 0] <= SMALL_BYTES].min()) / 2) / 2
+    if hidden or (busy.ns_per_byte is None and each < 0.01 * times[0]):
         return None
     copied = known[:, 0] > SMALL_BYTES
     slopes = np.minimum(left - left[0], left - 2 * each)[copied] / (2 * known[copied, 0])
