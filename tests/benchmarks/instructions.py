@@ -1,13 +1,15 @@
 """How the work of all ranks grows with their number, by instructions, beside what a trace makes of it.
 
-    .venv/bin/python tests/benchmarks/instructions.py [CASE [PROCESSES]]
+    .venv/bin/python tests/benchmarks/instructions.py [CASE [PROCESSES [COUNTS.json]]]
 
 Records an OpenFOAM case with few steps and with more, runs each rank alone under callgrind (Debian: valgrind), and
 takes the difference: the instructions of the steps between, libraries included, without start-up, without MPI's
-waiting and without the tracer. The same case is traced. Prints, for each process count, instructions and CPU time as
-traced, each over that of one process, and how the two correlate by rank.
+waiting and without the tracer. Of other applications it counts the whole run, as a trace covers it. The same case is
+traced. Prints, for each process count, instructions and CPU time as traced, each over that of one process, and how the
+two correlate by rank. What was counted is kept in a file, if one is named, and not counted again.
 """
 
+import json
 import re
 import shutil
 import statistics
@@ -64,24 +66,44 @@ def instructions(file: Path) -> Counter[str]:
     return found
 
 
-def counted(case: Case, processes: int, steps: int, scratch: Path) -> list[int]:
+def work_of_ranks(case: Case, processes: int, scratch: Path, kept: Path | None) -> list[int]:
+    """Instructions of the steps that are compared by rank; of the whole run, if it has no steps."""
+    known = json.loads(kept.read_text()) if kept and kept.exists() else {}
+    name = f"{case.name} on {processes}"
+    if name not in known:
+        if steps := STEPS.get(case.application):
+            few, more = (
+                counted(
+                    replace(case, parameters=case.parameters | {steps.parameter: number}), processes, scratch
+                )
+                for number in (FEW_STEPS, MORE_STEPS)
+            )
+            known[name] = [after - before for before, after in zip(few, more, strict=True)]
+        else:
+            known[name] = counted(case, processes, scratch)
+        if kept:
+            kept.write_text(json.dumps(known))
+    return known[name]
+
+
+def counted(short: Case, processes: int, scratch: Path) -> list[int]:
     """Record a case and run each rank alone under callgrind; give the instructions by rank."""
-    out = scratch / f"callgrind-{processes}-{steps}"
+    out = scratch / f"callgrind-{processes}"
     written, logs = out / "trace", out / "logs"
     written.mkdir(parents=True)
     logs.mkdir()
-    short = replace(case, parameters=case.parameters | {STEPS[case.application].parameter: steps})
-    app = application(case.application)
+    app = application(short.application)
     folder = out / "prepared"
     base = out / "base" if processes > 1 else None
     if base:
         app.prepare(short, 1, base, None)
     app.prepare(short, processes, folder, base)
     cores = min(processes, len(usable_cores()))
-    point = Point(case.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
+    point = Point(short.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects") if processes > 1 else None
     command = app.command(short, processes)
-    tracer, marks = build(compiler_for(command[0])), STEPS[case.application].mark
+    steps = STEPS.get(short.application)
+    tracer, marks = build(compiler_for(command[0])), steps.mark if steps else ()
     logged = {"NODEWORTH_TRACE_LOG": str(logs)}
     done = run(short, point, folder, carrier, (), LIMIT_SECONDS, preload(tracer, written, marks, logged))
     if done.execution.exit_status:
@@ -112,6 +134,7 @@ def main() -> None:
         raise SystemExit("valgrind is not installed (Debian: valgrind)")
     words = sys.argv[1:]
     name, counts = words[0] if words else "elbow_segregated-4k", words[1] if len(words) > 1 else "2,16"
+    kept = Path(words[2]) if len(words) > 2 else None
     case = load_case(name, ROOT / "cases")
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects")
     serial_work, serial_seconds = 0, 0.0
@@ -120,8 +143,7 @@ def main() -> None:
         base, traces = scratch / "prepared-1", scratch / "traces"
         application(case.application).prepare(case, 1, base, None)
         for processes in (1, *map(int, counts.split(","))):
-            few, more = (counted(case, processes, steps, scratch) for steps in (FEW_STEPS, MORE_STEPS))
-            work = [after - before for before, after in zip(few, more, strict=True)]
+            work = work_of_ranks(case, processes, scratch, kept)
             prepared = scratch / f"prepared-{processes}"
             if processes > 1:
                 application(case.application).prepare(case, processes, prepared, base)
