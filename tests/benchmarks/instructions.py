@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -26,7 +27,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from workflows.applications import application
 from workflows.domain import Case, Point
 from workflows.launch.emulation import usable_cores
-from workflows.launch.execution import execute
 from workflows.launch.launchers import one_process
 from workflows.measure.running import case_environment, run
 from workflows.paths import ROOT
@@ -116,9 +116,12 @@ def counted(short: Case, processes: int, scratch: Path) -> list[int]:
         prefix = preload(tracer, out, marks, logged | {"NODEWORTH_TRACE_ALONE": str(rank)})
         callgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
         env = one_process("openmpi", case_environment(short, processes), out)
-        alone = execute([*callgrind, "--trace-children=yes", *prefix, *command], env, own, LIMIT_SECONDS)
-        if alone.exit_status or not (out / f"alone-{rank}").exists():
-            raise SystemExit(f"rank {rank} of {processes}: {alone.errors[-500:]}")
+        started = [*callgrind, "--trace-children=yes", *prefix, *command]
+        alone = subprocess.run(
+            started, env=env, cwd=own, timeout=LIMIT_SECONDS, capture_output=True, check=False
+        )
+        if alone.returncode or not (out / f"alone-{rank}").exists():
+            raise SystemExit(f"rank {rank} of {processes}: {alone.stderr[-500:].decode(errors='replace')}")
         total = instructions(out / str(rank))
         return sum(count for name, count in total.items() if not NOT_COUNTED.search(name))
 
