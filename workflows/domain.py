@@ -203,6 +203,12 @@ class Point:
     threads: int = 1
 
     @property
+    def in_words(self) -> str:
+        """Its processes and threads: ``1 process of 2 threads``, ``4 processes``."""
+        each = f" of {self.threads} threads" if self.threads > 1 else ""
+        return f"{self.processes} process{'es' if self.processes > 1 else ''}{each}"
+
+    @property
     def computing(self) -> int:
         """Threads that compute, those of all processes together: points of equally many are compared."""
         return self.processes * self.threads

@@ -67,6 +67,17 @@ def test_nothing_is_said_of_one_node_of_unknown_ones_and_before_the_end():
     assert not make_nodes(runs, Settings(unfinished=True))
 
 
+def test_numbers_of_threads_are_points_of_their_own():
+    """Points of one and of two threads, on other nodes in each block, have equal processes and nodes."""
+    one, two = runs_of(15, 0, 1.0, 0.02), runs_of(15, 1, 1.0, 0.02)
+    both = pd.concat([one, two.assign(threads=2, cores=2 * two["cores"], seconds=two["seconds"] / 1.9)])
+    (alone,), (found,) = (
+        make_nodes(runs.reset_index(drop=True), Settings()).values() for runs in (one, both)
+    )
+    widths = [(table["slower_high"] - table["slower_low"]).max() for table in (alone, found)]
+    assert widths[1] < widths[0]
+
+
 @pytest.fixture
 def three():
     """Runs of a case, each block on one of three nodes in turn."""
