@@ -20,8 +20,8 @@ def hybrid(content: Content) -> Section | None:
     if gains is None:
         return None
     said = (
-        "Each number of processes × threads, against that with the fewest threads on the same cores over the "
-        "same interconnect: how much longer that takes, block by block."
+        "Each row holds a number of processes × threads against the one with the fewest threads on the same "
+        "cores and interconnect. The gain is how much longer the latter takes, block by block."
     )
     lines = labels.lines(gains, "case", "interconnect", "cores", "threads")
     caption = "Gain of more threads per process at equal cores."

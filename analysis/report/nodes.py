@@ -44,10 +44,9 @@ def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
         f"points on other nodes ({formats.p_value(row['p_value'])}; {at_once}). Report it to the operators."
         for row in known[known["slow"]].to_dict("records")
     ]
-    if slow:
-        return slow
-    ends = known["slower_high"].dropna()
-    most = f": none by more than {formats.percent(ends.max())}" if len(ends) else ""
+    if not slow:
+        ends = known["slower_high"].dropna()
+        most = f", and none by more than {formats.percent(ends.max())}" if len(ends) else ""
+        slow = [f"None {of_all} is slower than the others beyond chance{most}."]
     missing = table.loc[table["slower_percent"].isna(), "node"]
-    unknown = f" Nothing can be said of {listed(missing)}." if len(missing) else ""
-    return [f"None {of_all} is told to be slower than the others{most}.{unknown}"]
+    return slow + [f"Nothing can be said of {listed(missing)}."] * (len(missing) > 0)
