@@ -183,6 +183,11 @@ class Interconnect:
         return self.place == "cluster" or self.nodes > 1
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a count with its noun, as plain text: ``1 thread``, ``2 processes``."""
+    return f"{number} {noun}" + ("" if number == 1 else "es" if noun.endswith("s") else "s")
+
+
 @dataclass(frozen=True)
 class Point:
     """case × interconnect × processes × oversubscription (× processes a node, × threads, where they vary).
@@ -201,6 +206,12 @@ class Point:
     processes_per_node: int | None = None
     servers_per_process: int = 0
     threads: int = 1
+
+    @property
+    def in_words(self) -> str:
+        """Its processes and threads: ``1 process of 2 threads``, ``4 processes``."""
+        each = f" of {self.threads} threads" if self.threads > 1 else ""
+        return f"{counted(self.processes, 'process')}{each}"
 
     @property
     def computing(self) -> int:

@@ -64,7 +64,8 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
         blocks = min(len(mine.blocks), len(theirs.blocks))
         shift = nothing
         if blocks < 2:
-            shift = alone(np.log(np.median(first.seconds) / np.median(second.seconds)))
+            if len(first.seconds) and len(second.seconds):
+                shift = alone(np.log(np.median(first.seconds) / np.median(second.seconds)))
         elif first.stopped or second.stopped:
             found.append(_between(mine, theirs, paired, alpha, blocks))
             continue

@@ -110,7 +110,7 @@ class Curve:
 
 def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
     """Interconnects of each kind, those with the most points first, of equals the first by name."""
-    point = ["kind", "interconnect", "case", "processes", "oversubscription"]
+    point = ["kind", "interconnect", "case", "processes", "oversubscription", "threads"]
     points = runs.loc[runs["valid"] & runs["interconnect"].notna(), point].drop_duplicates()
     counts = points.groupby(["kind", "interconnect"]).size().reset_index(name="points")
     counts = counts.sort_values(["kind", "points", "interconnect"], ascending=[True, False, True])

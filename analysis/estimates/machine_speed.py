@@ -27,8 +27,10 @@ from analysis.tables.contract import (
     COUNT,
     NOTE,
     NUMBER,
+    OF_AN_IMPROVEMENT,
+    POSITIVE,
     SHARE,
-    TABLES,
+    THREADS,
     in_percent,
     table_schemas,
     validated,
@@ -48,19 +50,11 @@ EXPLAINS = 0.05
 BIASED = 0.01
 """p-value up to which the fixed work itself differs between two interconnects, so that it may not be used."""
 
-_PAIR = (
-    "case",
-    "baseline_interconnect",
-    "interconnect",
-    "kind",
-    "oversubscription",
-    "at_processes",
-    "threads",
-)
 ADJUSTED = table_schemas(
     adjusted=dict(
-        **{name: TABLES["improvement"].columns[name] for name in _PAIR},
-        processes_per_node=TABLES["improvement"].columns["processes_per_node"],
+        **OF_AN_IMPROVEMENT,
+        **THREADS,
+        processes_per_node=POSITIVE,
         blocks=COUNT,
         slope=NUMBER,
         probe_p_value=SHARE,
@@ -231,7 +225,10 @@ def _series(timed: pd.DataFrame, line: dict[str, object]) -> dict[int, Ratios]:
 
 
 def _row(line: dict[str, object], ratios: Ratios | None, effect: Effect | None) -> dict[str, object]:
-    row = {name: line[name] for name in (*_PAIR, "processes_per_node", *in_percent("improvement"))}
+    row = {
+        name: line[name]
+        for name in (*OF_AN_IMPROVEMENT, *THREADS, "processes_per_node", *in_percent("improvement"))
+    }
     if effect:
         row |= {"slope": effect.slope, "probe_p_value": effect.p_value}
         row["explained_percent"] = 100 * effect.explained

@@ -31,7 +31,7 @@ NODES = table_schemas(
 )
 """Schema of the table of this module by its name."""
 
-_SHARED = ["case", "oversubscription", "processes", "nodes"]
+_SHARED = ["case", "oversubscription", "processes", "threads", "nodes"]
 _POINT = [*_SHARED, "interconnect", "kind"]
 
 

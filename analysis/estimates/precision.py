@@ -7,20 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.tables.contract import COUNT, FLAG, NUMBER, POSITIVE, TABLES, table_schema, validated
+from analysis.tables.contract import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    OF_AN_IMPROVEMENT,
+    POSITIVE,
+    THREADS,
+    table_schema,
+    validated,
+)
 
-_KEY = [
-    "case",
-    "baseline_interconnect",
-    "interconnect",
-    "kind",
-    "oversubscription",
-    "at_processes",
-    "threads",
-]
 PRECISION = table_schema(
     "precision",
-    **{name: TABLES["improvement"].columns[name] for name in _KEY},
+    **OF_AN_IMPROVEMENT,
+    **THREADS,
     blocks=COUNT,
     half_width_percent=NUMBER,
     target_percent=POSITIVE,

@@ -10,6 +10,7 @@ from analysis.decisions.energy import COUNTED, MODEL
 from analysis.report.blocks import Block, Section, bullets, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
+from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -32,7 +33,11 @@ def energy(content: Content) -> Section | None:
         source = formats.listed(sorted(set("; ".join(rows["source"]).split("; "))))
         caption = _CAPTIONS[str(basis)].format(source, labels.intervals(rows))
         if not content.facts.study.unfinished:
-            told = [_sentence(own, labels) for _, own in labels.by_case(rows)]
+            told = [
+                _sentence(own[own["kind"].isin(kinds)], labels)
+                for _, own in labels.by_case(rows)
+                for kinds in comparable_sets(own["kind"], labels.declared)
+            ]
             blocks.append(bullets(told, "Counted energy" if basis == COUNTED else "Energy by the model"))
         blocks.append(_table(rows, caption, labels))
     more = (

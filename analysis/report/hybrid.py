@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.report.blocks import Section, bullets, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.report.tables import p_value
 from analysis.tables.missing import Line
 from analysis.text import formats
 from analysis.text.hybrid import hybrid_sentence, ways
@@ -19,8 +20,8 @@ def hybrid(content: Content) -> Section | None:
     if gains is None:
         return None
     said = (
-        "Each number of processes × threads, against that with the fewest threads on the same cores over the "
-        "same interconnect: how much longer that takes, block by block."
+        "Each row holds a number of processes × threads against the one with the fewest threads on the same "
+        "cores and interconnect. The gain is how much longer the latter takes, block by block."
     )
     lines = labels.lines(gains, "case", "interconnect", "cores", "threads")
     caption = "Gain of more threads per process at equal cores."
@@ -33,7 +34,7 @@ def hybrid(content: Content) -> Section | None:
         numbers("Time (s)", formats.number, "seconds"),
         numbers("Time with fewest threads (s)", formats.number, "seconds_of_baseline"),
         numbers("Gain (%)", in_percent("gain")),
-        numbers("p", lambda p_value: formats.p_value(p_value, symbol=False), "p_adjusted"),
+        numbers("p", p_value, "p_adjusted"),
         texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
     ]
     several = gains["oversubscription"].nunique() > 1

@@ -16,7 +16,7 @@ from analysis.text.scaling import processes
 
 _NAMES = {
     "memory": "caches and memory that ranks share",
-    "communication": "communication, and whatever the trace does not tell",
+    "communication": "communication and what the trace does not tell",
     "waiting": "waiting for each other",
     "work": "computing that grows with the ranks",
 }
@@ -61,10 +61,10 @@ def _sentence(line: Line, labels: Labels) -> str:
     where += labels.interconnect(line["interconnect"], line["kind"])
     efficiency = formats.bracketed(*interval(line, "efficiency"))
     if is_missing(line["memory_percent"]):
-        return f"{where}: an efficiency of {efficiency}; no loss that could be divided."
+        return f"{where}: the efficiency is {efficiency}, so there may be no loss to divide."
     parts = sorted(PARTS, key=lambda part: -line[f"{part}_percent"])
     told = (
-        f"{formats.percent_with_interval(*interval(line, f'{part}_percent'))} to {_NAMES[part]}"
+        f"{formats.percent_with_interval(*interval(line, f'{part}_percent'))} is {_NAMES[part]}"
         for part in parts
     )
-    return f"{where}: of what an efficiency of {efficiency} loses, {listed(told)}."
+    return f"{where}: the efficiency is {efficiency}. Of the loss, {listed(told)}."

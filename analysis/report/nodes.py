@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.report.blocks import Section, bullets, section
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.report.tables import p_value
 from analysis.tables.missing import percent_interval
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -24,7 +25,7 @@ def nodes(content: Content) -> Section | None:
         numbers("Runs", formats.whole, "runs"),
         numbers("Blocks", formats.whole, "blocks"),
         numbers("Slower by (%)", in_percent("slower")),
-        numbers("p", lambda value: formats.p_value(value, symbol=False), "p_value"),
+        numbers("p", p_value, "p_value"),
     ]
     caption = "How much longer runs take on each node than runs of the same points without it."
     printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
@@ -43,10 +44,9 @@ def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
         f"points on other nodes ({formats.p_value(row['p_value'])}; {at_once}). Report it to the operators."
         for row in known[known["slow"]].to_dict("records")
     ]
-    if slow:
-        return slow
-    ends = known["slower_high"].dropna()
-    most = f": none by more than {formats.percent(ends.max())}" if len(ends) else ""
+    if not slow:
+        ends = known["slower_high"].dropna()
+        most = f", and none by more than {formats.percent(ends.max())}" if len(ends) else ""
+        slow = [f"None {of_all} is slower than the others beyond chance{most}."]
     missing = table.loc[table["slower_percent"].isna(), "node"]
-    unknown = f" Nothing can be said of {listed(missing)}." if len(missing) else ""
-    return [f"None {of_all} is told to be slower than the others{most}.{unknown}"]
+    return slow + [f"Nothing can be said of {listed(missing)}."] * (len(missing) > 0)

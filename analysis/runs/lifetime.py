@@ -134,6 +134,8 @@ class Lifetime(
             needed = any(watts) or self.pue or self.energy_price or self.CO2_kg_per_kWh or self.ports
             if needed and getattr(self, name) is None:
                 raise ValueError(f"{name}: missing, since power is counted")
+        if all(watts) and watts[0].value > watts[1].value:
+            raise ValueError(f"node_idle_watts: {watts[0].value:g}; at most node_loaded_watts")
 
     @property
     def licensed(self) -> bool:

@@ -35,7 +35,7 @@ RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
 of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
 an operation of the Global Arrays. Those that a record has are `RECORDED`."""
 _NUMBERS = ("seconds_low", "seconds_high", "wall_seconds", "cpu_seconds", "startup_seconds", "output_seconds",
-            "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer", "energy_joules",
+            "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer",
             "speed_probe_seconds")  # fmt: skip
 """Columns of numbers that a table may have beside those of `RUNS`."""
 SMALL = 20_000
@@ -81,6 +81,12 @@ RUNS = pa.DataFrameSchema(
         "censored": pa.Column(bool, required=False),
         "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
         "work_unit": pa.Column(str, nullable=True, required=False),
+        "energy_joules": pa.Column(
+            float,
+            pa.Check.in_range(0, 1e15, error="must be energy from 0 to 10^15 J"),
+            nullable=True,
+            required=False,
+        ),
     },
     name="runs",
 )
@@ -346,9 +352,8 @@ def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:
 
 def _running(runs: pd.DataFrame) -> pd.Series:
     """Threads that compute, one a process or more, and data servers."""
-    return runs["processes"] * runs["threads"] + (
-        runs["data_servers"].fillna(0) if "data_servers" in runs else 0
-    )
+    servers = runs["data_servers"].fillna(0) if "data_servers" in runs else 0
+    return runs["processes"] * runs["threads"].clip(lower=1) + servers
 
 
 def _fitting(runs: pd.DataFrame) -> None:

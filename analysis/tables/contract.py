@@ -31,6 +31,8 @@ JUDGED = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
 """What a comparison came to, what its interval covers, and the least p-value that its blocks can give."""
 AT_ONCE = {"simultaneous_low": NUMBER, "simultaneous_high": NUMBER}
 """Interval of a comparison in percent that holds together with those of the whole table."""
+OF_AN_IMPROVEMENT = {"case": TEXT, **OF_A_PAIR, "oversubscription": COUNT, "at_processes": COUNT}
+"""Columns that name a row of ``improvement``, with `THREADS`."""
 
 
 def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
@@ -41,6 +43,20 @@ def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
 def in_percent(name: str) -> dict[str, pa.Column]:
     """Columns of a change in percent and of the ends of its interval."""
     return {f"{name}_{end}": NUMBER for end in ("percent", "low", "high")}
+
+
+_GAIN = dict(
+    seconds_of_baseline=POSITIVE,
+    seconds=POSITIVE,
+    **in_percent("gain"),
+    paired=FLAG,
+    p_value=SHARE,
+    distinguishable=MARK,
+    **OF_A_TEST,
+    **JUDGED,
+    **AT_ONCE,
+)
+"""What a placement, or a number of threads, brings beside its baseline."""
 
 
 def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
@@ -98,10 +114,7 @@ TABLES = table_schemas(
         note=NOTE,
     ),
     improvement=dict(
-        case=TEXT,
-        **OF_A_PAIR,
-        oversubscription=COUNT,
-        at_processes=COUNT,
+        **OF_AN_IMPROVEMENT,
         **in_percent("improvement"),
         **in_percent("average"),
         paired=FLAG,
@@ -149,15 +162,7 @@ TABLES = table_schemas(
         processes_per_node=POSITIVE,
         nodes_of_baseline=COUNT,
         nodes=COUNT,
-        seconds_of_baseline=POSITIVE,
-        seconds=POSITIVE,
-        **in_percent("gain"),
-        paired=FLAG,
-        p_value=SHARE,
-        distinguishable=MARK,
-        **OF_A_TEST,
-        **JUDGED,
-        **AT_ONCE,
+        **_GAIN,
     ),
 )
 """Schema of each table by its name, which is that of its file."""
@@ -167,15 +172,7 @@ HYBRID = table_schemas(
         cores=COUNT,
         nodes=COUNT,
         **dict.fromkeys(("processes_of_baseline", "threads_of_baseline", "processes"), COUNT),
-        seconds_of_baseline=POSITIVE,
-        seconds=POSITIVE,
-        **in_percent("gain"),
-        paired=FLAG,
-        p_value=SHARE,
-        distinguishable=MARK,
-        **OF_A_TEST,
-        **JUDGED,
-        **AT_ONCE,
+        **_GAIN,
     )
 )
 """Schema of the table of a study in which threads vary."""

@@ -14,11 +14,12 @@ CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node
 
 
 def alike(rows: pd.DataFrame, line: Line, keys: Sequence[str] = CURVE) -> pd.DataFrame:
-    """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one."""
+    """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one alone."""
     same = np.full(len(rows), True)
     for key in keys:
         column = rows[key]
-        same &= (column.isna() if is_missing(line[key]) else column == line[key]).to_numpy(bool)
+        found = column.isna() if is_missing(line[key]) else column == line[key]
+        same &= found.to_numpy(bool, na_value=False)
     return rows[same]
 
 

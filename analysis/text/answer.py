@@ -13,6 +13,7 @@ import pandas as pd
 from analysis.estimates.headline import Contest, Tables, direction, nodes_of, still_rising, whole
 from analysis.runs.facts import Facts
 from analysis.runs.kinds import side
+from analysis.tables.contract import OF_AN_IMPROVEMENT
 from analysis.tables.missing import Line, as_float, is_missing
 from analysis.tables.selection import alike
 from analysis.text import formats
@@ -35,7 +36,6 @@ LETTERS = 300
 """Of the names of what cannot be told, in a sentence."""
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
-_COMPARED = ["case", "baseline_interconnect", "interconnect", "kind", "oversubscription", "at_processes"]
 _CURVE = ["interconnect", "kind", "processes_per_node"]
 BASELINE = ["baseline_interconnect", "kind", "processes_per_node"]
 
@@ -378,7 +378,7 @@ def _settled_by(
     study = facts.study
     if precision is None or study.blocks is None or study.file is None:
         return ""
-    found = pd.concat([alike(precision, line, _COMPARED) for line in unsure])
+    found = pd.concat([alike(precision, line, list(OF_AN_IMPROVEMENT)) for line in unsure])
     needed = max((as_float(line["blocks_needed"]) for line in unsure), default=math.nan)
     wanted, would = needed, "could tell the first of them"
     if not needed > study.blocks:

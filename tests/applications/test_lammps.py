@@ -46,7 +46,7 @@ class TestGoodRuns:
         reading = read(melt, real_log, "melt_threads", 1, 2)
         assert reading.problem is None and reading.answer == pytest.approx(melt.answer.golden, rel=1e-9)
         assert read(melt, real_log, "melt_threads", 1, 4).problem == "ran with 2 threads a process, not 4"
-        assert read(melt, real_log, "melt_serial", 1, 2).problem == "ran with 1 threads a process, not 2"
+        assert read(melt, real_log, "melt_serial", 1, 2).problem == "ran with 1 thread a process, not 2"
         assert "-sf omp -pk omp 2" in " ".join(lammps.command(melt, 1, 2))
         assert "omp" not in lammps.command(melt, 1)
 

@@ -260,6 +260,7 @@ def test_nothing_within_the_ranges_is_beyond_the_corners(shares):
             "licence_per_core: does not belong here, since licence_per_process is given",
         ),
         ({"node_idle_watts": None}, "node_idle_watts: missing, since power is counted"),
+        ({"node_idle_watts": 301}, "node_idle_watts: 301; at most node_loaded_watts"),
         (
             {"ports": {"a": {"idle_watts": {"range": [3, 2]}, "loaded_watts": 3}}},
             "ports.a.idle_watts: range: 3",

@@ -79,3 +79,12 @@ def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():
 def samples(log_ratios):
     blocks = np.arange(len(log_ratios))
     return Sample(blocks, np.exp(log_ratios)), Sample(blocks, np.ones(len(blocks))), True
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_nothing_nothing_is_told_and_no_warning_either():
+    """Sweeps of an import without blocks have no averages."""
+    none, some = Sample(np.empty(0, int), np.empty(0)), Sample(np.arange(3), np.ones(3))
+    for pair in ((none, some, False), (some, none, True), (none, none, True)):
+        (found,) = compare_points([pair], [0.05])
+        assert found.blocks == 0 and np.isnan(found.shift.estimate)

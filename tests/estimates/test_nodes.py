@@ -10,6 +10,7 @@ from synthetic_study import make_runs, make_whole_study
 from analysis.estimates.nodes import NAMES, Blocks, make_nodes, node_effects
 from analysis.figures.nodes import node_figures
 from analysis.report import make_report
+from analysis.report.nodes import node_sentences
 from analysis.runs.settings import Settings
 from tests.benchmarks.slow_node import NODES, TRIALS, blocks_by_power, runs_of, told
 
@@ -67,6 +68,17 @@ def test_nothing_is_said_of_one_node_of_unknown_ones_and_before_the_end():
     assert not make_nodes(runs, Settings(unfinished=True))
 
 
+def test_numbers_of_threads_are_points_of_their_own():
+    """Points of one and of two threads, on other nodes in each block, have equal processes and nodes."""
+    one, two = runs_of(15, 0, 1.0, 0.02), runs_of(15, 1, 1.0, 0.02)
+    both = pd.concat([one, two.assign(threads=2, cores=2 * two["cores"], seconds=two["seconds"] / 1.9)])
+    (alone,), (found,) = (
+        make_nodes(runs.reset_index(drop=True), Settings()).values() for runs in (one, both)
+    )
+    widths = [(table["slower_high"] - table["slower_low"]).max() for table in (alone, found)]
+    assert widths[1] < widths[0]
+
+
 @pytest.fixture
 def three():
     """Runs of a case, each block on one of three nodes in turn."""
@@ -96,4 +108,15 @@ def test_the_report_names_the_node_for_the_operators(three):
 
 def test_the_report_says_that_no_node_is_slow(three):
     found, _ = reported(three)
-    assert said(found).startswith("None of 3 nodes is told to be slower")
+    assert said(found).startswith(
+        "None of 3 nodes is slower than the others beyond chance, and none by more "
+    )
+
+
+@pytest.mark.parametrize(("slow", "first"), [(True, "Node n2 is slow"), (False, "None of 3")])
+def test_the_report_says_of_which_nodes_nothing_is_known(slow, first):
+    columns = ["node", "slower_percent", "slower_low", "slower_high", "p_value", "slow"]
+    rows = [("n1", 0.5, -1, 2, 0.9, False), ("n2", 25, 20, 30, 0.001, slow), ("n3", 0, -1, 1, 1.0, False)]
+    table = pd.DataFrame([*rows, ("n4", *[np.nan] * 4, False)], columns=columns)
+    told, last = node_sentences(table, "95 %")
+    assert told.startswith(first) and last == "Nothing can be said of n4."

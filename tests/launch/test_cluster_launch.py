@@ -88,7 +88,7 @@ def test_ranks_on_other_nodes_than_the_jobs_are_told():
     place[1]["host"] = "n3.site"
     assert check_placement(place, point, nodes("srun")) == "n3.site with cores [0] is not n2"
     fewer = [one | {"host": "n1"} for one in place]
-    assert check_placement(fewer, point, nodes("srun")) == "ran on 1 nodes (n1), not on 2"
+    assert check_placement(fewer, point, nodes("srun")) == "ran on 1 node (n1), not on 2"
 
 
 def test_snakemake_in_an_allocation():

@@ -147,7 +147,7 @@ ONE, TWO = "emulated-node1", "emulated-node2"
     [
         ([(ONE, "0"), (ONE, "0"), (TWO, "1"), (TWO, "1")], None),
         ([(ONE, "0"), (ONE, "0"), (TWO, "1")], "ranks [0, 1, 2] started, not 0 to 3"),
-        ([("vm", "0")] * 4, "ran on 1 nodes (vm), not on 2"),
+        ([("vm", "0")] * 4, "ran on 1 node (vm), not on 2"),
         ([(ONE, "0"), (TWO, "1"), (ONE, "0"), (TWO, "1")], f"rank 1 ran on {TWO}, not on {ONE}"),
         ([(ONE, "0-1"), (ONE, "0"), (TWO, "1"), (TWO, "1")], "rank 0 could use cores 0-1, not only one"),
         (

@@ -149,6 +149,12 @@ def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp
     assert "--jobs=41.3" in asked[-1]
 
 
+def test_a_step_that_was_not_told_is_no_energy(monkeypatch, tmp_path):
+    answering(monkeypatch, "rapl", "")
+    found = energy_of(meter_of(NODES, tmp_path), [""], 1)
+    assert (found.joules, found.problem) == (None, "the first rank told no step of Slurm")
+
+
 @pytest.mark.parametrize("told", ["0", "", str(2**64 - 2)])
 def test_what_slurm_has_not_counted_is_no_energy(monkeypatch, tmp_path, told):
     answering(monkeypatch, "rapl", f"COMPLETED|{told}\n")

@@ -89,7 +89,7 @@ def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
     found, left_out = points(study(), {"duct": replace(DUCT, fewest_processes=4)}, BOTH)
     assert {point.processes for point in found} == {4}
     (entry,) = (one for one in left_out if one.reason == "the case needs 4 processes or more")
-    assert "1 processes at oversubscription 1 over serial" in entry.what
+    assert "1 process at oversubscription 1 over serial" in entry.what
     assert "2 processes at oversubscription 1 over shared_memory, gigabit" in entry.what
 
 
@@ -151,6 +151,7 @@ def test_oversubscription_counts_threads():
     found, _ = points(some, ONLY, BOTH)
     told = [(p.processes, p.oversubscription, p.cores, p.cores_per_process, p.running) for p in found]
     assert told == [(1, 1, 2, 2, 2), (1, 2, 1, 1, 2), (2, 2, 2, 1, 4)]
+    assert [point.in_words for point in found[1:]] == ["1 process of 2 threads", "2 processes of 2 threads"]
 
 
 def test_what_has_as_many_threads_in_all_is_in_one_block():
@@ -212,7 +213,7 @@ def test_a_level_puts_several_processes_of_a_node_on_a_core():
         Point("duct", "gigabit", 4, 2, nodes=2, cores=2, processes_per_node=2),
     ]
     (left,) = left_out
-    assert left.reason == "1 processes a node do not divide by the oversubscription level"
+    assert left.reason == "what runs on a node (1) does not divide by the oversubscription level"
 
 
 def test_nodes_that_the_processes_do_not_fill_are_left_out():

@@ -76,7 +76,7 @@ def test_memory_that_no_node_has_is_one_line(plan_of):
     plan = plan_of()
     cluster = replace(plan.here.cluster, memory_per_node_MB=100)
     small = replace(plan, design=replace(plan.design, here=replace(plan.here, cluster=cluster)))
-    with pytest.raises(InputError, match=r"faulty on 1 processes needs 675 MB a node; .* have 100"):
+    with pytest.raises(InputError, match=r"faulty on 1 process needs 675 MB a node; .* have 100"):
         batches(small)
 
 

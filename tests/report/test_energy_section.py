@@ -66,6 +66,15 @@ def test_counted_and_modelled_energy_share_no_table(both):
     )
 
 
+def test_kinds_that_may_not_be_compared_have_a_sentence_each(tmp_path):
+    """300 W a node; the emulated one takes 6 s on two, or 8 nodes 3 s."""
+    kinds = {"lifetime": LIFETIME, "kinds": ("measured", "emulated")}
+    first, second = said(energy(content(*study(tmp_path, **kinds))))
+    assert "Infiniband" not in first and "Gigabit" not in second
+    (both,) = said(energy(content(*study(tmp_path, **kinds, compare=[("measured", "emulated")]))))
+    assert "Infiniband (emu) on 8 processes" in both
+
+
 def test_an_unfinished_study_tells_no_least(tmp_path):
     section = energy(content(*study(tmp_path, lifetime=LIFETIME, blocks=9, blocks_recorded=5)))
     assert not blocks(section, "list") and blocks(section, "table")

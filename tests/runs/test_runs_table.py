@@ -129,6 +129,9 @@ def test_a_bad_row_is_told_by_its_line_and_column(tmp_path, row, column, message
         ("noise", "2,1,1.5", "1.5: it must be a share from 0 to 1"),
         ("block,repetition", "2,1,1,1\nduct,a,2,2,1,1", "the same repetition as in a row before"),
         ("cores,oversubscription", "4,1,2,2\nduct,a,4,1,2,1", "1: by processes and cores it is 2"),
+        ("threads", "2,1,0", "0: it must be a whole number from 1 to 10^9"),
+        ("energy_joules", "2,1,-5", "-5: it must be energy from 0 to 10^15 J"),
+        ("energy_joules", "2,1,inf", "inf: it must be energy from 0 to 10^15 J"),
     ],
 )
 def test_a_bad_cell_of_a_further_column_is_told_by_its_line_and_column(tmp_path, columns, rows, message):

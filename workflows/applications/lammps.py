@@ -15,7 +15,7 @@ from typing import Any
 
 from workflows.applications import tools
 from workflows.applications.defaults import environment, prepare, stage, untimed  # noqa: F401 - of the application
-from workflows.domain import Case, InputError, Line, Reading, Work
+from workflows.domain import Case, InputError, Line, Reading, Work, counted
 from workflows.launch.provenance import libraries
 
 INPUT = "input.lmp"
@@ -161,8 +161,12 @@ def _others(loop: re.Match[str] | None, lines: Sequence[Line], processes: int, t
     found = next(filter(None, (re.search(_TASKS, line.text) for line in lines)), None)
     tasks, each = map(int, found.groups()) if found else (int(loop[2]) if loop else processes, 1)
     if tasks != processes:
-        return f"ran on {tasks} processes, not {processes}"
-    return None if each == threads or not loop else f"ran with {each} threads a process, not {threads}"
+        return f"ran on {counted(tasks, 'process')}, not {processes}"
+    return (
+        None
+        if each == threads or not loop
+        else f"ran with {counted(each, 'thread')} a process, not {threads}"
+    )
 
 
 def _out_of_range(rows: Sequence[tuple[float, Row]], ranges: Mapping[str, Sequence[float]]) -> str | None:

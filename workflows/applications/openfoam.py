@@ -375,7 +375,7 @@ def _clock(seconds: float | None, first: Line, last: Line) -> str | None:
     """
     passed, cpu = (_passed(pattern, first, last) for pattern in (_CLOCK, _ITERATION_END.pattern))
     if passed is None or cpu is None:
-        return "time unsure: no number in OpenFOAM's ExecutionTime or ClockTime"
+        return f"{tools.TIME_UNSURE}: no number in OpenFOAM's ExecutionTime or ClockTime"
     least, most = passed - 1, passed + 1
     return tools.unsure(seconds, max(least, cpu) if cpu <= most else least, most, "OpenFOAM")
 

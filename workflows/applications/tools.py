@@ -14,6 +14,8 @@ from workflows.domain import Answer, Case, InputError, Line
 from workflows.launch.last_words import telling_line
 
 PREPARE_LIMIT_SECONDS = 3600
+TIME_UNSURE = "time unsure"
+"""How the reason begins of a run whose two clocks disagree."""
 _CLOCK_SECONDS = 0.3
 _CLOCK_SHARE = 0.05
 
@@ -152,7 +154,7 @@ def unsure(seconds: float | None, least: float, most: float, program: str) -> st
     if least - below <= seconds <= most + above:
         return None
     printed = f"{least:.1f}" if least == most else f"{least:.1f} to {most:.1f}"
-    return f"time unsure: {seconds:.1f} s by the arrival of the lines, {printed} s by {program}"
+    return f"{TIME_UNSURE}: {seconds:.1f} s by the arrival of the lines, {printed} s by {program}"
 
 
 def substitute(text: str, values: Mapping[str, Any], where: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import Interconnect, Point
+from workflows.domain import Interconnect, Point, counted
 from workflows.launch.emulation import INTERFACE, EmulatedNode
 
 PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
@@ -245,7 +245,7 @@ def check_placement(
         return f"ranks {ranks} started, not 0 to {point.processes - 1}"
     hosts = list(dict.fromkeys(rank["host"] for rank in placement))
     if len(hosts) != point.nodes:
-        return f"ran on {len(hosts)} nodes ({', '.join(hosts)}), not on {point.nodes}"
+        return f"ran on {counted(len(hosts), 'node')} ({', '.join(hosts)}), not on {point.nodes}"
     wanted = [host for host, count in zip(hosts, ranks_of_nodes(point), strict=True) for _ in range(count)]
     for rank, host in zip(placement, wanted, strict=True):
         if rank["host"] != host:
@@ -289,10 +289,10 @@ def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | No
         if not told:
             return f"{who} told nothing of its threads: that takes an MPI compiler and a call of MPI_Finalize"
         shares = [thread["cpu_seconds"] / max(told[0]["cpu_seconds"], 1e-9) for thread in told]
-        computing = min(max(sum(share > IDLE for share in shares), 1), point.threads)
-        if computing < point.threads or sum(share > BUSY for share in shares) > point.threads:
-            busy = max(computing, sum(share > BUSY for share in shares))
-            return f"{who} computed with {busy} {'thread' if busy == 1 else 'threads'}, not {point.threads}"
+        working, busy = (sum(share > least for share in shares) for least in (IDLE, BUSY))
+        computing = max(busy, min(working, point.threads), 1)
+        if computing != point.threads:
+            return f"{who} computed with {counted(computing, 'thread')}, not {point.threads}"
         cores = [frozenset(listed(thread["cores"])) for thread in told[: point.threads]]
         own = set(listed(rank["cores"]))
         for some in cores:

@@ -30,6 +30,7 @@ from workflows.plan.records import write_record
 from workflows.plan.rotation import chosen_nodes
 
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
+NOT_ALONE = "not alone on its nodes"  # begins the reason of runs that somebody disturbed
 MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
 JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
 REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
@@ -115,7 +116,7 @@ class Allocation:
         now = time.monotonic()
         if self.exclusive and (self._looked is None or now - self._looked > NEIGHBOURS_SECONDS):
             others = slurm.neighbours(self.job)
-            self._seen = f"not alone on its nodes: {', '.join(others)}" if others else None
+            self._seen = f"{NOT_ALONE}: {', '.join(others)}" if others else None
             self._looked = time.monotonic()
         return self._seen
 

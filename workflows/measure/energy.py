@@ -133,12 +133,10 @@ def _hwmon(folder: Path) -> Iterator[Meter]:
     ]
     for place, name in chips:
         if name in _COUNTING:
-            files = [
-                file for file in sorted(place.glob("energy*_input")) if _covers_all(file, _COUNTING[name])
-            ]
-            files = (
-                files if _COUNTING[name] else files[:1]
-            )  # aem2 has those before and behind the power supply
+            label = _COUNTING[name]
+            files = [file for file in sorted(place.glob("energy*_input")) if _covers_all(file, label)]
+            if not label:
+                files = files[:1]  # aem2 has those before and behind the power supply
             if files:
                 update = _UPDATE_SECONDS if name == "amd_energy" else None
                 ranges = (None,) * len(files)
@@ -195,7 +193,7 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
         return meter.energy(None, f"{len(readings)} of {machines} machines told their energy")
     try:
         if not meter.files:
-            return meter.energy(_of_step(readings[0].splitlines()[0]))
+            return meter.energy(_of_step(readings[0].partition("\n")[0]))
         joules = sum(_joules(meter, text.splitlines()[1:]) for text in readings)
     except (ValueError, InputError) as error:
         return meter.energy(None, str(error))
@@ -224,6 +222,8 @@ def _joules(meter: Meter, lines: Sequence[str]) -> float:
 
 def _of_step(step: str) -> float:
     """Ask Slurm for the energy of an ended step, ``JOB.STEP``, until its accounting has it."""
+    if not step:
+        raise InputError("the first rank told no step of Slurm")
     deadline = time.monotonic() + ACCOUNT_SECONDS
     command = ("sacct", "--noheader", "--parsable2", f"--jobs={step}", "--format=State,ConsumedEnergyRaw")
     while True:

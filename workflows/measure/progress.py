@@ -132,7 +132,6 @@ def describe(point: Point) -> str:
     """Name a point in words."""
     if point.interconnect is None:
         return f"{point.case}, serial"
-    each = f" of {point.threads} threads" if point.threads > 1 else ""
     oversubscribed = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
     placed = f", {point.processes_per_node} a node" if point.processes_per_node else ""
-    return f"{point.case}, {point.interconnect}, {point.processes} processes{each}{placed}{oversubscribed}"
+    return f"{point.case}, {point.interconnect}, {point.in_words}{placed}{oversubscribed}"

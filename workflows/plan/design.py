@@ -188,19 +188,16 @@ def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> st
     every = {study.case_of(case) for case in cases}
     for what in dict.fromkeys(map(_counts, points)):
         alike = [point for point in points if _counts(point) == what]
-        processes, level, per_node, threads = what
-        each = f" of {threads} threads" if threads > 1 else ""
+        count, level, per_node = what
         placed = f", {per_node} a node," if per_node else ""
         over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in alike))
         which = dict.fromkeys(study.case_of(point.case) for point in alike)
         whose = "" if set(which) == every else f" for {', '.join(which)}"
-        descriptions.append(
-            f"{processes} processes{each} at oversubscription {level}{placed} over {over}{whose}"
-        )
+        descriptions.append(f"{count} at oversubscription {level}{placed} over {over}{whose}")
     return "; ".join(descriptions)
 
 
-_counts = attrgetter("processes", "oversubscription", "processes_per_node", "threads")
+_counts = attrgetter("in_words", "oversubscription", "processes_per_node")
 
 
 def _point(
@@ -266,7 +263,7 @@ def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -
         return f"the processes do not fill nodes of {per_node}"
     running = per_node * point.running_per_process
     if running % level:
-        return f"{per_node} processes a node do not divide by the oversubscription level"
+        return f"what runs on a node ({running}) does not divide by the oversubscription level"
     if interconnect.kind == "emulated":
         spread = point.processes > fewest_per_node
         return None if spread else "would not leave one node in any of the study's placements"

@@ -101,7 +101,7 @@ def _check_memory(plan: Plan, batch: Batch) -> None:
         there = plan.here.cluster.nodes_of(point.interconnect).memory_MB
         if wanted > there:
             raise InputError(
-                f"{plan.asked.study.file}: {point.case} on {point.processes} processes needs {wanted} MB a "
+                f"{plan.asked.study.file}: {point.case} on {point.in_words} needs {wanted} MB a "
                 f"node; the cluster's nodes have {there}"
             )
 

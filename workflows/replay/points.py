@@ -187,7 +187,7 @@ def _carried(
         described,
         point.processes,
         point.processes_per_node or model.cores_per_node,
-        f"{point.case} on {point.processes} processes over {point.interconnect}",
+        f"{point.case} on {point.in_words} over {point.interconnect}",
     )
     with ThreadPoolExecutor(threads) as pool:
         told = traffic.simulate_traffic(network, plan.asked.cases[point.case], pool)

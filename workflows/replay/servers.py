@@ -168,7 +168,7 @@ def carry_out(
         lists = [_write(Path(scratch) / name, rows) for name, rows in (("ranks", placed), ("tasks", tasks))]
         size = (blocks, block_bytes, 8 * REQUEST_WORDS)
         times = (scheduler.turn, scheduler.change, scheduler.nap, scheduler.look)
-        what = f"{point.case} on {point.processes} processes over {point.interconnect}"
+        what = f"{point.case} on {point.in_words} over {point.interconnect}"
         arguments = (platform, *lists, *size, way, *times)
         done = programs.run(program, arguments, f"{what}: cannot be carried out")
     seconds: defaultdict[str, list[float]] = defaultdict(list)

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from analysis.runs.facts import Facts
-from workflows.domain import InputError
+from workflows.domain import InputError, counted
 from workflows.inputs import read_yaml
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan.machine import hold_study
@@ -67,7 +67,7 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
             missing += [f"{path}: cannot be searched for names" for path in left_out]
             hosts = sum(new.startswith("host-") for new in set(names.replaced.values()))
             users = len(set(names.replaced.values())) - hosts
-            lines.append(f"replaced: {hosts} host(s) and {users} user(s)")
+            lines.append(f"replaced: {counted(hosts, 'host')} and {counted(users, 'user')}")
         files |= _page_one(files)
         citation = read_yaml(ROOT / "CITATION.cff")
         about = metadata.describe(plan.asked, facts, citation, anonymise)

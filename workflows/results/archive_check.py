@@ -31,7 +31,7 @@ from workflows.results.metadata import CRATE
 from workflows.study.interconnects import load_interconnect
 from workflows.study.sites import read_facts
 
-SAME = ("case", "interconnect", "kind", "processes", "oversubscription", "seconds")
+SAME = ("case", "interconnect", "kind", "processes", "threads", "oversubscription", "seconds")
 """What a row of the runs table and its record both tell."""
 TOLERANCE = 1e-9
 """Relative difference of numbers that are called the same: other machines add up in another order."""

@@ -18,8 +18,10 @@ from analysis.runs.runs import PREPARE_SECONDS, RECORDED, TableError, complete_r
 from analysis.tables.contract import validated
 from analysis.tables.details import DETAILS
 from workflows.applications import application
+from workflows.applications.tools import TIME_UNSURE
 from workflows.domain import InputError
 from workflows.jobs import slurm
+from workflows.measure.allocation import NOT_ALONE
 from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
 from workflows.paths import StudyPaths
@@ -37,7 +39,7 @@ _SAME = (
 )
 _TIMES = ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
 _NOISE = ("foreign_cores", "stolen_cores", "idle_wait_seconds")
-OF_OTHERS = ("not alone on its nodes", "time unsure")
+OF_OTHERS = (NOT_ALONE, TIME_UNSURE)
 """Beginnings of reasons that are somebody else's doing."""
 JOBS_ASKED = 5_000
 """Jobs that accounting is asked about at once, as many as a command line holds."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from workflows.domain import InputError
+from workflows.domain import InputError, counted
 from workflows.errors import one_line_errors
 from workflows.launch.compiling import run_compiler
 from workflows.launch.emulation import usable_cores
@@ -147,7 +147,7 @@ def print_bandwidths(memories: Path = MEMORIES) -> None:
         for number, rate in of_cores.items():
             slower = 100 * (number * alone / rate - 1) / (number - 1) if number > 1 else 0
             beside = f", {slower:.0f} % longer for each other core" if number > 1 else ""
-            print(f"{number} core{'s' * (number > 1)}, {way}: {rate:.0f} MB/s{beside}")
+            print(f"{counted(number, 'core')}, {way}: {rate:.0f} MB/s{beside}")
     if not several:
         print("packed and spread cannot be told apart: this machine has one memory (NUMA node)")
 
