@@ -35,8 +35,9 @@ def write_record(path: Path, record: Record) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w") as file:
-            json.dump(record.as_json(), file, indent=1)
-            file.write("\n")
+            # A key a line: to indent, json leaves its own C, and takes ten times as long.
+            lines = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in record.as_json().items())
+            file.write("{{\n{}\n}}\n".format(",\n".join(lines)))
             file.flush()
             os.fsync(file.fileno())
         path.hardlink_to(draft)
