@@ -160,10 +160,12 @@ class Killed:
     ----------
     blocks : int
         Of the study, as it is now.
+    share : float
+        Of the time that it takes from its first start to its first record, what lies between two kills at most.
     """
 
     interconnects = ("shared_memory", "emulated_gigabit")
-    points = 3
+    points, share = 3, 1.5
     whole_machine = True
 
     def __init__(self, folder: Path, dice: random.Random) -> None:
@@ -237,7 +239,7 @@ class KilledJobs(Killed):
     """One in jobs of a small Slurm."""
 
     interconnects = ("emulated_gigabit",)
-    points = 2
+    points, share = 2, 0.3
     whole_machine = False
 
     def __init__(self, folder: Path, dice: random.Random, slurm: SmallSlurm) -> None:
@@ -284,6 +286,8 @@ class KilledJobs(Killed):
 
 class KilledAllocation(KilledJobs):
     """One in an allocation of a small Slurm."""
+
+    share = 0.8
 
     def start(self) -> _Job:
         """Submit the job."""
@@ -349,7 +353,7 @@ def trials(study: Killed, kills: int) -> str:
             while not study.files():
                 time.sleep(0.1)
             until_first = time.monotonic() - begun
-        time.sleep(study.dice.uniform(0, 1.5 * until_first))
+        time.sleep(study.dice.uniform(0, study.share * until_first))
         if (name := study.strike()) is None:
             continue
         struck[name] += 1
