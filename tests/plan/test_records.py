@@ -53,7 +53,9 @@ def test_one_look_finds_every_record_and_no_log_or_draft(tmp_path):
     (paths.record(wide, 1).with_suffix(".log.gz")).touch()
     (paths.record(wide, 1).with_name(".block-11-attempt-1.json.7")).touch()
     assert kept.recorded(paths) == names
-    deep = "duct/gigabit/processes-4/oversubscription-2/processes-per-node-1/threads-2/block-10-attempt-1.json"
+    deep = (
+        "duct/gigabit/processes-4/oversubscription-2/processes-per-node-1/threads-2/block-10-attempt-1.json"
+    )
     assert record_name(wide, 1) == deep
     assert kept.record_files(paths) == sorted(paths.records.rglob("block-*.json"))
 
