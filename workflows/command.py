@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from workflows.errors import InputError, one_line_errors
+from workflows.jobs.in_job import spare_pandas
 from workflows.paths import ROOT, STUDIES
 from workflows.plan.finished import answer
 
@@ -51,6 +52,7 @@ def main(arguments: list[str]) -> None:
     if not (again or rest) and (lines := answer(file)):
         print("\n".join(lines), file=sys.stderr)
         return
+    spare_pandas()
     replaced = _check_options(rest)
     if again:
         ask_again(make_plan(file, replaced), again)

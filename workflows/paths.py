@@ -21,6 +21,14 @@ FACTS = "facts.json"
 """Beside the runs.csv of a study of ours: titles of cases and interconnects, machine, versions."""
 
 
+def record_name(repetition: Repetition, attempt: int) -> str:
+    """Path of a record below the folder of all records."""
+    point = repetition.point
+    where = f"{point.case}/{point.interconnect or 'serial'}/processes-{point.processes}"
+    over = "/".join([f"oversubscription-{point.oversubscription}", *point.varied])
+    return f"{where}/{over}/block-{repetition.block}-attempt-{attempt}.json"
+
+
 class StudyPaths:
     """Where everything of a study lies, below the folder of its results: `RESULTS` / its name."""
 
@@ -72,10 +80,7 @@ class StudyPaths:
 
     def record(self, repetition: Repetition, attempt: int) -> Path:
         """Record of one attempt; its log lies beside it with the ending ``.log.gz``."""
-        point = repetition.point
-        over, processes = point.interconnect or "serial", f"processes-{point.processes}"
-        folder = self.records / point.case / over / processes / f"oversubscription-{point.oversubscription}"
-        return folder.joinpath(*point.varied) / f"block-{repetition.block}-attempt-{attempt}.json"
+        return self.records / record_name(repetition, attempt)
 
     def batch(self, name: str) -> Path:
         """File that lists the records of a batch, which one job measures."""

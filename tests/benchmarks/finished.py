@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -20,7 +21,9 @@ from workflows.plan.plan import Plan, make_plan
 NAME = "clock_finished"
 WRITTEN = ["runs.csv", "runs.parquet", "facts.json", "report.json", "report.pdf", "report.html"]
 WRITTEN += [f"proposal.{ending}" for ending in ("pdf", "tex", "docx")]
-CASES, LEVELS = 192, (1, 2)
+SHAPES = [(192, (1, 2), 1, 1.2, 1.33, 9), (526, (1, 2, 4, 8, 16), 6, 5.0, None, 3)]
+"""Of large studies: cases, levels of oversubscription, blocks, limits of the clock, rounds."""
+
 CASE = """
 application: command
 title: Nothing
@@ -71,26 +74,32 @@ def measure() -> list[Figure]:
     ]
 
 
-def write_made_up(folder: Path) -> Plan:
-    """Write a study of 960 points and all that its runs and reports would have left; give its plan."""
-    names = [f"nothing{number}" for number in range(CASES)]
+def write_made_up(folder: Path, cases: int, levels: Sequence[int], blocks: int) -> Plan:
+    """Write a study and all that its runs and reports would have left; give its plan."""
+    names = [f"nothing{number}" for number in range(cases)]
     for name in names:
         (folder / "cases/command" / name).mkdir(parents=True)
         (folder / "cases/command" / name / "case.yaml").write_text(CASE)
     file = folder / f"{NAME}.yaml"
     file.write_text(
         f"name: {NAME}\ncases_folder: {folder / 'cases'}\ncases: {names}\ninterconnects: [shared_memory, tcp_loopback]\n"
-        f"processes: [1, 2]\noversubscription: {list(LEVELS)}\nblocks: 1\n"
+        f"processes: {[1, *(2 * level for level in levels)]}\noversubscription: {list(levels)}\nblocks: {blocks}\nlimits: {{core_hours: 1000}}\n"
     )
     plan = make_plan(file)
     records = [ROOT / plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
+    logs = [record.with_suffix(".log.gz") for record in records]
     made = [ROOT / plan.paths.results / name for name in (*WRITTEN, "records.txt")]
     for one in [
         *files.prepared(plan.paths, plan.design.points),
         *(plan.paths.results / name for name in ("published", "tables", "figures")),
     ]:
         (ROOT / one).mkdir(parents=True)
-    for one in [*records, *(ROOT / one for one in files.expected(plan.paths, plan.design.points)), *made]:
+    for one in [
+        *records,
+        *logs,
+        *(ROOT / one for one in files.expected(plan.paths, plan.design.points)),
+        *made,
+    ]:
         one.parent.mkdir(parents=True, exist_ok=True)
         one.write_text("{}")
     (ROOT / plan.paths.results / "records.txt").write_text(
@@ -102,23 +111,30 @@ def write_made_up(folder: Path) -> Plan:
 
 
 def measure_many() -> list[Figure]:
-    """Ask for a large study again, and bare Snakemake for as many files that are there."""
-    with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
-        try:
-            jobs = len(write_made_up(Path(ours)).design.points)
-            finished_bare(Path(theirs), jobs)
-            asked = [ROOT / "run-study", Path(ours) / f"{NAME}.yaml"]
-            cost(asked)  # Snakemake finds that nothing is to be done
-            found = side_by_side(
-                {
-                    "ours": lambda: cost(asked).cpu_seconds,
-                    "bare": lambda: bare_snakemake(Path(theirs), jobs).cpu_seconds,
-                },
-                rounds=9,
-            )
-        finally:
-            shutil.rmtree(ROOT / "results" / NAME, ignore_errors=True)
-    peer = f"bare Snakemake, {jobs} files"
-    return [
-        Figure(f"finished study of {jobs} points", found["ours"], "s CPU", 1.2, peer, found["bare"], 1.33)
-    ]
+    """Ask for large studies again, and bare Snakemake for a file a point that is there."""
+    found = []
+    for cases, levels, blocks, limit, ratio_limit, rounds in SHAPES:
+        with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
+            try:
+                design = write_made_up(Path(ours), cases, levels, blocks).design
+                points = len(design.points)
+                finished_bare(Path(theirs), points)
+                asked = [ROOT / "run-study", Path(ours) / f"{NAME}.yaml"]
+                cost(asked)  # Snakemake finds that nothing is to be done
+                cpu = side_by_side(
+                    {
+                        "ours": lambda asked=asked: cost(asked).cpu_seconds,
+                        "bare": lambda folder=Path(theirs), points=points: (
+                            bare_snakemake(folder, points).cpu_seconds
+                        ),
+                    },
+                    rounds,
+                )
+            finally:
+                shutil.rmtree(ROOT / "results" / NAME, ignore_errors=True)
+        of = f"{points} points" if blocks == 1 else f"{points} points, {len(design.repetitions)} repetitions"
+        peer = f"bare Snakemake, {points} files"
+        found.append(
+            Figure(f"finished study of {of}", cpu["ours"], "s CPU", limit, peer, cpu["bare"], ratio_limit)
+        )
+    return found

@@ -1,13 +1,18 @@
 """Snakemake's executor for Slurm: its questions while the controller is away, and what a job starts."""
 
 import asyncio
+import shlex
+import sys
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
 import snakemake_executor_plugin_slurm as plugin
+from programs import printed
 from snakemake.exceptions import WorkflowError
 
 from workflows.jobs import slurm_executor
+from workflows.paths import ROOT
 
 
 @pytest.fixture
@@ -103,8 +108,19 @@ def test_a_job_beyond_the_limit_of_submitted_ones_is_submitted_again(monkeypatch
     assert capsys.readouterr().err == told
 
 
-def test_a_job_starts_no_second_snakemake(monkeypatch):
-    original = plugin.Executor.additional_general_args
-    monkeypatch.setattr(plugin.Executor, "additional_general_args", original)  # is put back after the test
-    slurm_executor.start_directly()
+def test_a_job_starts_one_snakemake_without_pandas_that_can_still_report(monkeypatch):
+    """What it imports for a report of a whole study is a third of its start; who asks for that report gets it."""
+    monkeypatch.setattr(plugin.Executor, "get_python_executable", lambda self: sys.executable)
+    monkeypatch.setattr(plugin.Executor, "additional_general_args", plugin.Executor.additional_general_args)
+    slurm_executor.start_directly()  # what it replaces is put back after the test
     assert "slurm-jobstep" not in plugin.Executor.additional_general_args(None)
+    started = shlex.split(plugin.Executor.get_python_executable(None))
+    assert printed(*started, "-m", "snakemake", "--version").strip() == version("snakemake")
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from workflows.jobs.in_job import spare_pandas; spare_pandas()\n"
+        "import snakemake.cli, snakemake_executor_plugin_slurm as plugin; print('pandas' in sys.modules)\n"
+        "try: plugin.create_efficiency_report()\n"
+        "except TypeError as error: print(error)"
+    )
+    said = printed(sys.executable, "-c", script, str(ROOT))
+    assert said.startswith("False\ncreate_efficiency_report() missing 4 required")

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 
 import pytest
 from programs import ran
@@ -12,7 +12,7 @@ from small_records import KNOWN_BEFORE, RECORD, record
 from workflows import inputs
 from workflows.domain import InputError, Point, Repetition
 from workflows.launch.probes import Probe
-from workflows.paths import StudyPaths
+from workflows.paths import StudyPaths, record_name
 from workflows.plan import records as kept
 from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times
 from workflows.plan.records import Rerun, attempts, read_record, wanted, write_record
@@ -42,6 +42,22 @@ def test_attempts_are_read_in_order(tmp_path):
         write_record(StudyPaths(tmp_path).record(REPETITION, attempt), record(attempt=attempt))
     assert [one.attempt for one in attempts(StudyPaths(tmp_path), REPETITION)] == list(range(1, 12))
     assert len(list(kept.read_all(StudyPaths(tmp_path)))) == 11
+
+
+def test_one_look_finds_every_record_and_no_log_or_draft(tmp_path):
+    paths, wide = StudyPaths(tmp_path), Repetition(replace(POINT, threads=2, processes_per_node=1), 10, ())
+    names = {record_name(one, attempt) for one in (REPETITION, wide) for attempt in (1, 2)}
+    assert kept.recorded(paths) == set()
+    for name in names:
+        write_record(paths.records / name, RECORD)
+    (paths.record(wide, 1).with_suffix(".log.gz")).touch()
+    (paths.record(wide, 1).with_name(".block-11-attempt-1.json.7")).touch()
+    assert kept.recorded(paths) == names
+    deep = (
+        "duct/gigabit/processes-4/oversubscription-2/processes-per-node-1/threads-2/block-10-attempt-1.json"
+    )
+    assert record_name(wide, 1) == deep
+    assert kept.record_files(paths) == sorted(paths.records.rglob("block-*.json"))
 
 
 def test_a_damaged_record_is_named(tmp_path):

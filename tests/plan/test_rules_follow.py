@@ -178,7 +178,7 @@ READ = {
 """What is read, and the rules that are carried out again when it is newer than what was made of it."""
 MADE = [
     ["foreign/records/duct/block-1-attempt-1.json", f"{PREPARED}/processes-4096/",
-     f"{RESULTS}/records/pingpong-smoke/shared_memory/processes-4096/"],
+     f"{RESULTS}/records/pingpong-smoke/shared_memory/processes-4096/oversubscription-1/block-1-attempt-1.json"],
     [f"{PREPARED}/processes-1/", f"{RESULTS}/prepared/{ELBOW}/processes-1/", f"{RESULTS}/again.jsonl", "foreign/runs.csv",
      "foreign/facts.json"],
     [f"{PREPARED}/processes-2/", f"{PREPARED}/reference.json", f"{RESULTS}/prepared/{ELBOW}/processes-2/",

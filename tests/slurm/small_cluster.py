@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -106,11 +107,12 @@ class SmallCluster:
         with (self.folder / f"{Path(command[0]).name}-{node.name}.out.log").open("a") as log:
             return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def _stop(self, name: str) -> None:
+    def stop(self, name: str, number: signal.Signals = signal.SIGTERM) -> None:
+        """End a daemon by a signal; what it has written is in its folder."""
         daemon = self._daemons.pop(name)
         pids = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
         for pid in pids:
-            os.kill(int(pid), 15)
+            os.kill(int(pid), number)
         daemon.wait(timeout=30)
 
     def _inside(self, node: EmulatedNode, command: Sequence[str]) -> list[str]:

@@ -100,10 +100,6 @@ class SmallSlurm(SmallCluster):
         except subprocess.TimeoutExpired:  # it listens, and is not ready yet
             return False
 
-    def stop_controller(self) -> None:
-        """End slurmctld; what it knew is in its folder."""
-        self._stop("slurmctld")
-
     def start_node(self, node: EmulatedNode) -> None:
         """Switch a node on and wait until it takes jobs."""
         self._daemons[node.name] = self._start(node, ["slurmd", "-D", "-f", self._conf, "-N", node.name])

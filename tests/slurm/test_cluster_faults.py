@@ -23,7 +23,7 @@ def slurm():
 
 
 def without_controller(slurm, _note, _ranks):
-    slurm.stop_controller()
+    slurm.stop("slurmctld")
     slurm.start_controller()
 
 

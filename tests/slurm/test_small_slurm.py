@@ -43,7 +43,7 @@ def test_steps_run_on_nodes_with_names_and_cores_of_their_own():
         slurm.wait_for_jobs()
         slurm.switch_off(slurm.nodes[3])
         slurm.start_node(slurm.nodes[3])
-        slurm.stop_controller()
+        slurm.stop("slurmctld")
         slurm.start_controller()
         assert slurm.ask("srun", "-N4", "hostname").count("emulated-node") == 4
     assert left_over() <= before

@@ -7,7 +7,7 @@ Version 2.8 forgets all its jobs when a question about them has no answer, and t
 the controller does not say how long it remembers jobs, it asks ``sacct``, which hangs without accounting.
 
 In a job it starts a Snakemake that only starts another one. That takes a second of CPU, and a second more of
-waiting when the job is done.
+waiting when the job is done. The one that is left imports what it does not need: see `workflows.jobs.in_job`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import functools
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Collection
@@ -25,7 +26,7 @@ import snakemake_executor_plugin_slurm as plugin
 from snakemake.exceptions import WorkflowError
 
 from workflows.domain import InputError
-from workflows.jobs import slurm
+from workflows.jobs import in_job, slurm
 
 LIMIT_SECONDS = 600.0
 WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
@@ -70,8 +71,14 @@ def _saying(report: Callable[..., None]) -> Callable[..., None]:
 
 
 def start_directly() -> None:
-    """Let the Snakemake that a job starts run the job itself."""
+    """Let the Snakemake that a job starts run the job itself, and start quickly."""
     plugin.Executor.additional_general_args = lambda self: []
+    plugin.Executor.get_python_executable = _quick(plugin.Executor.get_python_executable)
+
+
+def _quick(executable: Callable[..., str]) -> Callable[..., str]:
+    """Have a job's Python run `workflows.jobs.in_job`, which takes what follows it, ``-m snakemake``."""
+    return lambda self: f"{executable(self)} {shlex.quote(in_job.__file__)}"
 
 
 def _patient(query: Callable[..., Any], limit_seconds: float) -> Callable[..., Any]:

@@ -142,7 +142,7 @@ def _measure_missing(
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
             # Again, since whoever had the machine may have run some of it.
-            missing = _missing(plan, plan.design.repetitions)
+            missing = _missing(plan, [repetition for repetition, _ in missing])
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
 
             def run_one(repetition: Repetition, attempt: int) -> Record:

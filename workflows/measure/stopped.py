@@ -8,8 +8,9 @@ from pathlib import Path
 import psutil
 
 from workflows.measure.allocation import interruptions, said_by_jobs
-from workflows.paths import FACTS
+from workflows.paths import FACTS, record_name
 from workflows.plan.plan import Plan
+from workflows.plan.records import recorded
 from workflows.study.sites import read_facts
 
 
@@ -49,7 +50,8 @@ def what_is_there(plan: Plan) -> str:
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
-    missing = {one.block for one in repetitions if not paths.record(one, 1).exists()}
+    made = recorded(paths)
+    missing = {one.block for one in repetitions if record_name(one, 1) not in made}
     there = f"{blocks - len(missing)} of {blocks} blocks recorded"
     if not paths.report.is_symlink():
         return there

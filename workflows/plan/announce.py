@@ -6,12 +6,13 @@ import sys
 
 from analysis.runs.facts import Counts
 from workflows.domain import InputError
-from workflows.paths import StudyPaths
+from workflows.paths import StudyPaths, record_name
 from workflows.plan import files
 from workflows.plan.design import Cost, duration, expected_simulation
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import in_jobs
 from workflows.plan.plan import Plan
+from workflows.plan.records import recorded
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
 
@@ -55,13 +56,14 @@ def announcement(plan: Plan) -> str:
     cost = design.cost
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
-    recorded = sum(plan.paths.record(repetition, 1).exists() for repetition in design.repetitions)
+    there = recorded(plan.paths)
+    made = sum(record_name(repetition, 1) in there for repetition in design.repetitions)
     least = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
     if study.until:
         most = design.highest_cost
         least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
-    there = f"{recorded} recorded in {plan.paths.results}"
-    lines = [f"{study.name}: {len(design.points)} points, {least} in all; {there}"]
+    until_now = f"{made} recorded in {plan.paths.results}"
+    lines = [f"{study.name}: {len(design.points)} points, {least} in all; {until_now}"]
     if design.simulated:
         traced = files.traced(plan)
         carried = sum(is_pattern(asked.cases[point.case]) for point in design.simulated)

@@ -35,8 +35,9 @@ def write_record(path: Path, record: Record) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w") as file:
-            json.dump(record.as_json(), file, indent=1)
-            file.write("\n")
+            # A key a line: to indent, json leaves its own C, and takes ten times as long.
+            lines = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in record.as_json().items())
+            file.write("{{\n{}\n}}\n".format(",\n".join(lines)))
             file.flush()
             os.fsync(file.fileno())
         path.hardlink_to(draft)
@@ -68,9 +69,21 @@ def attempts(paths: StudyPaths, repetition: Repetition) -> list[Record]:
     return found
 
 
+def recorded(paths: StudyPaths) -> set[str]:
+    """Names of all records of a study (see `record_name`), from one look through their folders.
+
+    To ask for each of 60,000 takes ten times as long.
+    """
+    top, found = str(paths.records), set()
+    for folder, _, files in os.walk(top):
+        below = folder[len(top) + 1 :]
+        found |= {f"{below}/{file}" for file in files if file.endswith(".json")}
+    return found
+
+
 def record_files(paths: StudyPaths) -> list[Path]:
     """Paths of all records of a study, in order."""
-    return sorted(paths.records.rglob("block-*-attempt-*.json"))
+    return [paths.records / name for name in sorted(recorded(paths), key=lambda name: name.split("/"))]
 
 
 def recorded_block(path: Path) -> int:

@@ -122,11 +122,12 @@ def find(name: str, cases: Path, where: str | None = None) -> Path:
     InputError
         No application, or several, have a case of that name.
     """
-    known = case_files(cases)
-    inputs.choose(name, known, "case", where or f"{cases}")
-    if len(known[name]) > 1:
-        raise InputError(f"case {name}: is there more than once: {', '.join(map(str, known[name]))}")
-    return known[name][0]
+    found = sorted(cases.glob(f"*/{name}/case.yaml"))
+    if not found:
+        inputs.choose(name, case_files(cases), "case", where or f"{cases}")
+    if len(found) > 1:
+        raise InputError(f"case {name}: is there more than once: {', '.join(map(str, found))}")
+    return found[0]
 
 
 def case_files(cases: Path) -> dict[str, list[Path]]:

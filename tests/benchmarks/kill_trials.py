@@ -1,0 +1,397 @@
+"""Kills studies at random moments, goes on, and counts what was lost, made twice or timed beside something else.
+
+    python tests/benchmarks/kill_trials.py machine [kills [seed]]       a study on this machine
+    python tests/benchmarks/kill_trials.py jobs [kills [seed]]          in jobs of a small Slurm, as root
+    python tests/benchmarks/kill_trials.py allocation [kills [seed]]    in one allocation of it, as root
+
+Every kill is a SIGKILL, of processes that belong together: a Snakemake with all that it started or alone, the program
+that measures, all of a job on one node, slurmd, slurmctld. What has ended is started again, the study grown by some
+blocks, so that there is always something to do. The program that is run does nothing but to write, every 2 ms, what
+time it is: so it is known when each of its processes was there, also of runs that have no record.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/slurm")]
+
+from cluster_folders import ClusterFolder  # noqa: E402
+
+from tests.benchmarks.figures import cost  # noqa: E402
+from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
+from workflows.launch.emulation import EmulatedNode, occupants  # noqa: E402
+
+NAME, NODES, GROWTH = "killed", 2, 3
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static double now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    return at.tv_sec + 1e-9 * at.tv_nsec;
+}
+int main(int argc, char **argv)
+{
+    char host[256], name[512];
+    double begun = now();
+    gethostname(host, sizeof host);
+    snprintf(name, sizeof name, "BEATS/%s %d %.6f", host, (int)getpid(), begun);
+    FILE *file = fopen(name, "w");
+    MPI_Init(&argc, &argv);
+    for (double at = begun; at < begun + 0.1; at = now()) {
+        rewind(file);
+        fprintf(file, "%.6f", at);
+        fflush(file);
+        usleep(2000);
+    }
+    puts("took 0.1 s");
+    return MPI_Finalize();
+}
+"""
+CASE = """
+application: command
+title: Clock
+description: A program that writes what time it is.
+stands_for: Nothing; it shows when a process was there.
+size: none
+sizes: {none: {parameters: {}, serial_seconds: 0.1, memory_MB: 1}}
+settings: {program: [PROGRAM], read: {seconds: 'took (\\S+) s'}}
+"""
+STUDY = """
+name: NAME
+cases_folder: cases
+cases: [clock]
+interconnects: [INTERCONNECTS]
+processes: [1, 2]
+blocks: BLOCKS
+limits: {run_seconds: 60, idle_seconds: 0, core_hours: 100}
+report_while_running: false
+"""
+TARGET = f"results/{NAME}/runs.csv"
+
+
+class Beats(NamedTuple):
+    """When a process of the program was there, in seconds since 1970."""
+
+    host: str
+    process: int
+    first: float
+    last: float
+
+
+class Counts(NamedTuple):
+    """What came of a study."""
+
+    records: int
+    valid: int
+    interrupted: int
+    missing: int
+    twice: int
+    contaminated: int
+
+
+def read_beats(folder: Path) -> list[Beats]:
+    """Read what the processes wrote; one that wrote no beat was there for a moment."""
+    found = []
+    for file in folder.iterdir():
+        host, process, first = file.name.split(" ")
+        found.append(Beats(host, int(process), float(first), float(file.read_text() or first)))
+    return found
+
+
+def contaminated(own: Collection[Beats], beats: Iterable[Beats], whole_machine: bool) -> bool:
+    """Whether another process was there while those of a run were, on one of its hosts or, if told so, anywhere."""
+    first, last = min(one.first for one in own), max(one.last for one in own)
+    hosts = {one.host for one in own}
+    others = (one for one in beats if one not in own and (whole_machine or one.host in hosts))
+    return any(one.first <= last and one.last >= first for one in others)
+
+
+def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
+    """Give those of the processes of a run."""
+    ranks = {(rank["host"], rank["process"]) for rank in record["placement"]}
+    begun = _seconds(record["started"])
+    ended = begun + record["times"]["wall_seconds"]
+    return [one for one in beats if one[:2] in ranks and begun - 0.01 <= one.first <= ended]
+
+
+def count(
+    records: Sequence[Mapping[str, Any]], beats: Collection[Beats], repetitions: int, whole_machine: bool
+) -> Counts:
+    """Count what is wrong with the records of a study that was to make so many repetitions."""
+    whole = [record for record in records if not record.get("interrupted")]
+    keys = ("case", "interconnect", "processes", "oversubscription", "block")
+    made = Counter(tuple(record[key] for key in keys) for record in whole)
+    timed = [(record, beats_of(record, beats)) for record in whole if record["seconds"] is not None]
+    if any(len(own) != len(record["placement"]) for record, own in timed):
+        raise SystemExit("a run was recorded whose processes told no time")
+    return Counts(
+        records=len(records),
+        valid=sum(record["valid"] for record in records),
+        interrupted=len(records) - len(whole),
+        missing=repetitions - len(made),
+        twice=sum(number - 1 for number in made.values()),
+        contaminated=sum(contaminated(own, beats, whole_machine) for _, own in timed),
+    )
+
+
+class Killed:
+    """A study on this machine that is killed and goes on.
+
+    Attributes
+    ----------
+    blocks : int
+        Of the study, as it is now.
+    share : float
+        Of the time that it takes from its first start to its first record, what lies between two kills at most.
+    """
+
+    interconnects = ("shared_memory", "emulated_gigabit")
+    points, share = 3, 1.5
+    whole_machine = True
+
+    def __init__(self, folder: Path, dice: random.Random) -> None:
+        self.folder, self.dice, self.blocks = folder, dice, 0
+        self.study = folder / f"{NAME}.yaml"
+        self.process: subprocess.Popen | None = None
+        source, program = folder / "clock.c", folder / "clock"
+        self.beats = folder / "beats"
+        self.beats.mkdir()
+        source.write_text(PROGRAM.replace("BEATS", str(self.beats)))
+        cost(["mpicc.openmpi", "-O2", source, "-o", program])
+        case = folder / "cases/command/clock/case.yaml"
+        case.parent.mkdir(parents=True)
+        case.write_text(CASE.replace("PROGRAM", str(program)))
+
+    def files(self) -> dict[Path, bytes]:
+        """Records as they are now."""
+        return {file: file.read_bytes() for file in self.folder.glob("results/*/records/**/*.json")}
+
+    def go_on(self, grows: bool = True) -> None:
+        """Start the study, grown by some blocks, where it does not run."""
+        if self.process and self.process.poll() is None:
+            return
+        blocks = {int(file.name.split("-")[1]) for file in self.files()}
+        self.blocks = max(self.blocks, max(blocks, default=0) + GROWTH) if grows else self.blocks
+        text = STUDY.replace("NAME", NAME).replace("BLOCKS", f"{self.blocks}")
+        self.study.write_text(text.replace("INTERCONNECTS", ", ".join(self.interconnects)))
+        self.process = self.start()
+
+    def start(self) -> subprocess.Popen:
+        """Start it."""
+        argv = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--directory",
+            str(self.folder),
+            "--snakefile",
+            str(ROOT / "Snakefile"),
+        ]
+        return self._popen([*argv, "--configfile", str(self.study), "--", TARGET])
+
+    def _popen(self, argv: Sequence[str]) -> subprocess.Popen:
+        with (self.folder / "out").open("a") as out:
+            return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    @property
+    def victims(self) -> dict[str, Callable[[], Iterable[int] | None]]:
+        """What can be killed, by its name."""
+        return {
+            "Snakemake and all of its": lambda: [self.process.pid, *_below(self.process.pid)],
+            "Snakemake alone": lambda: [self.process.pid],
+            "what measures": lambda: _below(self.process.pid, "measure.py"),
+        }
+
+    def strike(self) -> str | None:
+        """Kill something; give its name, None where it was not there."""
+        name = self.dice.choice(list(self.victims))
+        return name if _kill(self.victims[name]()) else None
+
+    def finish(self) -> None:
+        """Let the study run to its end."""
+        for _ in range(5):
+            self.go_on(grows=False)
+            if self.process.wait(1800) == 0:
+                return
+        raise SystemExit((self.folder / "out").read_text()[-3000:])
+
+
+class KilledJobs(Killed):
+    """One in jobs of a small Slurm."""
+
+    interconnects = ("emulated_gigabit",)
+    points, share = 2, 0.3
+    whole_machine = False
+
+    def __init__(self, folder: Path, dice: random.Random, slurm: SmallSlurm) -> None:
+        super().__init__(folder, dice)
+        self.slurm, self.on_cluster = slurm, ClusterFolder(slurm, folder)
+        self.on_cluster.study = self.study
+        self.on_cluster.site.write_text("joined_by: emulated_gigabit\nminutes: 20\nblocks_per_job: 3\n")
+
+    def start(self) -> subprocess.Popen:
+        """Start the Snakemake that submits."""
+        return self._popen(self.on_cluster.command(target=TARGET))
+
+    def strike(self) -> str | None:
+        """Kill something, and start a daemon again that was killed."""
+        node = self.dice.choice(self.slurm.nodes)
+        match self.dice.choice(["Snakemake", "a job", "slurmd", "slurmctld"]):
+            case "Snakemake" as name if isinstance(self.process, subprocess.Popen):
+                return name if _kill([self.process.pid, *_below(self.process.pid)]) else None
+            case "slurmd" as name:
+                self.slurm.stop(node.name, signal.SIGKILL)
+                time.sleep(self.dice.uniform(0, 3))
+                self.slurm.start_node(node)
+                return name
+            case "slurmctld" as name:
+                self.slurm.stop(name, signal.SIGKILL)
+                time.sleep(self.dice.uniform(0, 3))
+                self.slurm.start_controller()
+                return name
+            case _:
+                return "all of a job on a node" if _kill(self._of_job(node)) else None
+
+    def _of_job(self, node: EmulatedNode) -> list[int]:
+        """Processes of a job on a node, Slurm's own apart."""
+        found = {}
+        for pid in occupants([node.net]):
+            with suppress(psutil.Error):
+                process = psutil.Process(pid)
+                if process.name() not in ("slurmd", "slurmstepd") and (
+                    job := process.environ().get("SLURM_JOB_ID")
+                ):
+                    found.setdefault(job, []).append(pid)
+        return self.dice.choice(list(found.values())) if found else []
+
+
+class KilledAllocation(KilledJobs):
+    """One in an allocation of a small Slurm."""
+
+    share = 0.8
+
+    def start(self) -> _Job:
+        """Submit the job."""
+        return _Job(self.slurm, self.on_cluster.allocate(nodes=NODES, time=30, target=TARGET))
+
+
+class _Job:
+    """A job, asked like a process."""
+
+    def __init__(self, slurm: SmallSlurm, number: str) -> None:
+        self.slurm, self.number = slurm, number
+
+    def poll(self) -> int | None:
+        """Give its exit status; None while it is in the queue."""
+        shown = self.slurm.ask("scontrol", "show", "job", "--oneliner", self.number)
+        state = shown.partition("JobState=")[2].split()[0]
+        if state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED"):
+            return None
+        return 0 if state == "COMPLETED" else 1
+
+    def wait(self, seconds: float) -> int:
+        """Wait for its end."""
+        deadline = time.monotonic() + seconds
+        while (status := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"job {self.number} does not end")
+            time.sleep(1)
+        return status
+
+
+def _below(pid: int, word: str = "") -> list[int]:
+    """Give the processes that a process started, those with a word in their command line."""
+    with suppress(psutil.Error):
+        below = psutil.Process(pid).children(recursive=True)
+        return [one.pid for one in below if any(word in part for part in one.cmdline())]
+    return []
+
+
+def _kill(pids: Iterable[int]) -> int:
+    """Kill processes; give how many there were."""
+    killed = 0
+    for pid in pids:
+        with suppress(psutil.Error):
+            psutil.Process(pid).kill()
+            killed += 1
+    return killed
+
+
+def _seconds(time_of_day: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(time_of_day).timestamp()
+
+
+def trials(study: Killed, kills: int) -> str:
+    """Kill a study so often, let it end, and tell what came of it."""
+    struck, seen, lost = Counter(), {}, 0
+    until_first = None
+    begun = time.monotonic()
+    while struck.total() < kills:
+        study.go_on()
+        if until_first is None:  # let it come to its first record once, to know what moments there are
+            while not study.files():
+                time.sleep(0.1)
+            until_first = time.monotonic() - begun
+        time.sleep(study.dice.uniform(0, study.share * until_first))
+        if (name := study.strike()) is None:
+            continue
+        struck[name] += 1
+        now = study.files()
+        lost += sum(now.get(file) != held for file, held in seen.items())
+        seen = now
+        print(f"{struck.total()}: {name}, {len(seen)} records", file=sys.stderr, flush=True)
+    study.finish()
+    end = study.files()
+    lost += sum(end.get(file) != held for file, held in seen.items())
+    records = [json.loads(text) for text in end.values()]
+    counts = count(records, read_beats(study.beats), study.points * study.blocks, study.whole_machine)
+    kinds = ", ".join(f"{number} {name}" for name, number in sorted(struck.items()))
+    return (
+        f"{struck.total()} kills ({kinds}) in {time.monotonic() - begun:.0f} s: {counts.records} records of "
+        f"{study.points * study.blocks} repetitions, {counts.interrupted} of them interrupted, {counts.valid} valid; "
+        f"lost or changed {lost}, missing {counts.missing}, twice {counts.twice}, "
+        f"timed beside another run {counts.contaminated}"
+    )
+
+
+def main() -> None:
+    """Run the trials of one way, and print their line."""
+    way, kills, seed = (*sys.argv[1:], *("machine", "50", "1")[len(sys.argv) - 1 :])
+    dice = random.Random(int(seed))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if way == "machine":
+            study = Killed(folder, dice)
+        else:
+            ways = {"jobs": KilledJobs, "allocation": KilledAllocation}
+            study = ways[way](folder, dice, stack.enter_context(small_slurm(NODES)))
+        try:
+            print(f"{way}, seed {seed}: {trials(study, int(kills))}")
+        finally:
+            if isinstance(study.process, subprocess.Popen):
+                _kill([study.process.pid, *_below(study.process.pid)])
+
+
+if __name__ == "__main__":
+    main()
