@@ -62,6 +62,7 @@ HOSTILE = (
 )
 SITE = {
     "partition": "compute", "partitions": {"ucx_tcp": "eth"}, "account": "me", "constraint": "icelake", "qos": "long",
+    "constraints": {"ucx_tcp": "eth"}, "reservation": "night",
     "extra": "--switches=1", "modules": ["openmpi/4.1"], "container": "image.sif", "scratch": "scratch",
     "launcher": "srun", "mpi_plugin": "pmix", "minutes": 60, "nodes": 4, "cores_per_node": 2,
     "memory_per_node_MB": 4000, "limits": {"cores": 4}, "blocks_per_job": 1, "exclusive": True,
@@ -121,7 +122,8 @@ def shell_lines(cluster: Cluster) -> list[str]:
     class Resources(dict):
         __getattr__ = dict.__getitem__
 
-    resources = Resources(site_resources(cluster) | resources_of(cluster, JobResources(1, 2, 100, 5), None))
+    job, where = JobResources(1, 2, 100, 5), cluster.where("ucx_tcp")
+    resources = Resources(site_resources(cluster) | resources_of(cluster, job, where))
     told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "")
     lines = [EnvModules(*cluster.modules).shellcmd("true")] if cluster.modules else []
     if cluster.container:

@@ -54,11 +54,15 @@ def test_why_jobs_wait_is_said_once(monkeypatch, capsys):
     clock = iter([0, 60, 121, 300])
     monkeypatch.setattr(slurm_executor, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr(
-        slurm_executor.slurm, "ask", lambda *_, **__: "7|AssocGrpNodeLimit|PENDING\n8|Priority|PENDING\n"
+        slurm_executor.slurm,
+        "ask",
+        lambda *_, **__: (
+            "7|AssocGrpNodeLimit|PENDING\n8|Priority|PENDING\n10|QOSMaxJobsPerUserLimit|PENDING\n"
+        ),
     )
 
     async def states(_command, _logger):
-        return {"7": "PENDING", "8": "PENDING", "9": "RUNNING"}, 0.1
+        return {"7": "PENDING", "8": "PENDING", "9": "RUNNING", "10": "PENDING"}, 0.1
 
     ask = slurm_executor._telling(states)
     said = []
@@ -66,7 +70,12 @@ def test_why_jobs_wait_is_said_once(monkeypatch, capsys):
         asyncio.run(ask("squeue", None))
         said.append(capsys.readouterr().err.splitlines())
     waited = "nodeworth: waiting for more than 2 min: job"
-    told = [f"{waited} 7: AssocGrpNodeLimit, a limit that may hold them for ever", f"{waited} 8: Priority"]
+    few = f"{waited} 10: QOSMaxJobsPerUserLimit, a limit of jobs: they begin as others end"
+    told = [
+        f"{waited} 7: AssocGrpNodeLimit, a limit that may hold them for ever",
+        f"{waited} 8: Priority",
+        few,
+    ]
     assert said == [[], [], told, []]
 
 

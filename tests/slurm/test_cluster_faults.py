@@ -143,7 +143,7 @@ def test_a_killed_snakemake_loses_and_doubles_nothing(slurm, tmp_path):
 
 def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
-    folder.site.write_text(folder.site.read_text() + "constraint: nowhere\n")
+    folder.site.write_text(folder.site.read_text() + "constraint: '[nowhere*1]'\n")
     said = folder.run(timeout=120)
     assert said.endswith("exit status 1"), said
     (line,) = [line for line in said.splitlines() if line.startswith("nodeworth:")]
@@ -151,11 +151,13 @@ def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
 
 
-def test_too_little_memory_and_an_unknown_partition_are_one_line(slurm, tmp_path):
+def test_nodes_that_there_are_not_are_one_line(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     for line, told in (
         ("memory_per_node_MB: 100\n", "processes needs 675 MB a node; the cluster's nodes have 100"),
         ("partition: other\n", "partition: other: Slurm has all"),
+        ("constraint: ib\n", "constraint: 'ib': no node of all has it; features there: none"),
+        ("reservation: noon\n", "reservation: scontrol: Reservation noon not found"),
     ):
         folder.site.write_text(f"joined_by: emulated_gigabit\n{line}")
         said = folder.run(timeout=120)
