@@ -117,19 +117,22 @@ def test_nodes_with_features_count(constraint, nodes, monkeypatch):
     [
         (Where(None, "opa"), SHOWN, "constraint: 'opa': no node of all has it; features there: eth, ib, new"),
         (Where("fat", "opa"), SHOWN, "constraint: 'opa': no node of fat has it; features there: none"),
-        (
-            Where(),
-            "all*|0|0|0:0:0|0|\n",
-            r"Slurm shows you no nodes \(PrivateData\?\): nodes, .* must be given",
-        ),
-        (Where(), "", "Slurm shows you no nodes"),
     ],
 )
-def test_nodes_that_are_not_there_or_not_shown_are_one_line(where, shown, told, monkeypatch):
+def test_nodes_that_are_not_there_are_one_line(where, shown, told, monkeypatch):
     slurm.nodes_of.cache_clear()
     answers(monkeypatch, (0, shown, ""))
     with pytest.raises(InputError, match=f"^site.yaml: {told}"):
         slurm.nodes_of(where, HERE)
+
+
+def test_nodes_that_are_hidden_must_be_given(monkeypatch):
+    """What Slurm 22.05 says with ``PrivateData=nodes``."""
+    slurm.nodes_of.cache_clear()
+    answers(monkeypatch, (1, "", "slurm_load_node: Access/permission denied"))
+    told = r"^site\.yaml: nodes, cores_per_node, .*: must be given where Slurm hides nodes \(PrivateData\): sinfo: "
+    with pytest.raises(InputError, match=told):
+        slurm.nodes_of(Where(), HERE)
 
 
 def test_nodes_of_a_reservation(monkeypatch):

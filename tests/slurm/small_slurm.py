@@ -200,10 +200,10 @@ def small_slurm(
 def _write_configuration(
     slurm: SmallSlurm, accounting: bool, partitions: Mapping[str, Sequence[EmulatedNode]], energy: bool
 ) -> None:
-    feature = {node: f" Feature={name}" for name, own in partitions.items() for node in own}
+    feature = {node.name: f" Feature={name}" for name, own in partitions.items() for node in own}
     nodes = "\n".join(
         f"NodeName={node.name} NodeAddr={node.address} CPUs={len(node.cores)} "
-        f"RealMemory={1000 + 1000 * len(node.cores)}{feature.get(node, '')}"
+        f"RealMemory={1000 + 1000 * len(node.cores)}{feature.get(node.name, '')}"
         for node in slurm.nodes
     )
     address, folder = slurm.head.address, slurm.folder

@@ -111,17 +111,20 @@ def nodes_of(where: Where, file: Path) -> Nodes:
     ------
     InputError
         If there is no such partition or no default, no such reservation, or no node with such features; or
-        if Slurm shows none.
+        if Slurm hides them.
     """
     partition, constraint, reservation = where
-    shown = ask("sinfo", "--noheader", *_reserved(reservation, file), "--format=%P|%D|%c|%z|%m|%f")
-    listed = [line.split("|") for line in shown.splitlines()]
-    known = {name.rstrip("*") for name, nodes, *_ in listed if int(nodes)}
-    if not known:
-        raise InputError(
-            f"{file}: Slurm shows you no nodes (PrivateData?): nodes, cores_per_node, memory_per_node_MB: "
-            "must be given"
+    try:
+        shown = ask("sinfo", "--noheader", *_reserved(reservation, file), "--format=%P|%D|%c|%z|%m|%f")
+    except InputError as error:
+        if "permission denied" not in str(error):
+            raise
+        told = (
+            "nodes, cores_per_node, memory_per_node_MB: must be given where Slurm hides nodes (PrivateData)"
         )
+        raise InputError(f"{file}: {told}: {error}") from None
+    listed = [line.split("|") for line in shown.splitlines()]
+    known = {name.rstrip("*") for name, *_ in listed}
     wanted = {partition} if partition else {name.rstrip("*") for name, *_ in listed if name.endswith("*")}
     found = [row for row in listed if row[0].rstrip("*") in wanted]
     if not found:
