@@ -102,9 +102,9 @@ StorageLoc=slurm
 class SmallSlurm(SmallCluster):
     """A running Slurm."""
 
-    def start_controller(self) -> None:
+    def start_controller(self, *options: str) -> None:
         """Start slurmctld and wait until it answers."""
-        self._daemons["slurmctld"] = self._start(self.head, ["slurmctld", "-D", "-f", self._conf])
+        self._daemons["slurmctld"] = self._start(self.head, ["slurmctld", "-D", "-f", self._conf, *options])
         self._until(self._answers, "slurmctld")
 
     def _answers(self) -> bool:
@@ -116,6 +116,12 @@ class SmallSlurm(SmallCluster):
     def stop_controller(self) -> None:
         """End slurmctld; what it knew is in its folder."""
         self._stop("slurmctld")
+
+    def forget_jobs(self) -> None:
+        """Restart slurmctld without what it knew of jobs, as after MinJobAge."""
+        self.stop_controller()
+        self.start_controller("-c")
+        self._until(lambda: all(map(self._is_up, self.nodes)), "all nodes")
 
     def start_node(self, node: EmulatedNode) -> None:
         """Switch a node on and wait until it takes jobs."""
