@@ -117,3 +117,14 @@ def test_a_job_starts_no_second_snakemake(monkeypatch):
     monkeypatch.setattr(plugin.Executor, "additional_general_args", original)  # is put back after the test
     slurm_executor.start_directly()
     assert "slurm-jobstep" not in plugin.Executor.additional_general_args(None)
+
+
+def test_what_is_submitted_is_noted(monkeypatch, tmp_path):
+    reported, file = [], tmp_path / "measured/submitted.txt"
+    monkeypatch.setattr(
+        plugin.Executor, "_report_job_submission_threadsafe", lambda self, info: reported.append(info)
+    )
+    slurm_executor.note_submitted(file)
+    for number in "78":
+        plugin.Executor._report_job_submission_threadsafe(None, SimpleNamespace(external_jobid=number))
+    assert file.read_text() == "7\n8\n" and len(reported) == 2

@@ -119,6 +119,7 @@ class SmallSlurm(SmallCluster):
 
     def forget_jobs(self) -> None:
         """Restart slurmctld without what it knew of jobs, as after MinJobAge."""
+        self.configure("FirstJobId", "1000")  # no number is given twice
         self.stop_controller()
         self.start_controller("-c")
         self._until(lambda: all(map(self._is_up, self.nodes)), "all nodes")

@@ -136,7 +136,7 @@ def test_a_user_to_whom_all_is_hidden(slurm):
     assert f"job {note['job']} ended as CANCELLED on emulated-node" in said
     assert last["seconds"] == 0.25 and last["cluster"]["neighbours_hidden"]
     jobs = pd.read_csv(own / "results/faulty/details/jobs.csv")
-    assert sorted(jobs["state"]) == ["CANCELLED", "COMPLETED", "COMPLETED"]
+    assert set(jobs["state"]) == {"CANCELLED", "COMPLETED"}
     writable = [
         path for path in (own / "results").rglob("*") if path.stat().st_mode & 0o022 and not path.is_symlink()
     ]

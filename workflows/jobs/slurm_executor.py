@@ -90,6 +90,11 @@ def start_directly() -> None:
     plugin.Executor.additional_general_args = lambda self: []
 
 
+def leave_default_partition() -> None:
+    """Let sbatch take its default where none is named: sinfo, which the executor asks, may show none."""
+    plugin.get_default_partition = lambda job, logger: ""
+
+
 def _patient(query: Callable[..., Any], limit_seconds: float) -> Callable[..., Any]:
     @functools.wraps(query)
     async def ask(command: str, logger: Any) -> States:

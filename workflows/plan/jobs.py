@@ -252,6 +252,7 @@ def check_requests(plan: Plan) -> None:
     slurm_executor.tell_what_is_refused()
     slurm_executor.note_submitted(plan.paths.submitted)
     slurm_executor.start_directly()
+    slurm_executor.leave_default_partition()
     if cluster.exclusive and slurm.hides_neighbours():
         print(_HIDDEN, file=sys.stderr)
     known = batches(plan)
