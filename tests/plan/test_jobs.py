@@ -70,23 +70,26 @@ def test_two_partitions_share_no_block(plan_of):
 def test_two_sorts_of_nodes_share_no_job_and_no_block(plan_of):
     """The reservation is of all jobs, what prepares among them; the serial run has the constraint of all."""
     study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
-    plan = plan_of("constraint: old\nconstraints: {shared_memory: ib}\nreservation: night\n", study)
+    plan = plan_of("constraint: old&up\nconstraints: {shared_memory: ib}\nreservation: night\n", study)
     found = batches(plan)
     asked = {
         name.split("/")[-2]: resources_of(plan.here.cluster, request_of(plan, batch), batch.where)
         for name, batch in found.items()
         if "/processes-2/" in name
     }
-    assert {name: resources["constraint"] for name, resources in asked.items()} == {"ib": "ib", "old": "old"}
+    assert {name: resources["constraint"] for name, resources in asked.items()} == {
+        "ib": "ib",
+        "old_up": "old&up",
+    }
     assert all("--reservation=night --exclusive" in one["slurm_extra"] for one in asked.values())
-    assert found["faulty/processes-1/oversubscription-1/old/blocks-1-1"].where.constraint == "old"
+    assert found["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].where.constraint == "old&up"
     assert preparing_resources(plan.here.cluster) == {
-        "constraint": "old",
+        "constraint": "old&up",
         "slurm_extra": "--reservation=night",
     }
     point = plan.design.points[0]
-    moved = plan_of("constraint: old\nreservation: night\n", study).design.inputs(point)
-    assert moved == plan_of("constraint: old\n", study).design.inputs(point) != plan.design.inputs(point)
+    moved = plan_of("constraint: old&up\nreservation: night\n", study).design.inputs(point)
+    assert moved == plan_of("constraint: old&up\n", study).design.inputs(point) != plan.design.inputs(point)
 
 
 def test_a_request_by_hand(plan_of):

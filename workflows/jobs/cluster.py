@@ -18,9 +18,7 @@ from workflows.jobs import slurm
 from workflows.jobs.schedulers import SCHEDULERS
 
 _OF_NODES = ("nodes", "cores_per_node", "memory_per_node_MB")
-_OF_SLURM = (
-    *("partition", "partitions", "account", "constraint", "constraints", "reservation", "qos", "extra"),
-)
+_OF_SLURM = ("partition", "partitions", "constraint", "constraints", "reservation", "account", "qos", "extra")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -84,7 +85,7 @@ def batches(plan: Plan) -> dict[str, Batch]:
         where = cluster.where(interconnect)
         own = [where.partition] if cluster.partitions else []
         own += [where.constraint] if cluster.constraints else []
-        return "-".join(filter(None, own))
+        return re.sub(r"[^\w.,+@:-]", "_", "-".join(filter(None, own)))
 
     found, ordered = {}, sorted(plan.design.repetitions, key=key)
     for (bunch, case, computing, level, nodes), group in groupby(ordered, key):
