@@ -72,6 +72,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return data
 
 
+def is_there(path: Path) -> bool:
+    """Whether a file or folder is there; of a name that none can have, Python says so only since 3.12."""
+    with contextlib.suppress(OSError):
+        return path.exists()
+    return False
+
+
 def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Replace keys of a file by those of ``--config``, in which Snakemake leaves lists and sections as text.
 

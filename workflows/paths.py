@@ -47,6 +47,8 @@ class StudyPaths:
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"
         """Lines that the Snakemake that submitted the jobs is to print for them."""
+        self.submitted = self.measured / "submitted.txt"
+        """Numbers of the jobs that were submitted to Slurm, whatever became of them."""
         self.first_block = self.measured / "first-block.txt"
         """Records of the first block, where it is measured before anything is simulated."""
         self.report = results / "report.html"

@@ -8,8 +8,8 @@ from analysis.tables.contract import COUNT, NUMBER, TEXT, table_schemas, validat
 
 LOSS = "loss"
 """Column of a runs table: what a run that does not count was lost to; empty for one that counts."""
-COUNTED, UNUSED, WAITED, INTERRUPTED = "counted", "unused", "waited", "interrupted"
-REASONS = (COUNTED, UNUSED, WAITED, "failed", "stopped", INTERRUPTED, "noise", "invalid")
+COUNTED, UNUSED, WAITED, PREPARED, INTERRUPTED = "counted", "unused", "waited", "prepared", "interrupted"
+REASONS = (COUNTED, UNUSED, WAITED, PREPARED, "failed", "stopped", INTERRUPTED, "noise", "invalid")
 """What core hours went to, in the order of the table."""
 CORE_HOURS = table_schemas(
     core_hours=dict(reason=TEXT, runs=COUNT, core_hours=NUMBER, share_percent=NUMBER, source=TEXT),
@@ -22,7 +22,8 @@ def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.Data
     """Make the tables ``core_hours`` and ``job_states``.
 
     A run takes its cores from launch to end. What accounting says of a job beside that was either allocated
-    and unused while a run was under way, or between runs: waited, unless a run ended with the job.
+    and unused while a run was under way, or between runs: waited, unless a run ended with the job. A job
+    without runs prepared something.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.Data
         beside = taken.groupby("job")["core_seconds"].sum().sub(under_way, fill_value=0.0).clip(lower=0)
         ended = beside.index.isin(own.loc[reason == INTERRUPTED, "job"])
         seconds[INTERRUPTED] += beside[ended].sum()
-        seconds[WAITED] = beside[~ended].sum()
+        measured = beside.index.isin(own["job"])
+        seconds[WAITED], seconds[PREPARED] = beside[measured & ~ended].sum(), beside[~measured].sum()
     else:
         seconds[WAITED] = (cores * own["idle_wait_seconds"].fillna(0.0)).sum()
     table = pd.DataFrame({"core_hours": seconds / 3600, "runs": reason.value_counts()}, index=REASONS)

@@ -12,6 +12,7 @@ MEANING = {
     "counted": "runs that count",
     "unused": "cores of a job that the run under way left idle",
     "waited": "waiting for an idle machine, and in jobs before, between and after runs",
+    "prepared": "jobs without runs: meshes, decompositions, answers, traces; or ended before a run",
     "failed": "runs that failed",
     "stopped": "runs stopped at their time limit",
     "interrupted": "runs that ended with their job",
@@ -33,7 +34,7 @@ def core_hours(content: Content) -> Section | None:
         jobs = listed(f"{one.jobs} {one.state}" for one in states.itertuples())
         joules = states["energy_joules"].sum(min_count=1)
         energy = "" if joules != joules else f"; {formats.number(joules / 3.6e6)} kWh"
-        said += f", by Slurm's accounting of the jobs that measured ({jobs}{energy})."
+        said += f", by Slurm's accounting of its jobs ({jobs}{energy})."
     else:
         beside = (
             ", which tell of runs alone and not of what jobs held beside them"

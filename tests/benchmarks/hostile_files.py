@@ -1,4 +1,4 @@
-"""Study, cluster, case, interconnect and price files as an enemy would write them: what becomes of them.
+"""Study, cluster, case, interconnect, price and imported files as an enemy would write them: what becomes of them.
 
     .venv/bin/python tests/benchmarks/hostile_files.py [FILES [SEED]]
 
@@ -29,6 +29,7 @@ from snakemake.deployment.singularity import shellcmd as in_image
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
 from analysis.decisions.prices import read_book
+from analysis.importers import make_mapping, read_foreign
 from analysis.runs.errors import TableError
 from workflows.domain import InputError
 from workflows.jobs.cluster import Cluster, read_cluster
@@ -39,6 +40,8 @@ from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 
 CANARY = "run_by_a_shell"
+CLEAR_SCREEN = "\x1b[2J"
+FOREIGN = ROOT / "tests/importers/files"
 HOSTILE = (
     *(f"{sign}touch {CANARY}" for sign in ("; ", "| ", "&& ", "\n", "x; ")),
     f"x; touch {CANARY} #",
@@ -53,7 +56,7 @@ HOSTILE = (
         "$HOME",
         "*",
         "\0",
-        "\x1b[2J",
+        CLEAR_SCREEN,
         "é" * 300,
         "x" * 5000,
         "",
@@ -62,6 +65,7 @@ HOSTILE = (
 )
 SITE = {
     "partition": "compute", "partitions": {"ucx_tcp": "eth"}, "account": "me", "constraint": "icelake", "qos": "long",
+    "constraints": {"ucx_tcp": "eth"}, "reservation": "night",
     "extra": "--switches=1", "modules": ["openmpi/4.1"], "container": "image.sif", "scratch": "scratch",
     "launcher": "srun", "mpi_plugin": "pmix", "minutes": 60, "nodes": 4, "cores_per_node": 2,
     "memory_per_node_MB": 4000, "limits": {"cores": 4}, "blocks_per_job": 1, "exclusive": True,
@@ -121,7 +125,8 @@ def shell_lines(cluster: Cluster) -> list[str]:
     class Resources(dict):
         __getattr__ = dict.__getitem__
 
-    resources = Resources(site_resources(cluster) | resources_of(cluster, JobResources(1, 2, 100, 5), None))
+    job, where = JobResources(1, 2, 100, 5), cluster.where("ucx_tcp")
+    resources = Resources(site_resources(cluster) | resources_of(cluster, job, where))
     told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "")
     lines = [EnvModules(*cluster.modules).shellcmd("true")] if cluster.modules else []
     if cluster.container:
@@ -132,12 +137,21 @@ def shell_lines(cluster: Cluster) -> list[str]:
     return [nothing + line for line in lines]
 
 
+def imported(file: Path) -> None:
+    """Read results of another tool; what is left out of them is told in lines."""
+    mapping = make_mapping({"interconnect": {"value": "ib"}})
+    told = "".join(f"{line}\n" for line in read_foreign(file, mapping=mapping).unread)
+    if told.count("\n") != len(told.splitlines()) or CLEAR_SCREEN in told:
+        raise TableError(f"of what is left out:\n{told}")
+
+
 KINDS: dict[str, tuple[Callable[[Path], object], list[Path]]] = {
     "study": (study, sorted((ROOT / "config/studies").glob("*.yaml"))),
     "cluster": (site, []),
     "case": (case, sorted(CASES.glob("*/*/case.yaml"))),
     "interconnect": (interconnect, sorted(INTERCONNECTS.glob("*.yaml"))),
     "prices": (read_book, sorted((ROOT / "config/prices").glob("*.csv"))),
+    "import": (imported, sorted(p for p in FOREIGN.rglob("*.*") if p.suffix != ".md")),
 }
 
 
@@ -146,7 +160,7 @@ def written(kind: str, folder: Path, chance: random.Random) -> Path:
     files = KINDS[kind][1]
     origin = chance.choice(files) if files else None
     text = origin.read_text() if origin else yaml.safe_dump(SITE)
-    if kind == "prices" or chance.random() < 0.2:
+    if kind in ("prices", "import") or chance.random() < 0.2:
         text = damaged(text, chance)
     else:
         text = yaml.safe_dump(spoiled(yaml.safe_load(text), chance), allow_unicode=True)

@@ -17,6 +17,7 @@ DUMP = """JobID|JobName|State|AllocCPUS|ElapsedRaw|ConsumedEnergyRaw
 8|b|TIMEOUT|4|900|
 9|c|REQUEUED|4|60|
 9|c|CANCELLED by 1000|4|120|
+10|d|COMPLETED|1|720|
 """
 LOST = ["failed", "stopped", "noise", "invalid"]
 
@@ -47,16 +48,16 @@ def test_records_tell_what_runs_took():
 
 
 def test_accounting_tells_what_jobs_had_beside_runs():
-    """Job 7 had half an hour beside its runs, job 8 ended with its run, and job 9, twice, ran for one minute more."""
+    """Job 7 had half an hour beside its runs, 8 ended with its run, 9, twice, ran for one minute more, 10 had no run."""
     found = make_core_hours(runs(), jobs())
     table, states = found["core_hours"], found["job_states"].set_index("state")
-    beside = {"unused": 2 * 900 / 3600 + 4 * 60 / 3600, "waited": 2 + 0, "interrupted": 1}
+    beside = {"unused": 2 * 900 / 3600 + 4 * 60 / 3600, "waited": 2 + 0, "prepared": 0.2, "interrupted": 1}
     # Job 9 was allocated 4 * 180 s in two starts, and its runs were under way for 4 * 240 s: clocks differ.
     assert hours(table) == pytest.approx({"counted": 1.5} | beside | dict.fromkeys(LOST, 0.05))
     assert set(table["source"]) == {"accounting"}
-    assert states["jobs"].to_dict() == dict.fromkeys(["COMPLETED", "TIMEOUT", "REQUEUED", "CANCELLED"], 1)
+    assert states["jobs"].to_dict() == {"COMPLETED": 2, "TIMEOUT": 1, "REQUEUED": 1, "CANCELLED": 1}
     assert states["core_hours"].to_dict() == pytest.approx(
-        {"COMPLETED": 4, "TIMEOUT": 1, "REQUEUED": 4 / 60, "CANCELLED": 8 / 60}
+        {"COMPLETED": 4.2, "TIMEOUT": 1, "REQUEUED": 4 / 60, "CANCELLED": 8 / 60}
     )
     assert states["energy_joules"].dropna().to_dict() == {"COMPLETED": 7.2e6}
 
@@ -71,7 +72,7 @@ def test_the_report_says_what_it_took_and_who_says_so():
     for dump, told in (
         (
             DUMP,
-            "by Slurm's accounting of the jobs that measured (1 CANCELLED, 1 COMPLETED, 1 REQUEUED and 1 TIMEOUT; 2 kWh)",
+            "by Slurm's accounting of its jobs (1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT; 2 kWh)",
         ),
         ("", "by its records."),
     ):

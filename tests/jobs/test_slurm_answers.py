@@ -1,16 +1,20 @@
 """What Slurm prints, read, and what is asked again."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from workflows.domain import InputError
 from workflows.jobs import slurm
+from workflows.jobs.slurm import Where
 
 RUNNING = (
     "JobId=7 JobName=x UserId=root(0) GroupId=root(0) Priority=1 JobState=RUNNING Reason=None Requeue=1 "
     "Restarts=2 BatchFlag=1 EndTime=2026-11-21T09:00:00 Deadline=N/A Partition=all NodeList=n[1-2] NumNodes=2"
 )
+SHOWN = "all*|3|36+|2:18+:1|190000|eth\nall*|2|72|2:36:1|500000|ib,new\nfat|1|256|2:64:2|2000000|(null)\n"
+HERE = Path("site.yaml")
 PENDING = "JobId=8 JobState=PENDING Reason=Resources EndTime=Unknown Partition=all NodeList=(null)"
 
 
@@ -69,6 +73,12 @@ def test_a_forgotten_job_without_accounting_is_unknown(monkeypatch):
     assert slurm.job("5") == slurm.Job("5", "unknown")
 
 
+def test_a_forgotten_job_has_the_state_that_accounting_has(monkeypatch):
+    unknown = (1, "", "slurm_load_jobs error: Invalid job id specified")
+    answers(monkeypatch, unknown, (0, "CANCELLED by 1000|n[1-2]\n", ""))
+    assert slurm.job("5") == slurm.Job("5", "CANCELLED", "n[1-2]")
+
+
 def test_without_accounting_nothing_is_known_of_jobs(monkeypatch):
     answers(
         monkeypatch, (0, "JobID|State\n7|COMPLETED\n", ""), (1, "", "Slurm accounting storage is disabled")
@@ -78,13 +88,61 @@ def test_without_accounting_nothing_is_known_of_jobs(monkeypatch):
 
 def test_the_smallest_node_of_a_partition_counts(monkeypatch):
     slurm.nodes_of.cache_clear()
-    shown = "all*|3|36+|2:18+:1|190000\nall*|2|72|2:36:1|500000\nfat|1|256|2:64:2|2000000\n"
-    answers(monkeypatch, (0, shown, ""), (0, shown, ""), (0, shown, ""))
-    assert slurm.nodes_of(None, "here") == (5, 36, 190000)
-    assert slurm.nodes_of("fat", "here") == (1, 128, 2000000)  # two hardware threads a core
-    with pytest.raises(InputError, match="here: thin: Slurm has all, fat"):
-        slurm.nodes_of("thin", "here")
+    shown = (0, SHOWN, "")
+    answers(monkeypatch, shown, shown, shown)
+    assert slurm.nodes_of(Where(), HERE) == (5, 36, 190000)
+    assert slurm.nodes_of(Where("fat"), HERE) == (1, 128, 2000000)  # two hardware threads a core
+    with pytest.raises(InputError, match=r"site\.yaml: partition: thin: Slurm has all, fat"):
+        slurm.nodes_of(Where("thin"), HERE)
     slurm.nodes_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "nodes"),
+    [
+        ("ib", (2, 72, 500000)),
+        ("ib|eth", (5, 36, 190000)),
+        ("ib&new", (2, 72, 500000)),
+        ("[ib*1&eth*2]", (5, 36, 190000)),  # of this only sbatch can tell
+    ],
+)
+def test_nodes_with_features_count(constraint, nodes, monkeypatch):
+    slurm.nodes_of.cache_clear()
+    answers(monkeypatch, (0, SHOWN, ""))
+    assert slurm.nodes_of(Where(None, constraint), HERE) == nodes
+
+
+@pytest.mark.parametrize(
+    ("where", "shown", "told"),
+    [
+        (Where(None, "opa"), SHOWN, "constraint: 'opa': no node of all has it; features there: eth, ib, new"),
+        (Where("fat", "opa"), SHOWN, "constraint: 'opa': no node of fat has it; features there: none"),
+    ],
+)
+def test_nodes_that_are_not_there_are_one_line(where, shown, told, monkeypatch):
+    slurm.nodes_of.cache_clear()
+    answers(monkeypatch, (0, shown, ""))
+    with pytest.raises(InputError, match=f"^site.yaml: {told}"):
+        slurm.nodes_of(where, HERE)
+
+
+def test_nodes_that_are_hidden_must_be_given(monkeypatch):
+    """What Slurm 22.05 says with ``PrivateData=nodes``."""
+    slurm.nodes_of.cache_clear()
+    answers(monkeypatch, (1, "", "slurm_load_node: Access/permission denied"))
+    told = r"^site\.yaml: nodes, cores_per_node, .*: must be given where Slurm hides nodes \(PrivateData\): sinfo: "
+    with pytest.raises(InputError, match=told):
+        slurm.nodes_of(Where(), HERE)
+
+
+def test_nodes_of_a_reservation(monkeypatch):
+    slurm.nodes_of.cache_clear()
+    reserved = "ReservationName=night StartTime=2026-11-23T20:00:00 Nodes=n[1-2] NodeCnt=2 CoreCnt=72\n"
+    answers(monkeypatch, (0, reserved, ""), (0, SHOWN, ""))
+    assert slurm.nodes_of(Where(None, None, "night"), HERE).number == 5
+    answers(monkeypatch, (1, "", "Reservation day not found"))
+    with pytest.raises(InputError, match=r"^site\.yaml: reservation: scontrol: Reservation day not found$"):
+        slurm.nodes_of(Where(None, None, "day"), HERE)
 
 
 def test_neighbours_are_the_jobs_of_others(monkeypatch):

@@ -59,11 +59,15 @@ def test_why_jobs_wait_is_said_once(monkeypatch, capsys):
     clock = iter([0, 60, 121, 300])
     monkeypatch.setattr(slurm_executor, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr(
-        slurm_executor.slurm, "ask", lambda *_, **__: "7|AssocGrpNodeLimit|PENDING\n8|Priority|PENDING\n"
+        slurm_executor.slurm,
+        "ask",
+        lambda *_, **__: (
+            "7|AssocGrpNodeLimit|PENDING\n8|Priority|PENDING\n10|QOSMaxJobsPerUserLimit|PENDING\n"
+        ),
     )
 
     async def states(_command, _logger):
-        return {"7": "PENDING", "8": "PENDING", "9": "RUNNING"}, 0.1
+        return {"7": "PENDING", "8": "PENDING", "9": "RUNNING", "10": "PENDING"}, 0.1
 
     ask = slurm_executor._telling(states)
     said = []
@@ -71,7 +75,12 @@ def test_why_jobs_wait_is_said_once(monkeypatch, capsys):
         asyncio.run(ask("squeue", None))
         said.append(capsys.readouterr().err.splitlines())
     waited = "nodeworth: waiting for more than 2 min: job"
-    told = [f"{waited} 7: AssocGrpNodeLimit, a limit that may hold them for ever", f"{waited} 8: Priority"]
+    few = f"{waited} 10: QOSMaxJobsPerUserLimit, a limit of jobs: they begin as others end"
+    told = [
+        f"{waited} 7: AssocGrpNodeLimit, a limit that may hold them for ever",
+        f"{waited} 8: Priority",
+        few,
+    ]
     assert said == [[], [], told, []]
 
 
@@ -124,3 +133,14 @@ def test_a_job_starts_one_snakemake_without_pandas_that_can_still_report(monkeyp
     )
     said = printed(sys.executable, "-c", script, str(ROOT))
     assert said.startswith("False\ncreate_efficiency_report() missing 4 required")
+
+
+def test_what_is_submitted_is_noted(monkeypatch, tmp_path):
+    reported, file = [], tmp_path / "measured/submitted.txt"
+    monkeypatch.setattr(
+        plugin.Executor, "_report_job_submission_threadsafe", lambda self, info: reported.append(info)
+    )
+    slurm_executor.note_submitted(file)
+    for number in "78":
+        plugin.Executor._report_job_submission_threadsafe(None, SimpleNamespace(external_jobid=number))
+    assert file.read_text() == "7\n8\n" and len(reported) == 2

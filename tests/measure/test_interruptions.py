@@ -9,7 +9,7 @@ import pytest
 from small_records import KNOWN_BEFORE, record
 
 from workflows.domain import InputError, Point, Repetition
-from workflows.jobs import slurm
+from workflows.jobs import schedulers, slurm
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure import allocation as allocations
 from workflows.measure.allocation import STOPPED, Allocation, JobEndedError, OutOfTimeError, settle
@@ -69,6 +69,18 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told
     assert record.interrupted and record.cluster.state == state
     assert not at_work.here.scratch.exists()
     assert settle(at_work.cluster, at_work.paths) == []
+
+
+def test_elsewhere_a_job_that_finds_its_own_note_was_put_back(at_work, monkeypatch):
+    """Only Slurm counts how often."""
+    die(at_work)
+    at_work.cluster.scheduler = "sge"
+    monkeypatch.setenv("JOB_ID", "7")
+    monkeypatch.setattr(schedulers.Scheduler, "job", lambda *_: slurm.Job("7", "RUNNING"))
+    assert settle(at_work.cluster, at_work.paths) == []
+    (told,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
+    assert told.endswith("job 7 was put back into the queue (restart 1) on n[1-2]")
+    assert read_record(at_work.path).cluster.state == "REQUEUED"
 
 
 def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeypatch):

@@ -13,7 +13,15 @@ from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 from study_files import study_file
 
 from workflows.domain import InputError
-from workflows.plan.jobs import GROUPED, batches, preparing_group, preparing_resources, request_of, whole_node
+from workflows.plan.jobs import (
+    GROUPED,
+    batches,
+    preparing_group,
+    preparing_resources,
+    request_of,
+    resources_of,
+    whole_node,
+)
 from workflows.plan.plan import make_plan
 
 
@@ -57,6 +65,31 @@ def test_two_partitions_share_no_block(plan_of):
         first = (one for one in plan_of(site, study).design.repetitions if one.block == 1)
         (run,) = (one for one in first if one.point.interconnect == "shared_memory")
         assert {name.split("/")[0] for name in run.companions} == paired
+
+
+def test_two_sorts_of_nodes_share_no_job_and_no_block(plan_of):
+    """The reservation is of all jobs, what prepares among them; the serial run has the constraint of all."""
+    study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
+    plan = plan_of("constraint: old&up\nconstraints: {shared_memory: ib}\nreservation: night\n", study)
+    found = batches(plan)
+    asked = {
+        name.split("/")[-2]: resources_of(plan.here.cluster, request_of(plan, batch), batch.where)
+        for name, batch in found.items()
+        if "/processes-2/" in name
+    }
+    assert {name: resources["constraint"] for name, resources in asked.items()} == {
+        "ib": "ib",
+        "old_up": "old&up",
+    }
+    assert all("--reservation=night --exclusive" in one["slurm_extra"] for one in asked.values())
+    assert found["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].where.constraint == "old&up"
+    assert preparing_resources(plan.here.cluster) == {
+        "constraint": "old&up",
+        "slurm_extra": "--reservation=night",
+    }
+    point = plan.design.points[0]
+    moved = plan_of("constraint: old&up\nreservation: night\n", study).design.inputs(point)
+    assert moved == plan_of("constraint: old&up\n", study).design.inputs(point) != plan.design.inputs(point)
 
 
 def test_a_request_by_hand(plan_of):
@@ -131,7 +164,7 @@ def test_a_job_asks_for_a_core_a_task_however_many_cores_the_machine_has_that_su
 def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
     """It is asked for them when the rules of the simulated part are read."""
     (tmp_path / "bin").mkdir()
-    for program, said in {"sinfo": "batch|2|2|1:2:1|4000", "squeue": "", "sbatch": ""}.items():
+    for program, said in {"sinfo": "batch|2|2|1:2:1|4000|(null)", "squeue": "", "sbatch": ""}.items():
         write_program(tmp_path / "bin" / program, f"#!/bin/sh\necho '{said}'\n")
     (tmp_path / "site.yaml").write_text("launcher: mpirun\n")
     study = study_file(

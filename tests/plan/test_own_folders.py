@@ -6,6 +6,7 @@ import pytest
 from cluster_plans import plan_on_cluster
 
 from workflows.domain import InputError
+from workflows.jobs.slurm import Where
 from workflows.measure.allocation import own_folder
 from workflows.plan.jobs import batches, check_requests, request_of, resources_of
 from workflows.plan.machine import hold_study, keep_to_owner, only_one
@@ -71,7 +72,7 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
 def test_options_of_sbatch_are_quoted_for_the_shell(tmp_path):
     plan = plan_on_cluster(tmp_path, "extra: \"--switches=1 --comment='a b' ; touch x\"\n")
     job = request_of(plan, batches(plan)["faulty/processes-1/oversubscription-1/blocks-1-1"])
-    extra = resources_of(plan.here.cluster, job, None)["slurm_extra"]
+    extra = resources_of(plan.here.cluster, job, Where())["slurm_extra"]
     assert extra == "--ntasks-per-node=1 --exclusive --switches=1 '--comment=a b' ';' touch x"
 
 
@@ -81,7 +82,15 @@ def test_options_that_cannot_be_read_are_one_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ['modules: ["x; touch y"]', "container: $(touch y)", "partition: ../x", "account: -x", "qos: a b"]
+    "line",
+    [
+        'modules: ["x; touch y"]',
+        "container: $(touch y)",
+        "partition: ../x",
+        "account: -x",
+        "qos: a b",
+        "reservation: $(x)",
+    ],
 )
 def test_names_that_a_shell_would_read_are_refused(line, tmp_path):
     with pytest.raises(InputError, match=rf"site.yaml: {line.partition(':')[0]}"):

@@ -65,7 +65,7 @@ class SmallCluster:
         """Make a command run on the head node."""
         return self._inside(self.head, ["env", "-C", str(cwd), *command])
 
-    def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess:
+    def run(self, *command: str, timeout: float = 300) -> subprocess.CompletedProcess:
         """Run a command on the head node to its end."""
         return subprocess.run(self.on_head(command), capture_output=True, text=True, timeout=timeout)
 

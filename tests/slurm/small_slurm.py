@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.slurm.small_cluster import SmallCluster, join_anew, small_cluster
 from tests.slurm.unpacked import CACHE
-from workflows.launch.emulation import EmulatedNode
+from workflows.launch.emulation import EmulatedNode, usable_cores
 
 _CONFIGURATION = """
 ClusterName=small
@@ -64,6 +64,19 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=120 State=UP
 """
 
 
+_SWITCHES = "TopologyPlugin=topology/tree\n"
+_ENERGY = """AcctGatherEnergyType=acct_gather_energy/pm_counters
+AcctGatherNodeFreq=1
+"""
+WATTS = 50
+_COUNTER = """
+import sys, time
+begun = time.monotonic()
+while True:
+    with open(sys.argv[1], "r+") as file:
+        file.write(f"{int(1000 + float(sys.argv[2]) * (time.monotonic() - begun))} J\\n")
+    time.sleep(0.1)
+"""
 _NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
 _ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost={address}
@@ -89,9 +102,9 @@ StorageLoc=slurm
 class SmallSlurm(SmallCluster):
     """A running Slurm."""
 
-    def start_controller(self) -> None:
+    def start_controller(self, *options: str) -> None:
         """Start slurmctld and wait until it answers."""
-        self._daemons["slurmctld"] = self._start(self.head, ["slurmctld", "-D", "-f", self._conf])
+        self._daemons["slurmctld"] = self._start(self.head, ["slurmctld", "-D", "-f", self._conf, *options])
         self._until(self._answers, "slurmctld")
 
     def _answers(self) -> bool:
@@ -100,10 +113,24 @@ class SmallSlurm(SmallCluster):
         except subprocess.TimeoutExpired:  # it listens, and is not ready yet
             return False
 
+    def forget_jobs(self) -> None:
+        """Restart slurmctld without what it knew of jobs, as after MinJobAge."""
+        self.configure("FirstJobId", "1000")  # no number is given twice
+        self.stop("slurmctld")
+        self.start_controller("-c")
+        self._until(lambda: all(map(self._is_up, self.nodes)), "all nodes")
+
     def start_node(self, node: EmulatedNode) -> None:
         """Switch a node on and wait until it takes jobs."""
         self._daemons[node.name] = self._start(node, ["slurmd", "-D", "-f", self._conf, "-N", node.name])
         self._until(lambda: self._is_up(node), node.name)
+
+    def configure(self, key: str, value: str) -> None:
+        """Change a key of slurm.conf in all daemons."""
+        file = self.folder / "etc/slurm.conf"
+        others = [line for line in file.read_text().splitlines() if not line.startswith(f"{key}=")]
+        file.write_text("\n".join([*others, f"{key}={value}\n"]))
+        self.ask("scontrol", "reconfigure")
 
     def wait_for_jobs(self) -> None:
         """Wait until every node has said that its jobs are over: one that is gone before never says so."""
@@ -131,6 +158,8 @@ def small_slurm(
     interconnect: str = "emulated_gigabit",
     accounting: bool = False,
     partitions: Sequence[str] = (),
+    cores: Sequence[int] = (),
+    energy: bool = False,
 ) -> Iterator[SmallSlurm]:
     """Start a Slurm; end everything of it on leaving, and, if this process is killed, by the kernel.
 
@@ -143,8 +172,12 @@ def small_slurm(
     accounting : bool
         With slurmdbd on MariaDB (see `unpacked`): a cluster ``small`` and an account ``me`` of root.
     partitions : sequence of str
-        Emulated interconnects, none faster than the first one; each has a partition of its name with two nodes,
-        which it joins, beside the partition ``all``.
+        Emulated interconnects, none faster than the first one; each has a partition, a feature and a switch of its
+        name with two nodes, which it joins, beside the partition ``all``.
+    cores : sequence of int
+        Of each node, where it is not one: nodes share them, and have 1000 MB a core and 1000 MB more.
+    energy : bool
+        Each node is told that it takes `WATTS`: a program plays the counter that Slurm reads on a Cray.
 
     Raises
     ------
@@ -152,20 +185,29 @@ def small_slurm(
         If a part of it does not start; with the ends of the logs.
     """
     with small_cluster(nodes, interconnect) as made:
-        slurm = SmallSlurm(made.nodes, made.head, made.folder, made.first_process)
+        every = tuple(
+            replace(node, cores=tuple(usable_cores()[:count])) if count > 1 else node
+            for node, count in zip(made.nodes, cores or [1] * nodes, strict=True)
+        )
+        slurm = SmallSlurm(every, made.head, made.folder, made.first_process)
         of_two = {name: made.nodes[2 * place : 2 * place + 2] for place, name in enumerate(partitions)}
         for name, two in of_two.items():
             join_anew(two, name)
-        _write_configuration(slurm, accounting, of_two)
+        _write_configuration(slurm, accounting, of_two, energy)
+        if energy:
+            _begin_counter(slurm)
         _begin(slurm, accounting)
         yield slurm
 
 
 def _write_configuration(
-    slurm: SmallSlurm, accounting: bool, partitions: Mapping[str, Sequence[EmulatedNode]]
+    slurm: SmallSlurm, accounting: bool, partitions: Mapping[str, Sequence[EmulatedNode]], energy: bool
 ) -> None:
+    feature = {node.name: f" Feature={name}" for name, own in partitions.items() for node in own}
     nodes = "\n".join(
-        f"NodeName={node.name} NodeAddr={node.address} CPUs=1 RealMemory=2000" for node in slurm.nodes
+        f"NodeName={node.name} NodeAddr={node.address} CPUs={len(node.cores)} "
+        f"RealMemory={1000 + 1000 * len(node.cores)}{feature.get(node.name, '')}"
+        for node in slurm.nodes
     )
     address, folder = slurm.head.address, slurm.folder
     kept = _ACCOUNTING.format(address=address, folder=folder) if accounting else _NO_ACCOUNTING
@@ -175,8 +217,16 @@ def _write_configuration(
     own = (f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp"))
     for name in ("etc", "state", *own):
         (slurm.folder / name).mkdir()
-    for name, own in partitions.items():
-        text += f"PartitionName={name} Nodes={','.join(node.name for node in own)} MaxTime=120 State=UP\n"
+    lists = {name: ",".join(node.name for node in own) for name, own in partitions.items()}
+    for name, own in lists.items():
+        text += f"PartitionName={name} Nodes={own} MaxTime=120 State=UP\n"
+    if partitions:
+        text += _SWITCHES
+        switches = [f"SwitchName={name} Nodes={own}\n" for name, own in lists.items()]
+        top = f"SwitchName=top Switches={','.join(lists)}\n"
+        (slurm.folder / "etc/topology.conf").write_text("".join([*switches, top]))
+    if energy:
+        text += _ENERGY
     (slurm.folder / "etc/slurm.conf").write_text(text)
     key = slurm.folder / "munge.key"
     key.write_bytes(os.urandom(1024))
@@ -200,6 +250,21 @@ def _begin(slurm: SmallSlurm, accounting: bool) -> None:
     slurm.start_controller()
     for node in slurm.nodes:
         slurm.start_node(node)
+
+
+def _begin_counter(slurm: SmallSlurm) -> None:
+    """Count energy where the kernel of a Cray would show it, and let this cluster see that."""
+    counters = slurm.folder / "sys/cray/pm_counters"
+    counters.mkdir(parents=True)
+    (counters / "power").write_text(f"{WATTS} W\n")
+    (counters / "energy").write_text("1000 J\n")
+    cgroup = slurm.folder / "cgroup"  # what is mounted below /sys is not seen through an overlay
+    cgroup.mkdir()
+    slurm.ask("mount", "--rbind", "/sys/fs/cgroup", str(cgroup))
+    slurm.ask("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={slurm.folder}/sys:/sys", "/sys")
+    slurm.ask("mount", "--rbind", str(cgroup), "/sys/fs/cgroup")
+    count = [sys.executable, "-c", _COUNTER, str(counters / "energy"), str(WATTS)]
+    slurm._daemons["counter"] = slurm._start(slurm.head, count)
 
 
 def _begin_accounting(slurm: SmallSlurm) -> None:

@@ -1,18 +1,27 @@
-"""A Slurm with accounting: limits of accounts and QOS are told in a line, and a study that they hold is whole later."""
+"""A Slurm with accounting: limits of accounts and QOS are told in a line, and a study that they hold is whole later.
+
+It counts energy, and where it hides what others do, a user's study is whole too.
+"""
+
+import signal
+import sys
 
 import pandas as pd
+import psutil
 import pytest
 from cluster_folders import ClusterFolder
-from needs import ACCOUNTING
+from needs import ACCOUNTING, need_success
 
-from tests.slurm.small_slurm import small_slurm
+from analysis.estimates.core_hours import make_core_hours
+from analysis.runs.runs import read_runs
+from tests.slurm.small_slurm import WATTS, small_slurm
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*ACCOUNTING)]
 
 
 @pytest.fixture(scope="module")
 def slurm():
-    with small_slurm(nodes=2, accounting=True) as running:
+    with small_slurm(nodes=2, accounting=True, energy=True) as running:
         yield running
 
 
@@ -43,40 +52,92 @@ def test_what_accounting_refuses_is_one_line(slurm, folder, site, job, told):
     assert f"a job for {job}" in line and told in line and said.endswith("exit status 1")
 
 
-def test_a_limit_that_holds_a_job_is_told_and_the_study_is_whole_when_it_is_raised(slurm, folder):
-    """sbatch --test-only takes a job of two nodes that the account's limit of one will hold for ever."""
+def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_raised(slurm, folder):
+    """sbatch --test-only takes what is held for ever: the account has no minute left, and one node where two are needed."""
     folder.site.write_text(folder.site.read_text() + "account: me\n")
-    manage(slurm, "modify", "account", "me", "set", "GrpTRES=node=1")
-    study = folder.start()
-    folder.until(lambda: "AssocGrpNodeLimit, a limit that may hold them for ever" in folder.said(), 120)
-    manage(slurm, "modify", "account", "me", "set", "GrpTRES=node=-1")
-    assert folder.finish(study).endswith("exit status 0")
+    manage(slurm, "modify", "account", "me", "set", "GrpTRESMins=cpu=0", "GrpTRES=node=1")
+    study, held = folder.start(), "a limit that may hold them for ever"
+    for limit, raised in (
+        ("AssocGrpCPUMinutesLimit", "GrpTRESMins=cpu=-1"),
+        ("AssocGrpNodeLimit", "GrpTRES=node=-1"),
+    ):
+        folder.until(lambda limit=limit: f"{limit}, {held}" in folder.said(), 240)
+        manage(slurm, "modify", "account", "me", "set", raised)
+    said = folder.finish(study)
+    assert said.endswith("exit status 0") and said.count(held) == 2, said
     (record,) = folder.records().values()
     assert record["attempt"] == 1 and record["seconds"] == 0.25
     states = slurm.ask("sacct", "--noheader", "--allocations", "--parsable2", "--format=State").split()
     assert set(states) == {"COMPLETED"}
-    jobs = pd.read_csv(folder.folder / "results/faulty/details/jobs.csv")
-    assert jobs[["job", "state", "cores"]].values.tolist() == [
-        [int(record["cluster"]["job"]), "COMPLETED", 2]
-    ]
-    assert jobs["seconds"][0] >= record["times"]["wall_seconds"]
+    jobs = pd.read_csv(folder.folder / "results/faulty/details/jobs.csv", dtype={"job": str})
+    preparing, measuring = jobs.to_dict("records")
+    assert (preparing["cores"], measuring["cores"], measuring["job"]) == (1, 2, record["cluster"]["job"])
+    assert measuring["seconds"] >= record["times"]["wall_seconds"]
+    assert measuring["energy_joules"] == pytest.approx(2 * WATTS * measuring["seconds"], rel=0.5)
+    assert record["energy"]["source"] == "Slurm: pm_counters" and record["energy"]["joules"] > 0
+    made = make_core_hours(read_runs(folder.folder / "results/faulty/runs.csv"), jobs)
+    hours = made["core_hours"].set_index("reason")["core_hours"]
+    assert hours["prepared"] == pytest.approx(preparing["seconds"] / 3600) and hours["counted"] > 0
+    assert made["job_states"]["jobs"].tolist() == [2] and made["job_states"]["energy_joules"][0] > 0
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
+    ("what", "limit", "told"),
     [
-        ("MaxSubmitJobs", "AssocMaxSubmitJobLimit: further jobs are submitted as others end"),
-        ("MaxJobs", "AssocMaxJobsLimit, a limit that may hold them for ever"),
+        ("user root", "MaxSubmitJobs", "AssocMaxSubmitJobLimit: further jobs are submitted as others end"),
+        ("qos normal", "MaxJobsPerUser", "QOSMaxJobsPerUserLimit, a limit of jobs: they begin as others end"),
     ],
 )
-def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, limit, told):
+def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, what, limit, told):
     """One job at a time may be submitted, or run; the study has two and one that prepares."""
     folder.faulty("sound", blocks=2, processes=(1,))
     folder.site.write_text(folder.site.read_text() + "account: me\n")
-    manage(slurm, "modify", "user", "root", "set", f"{limit}=1")
+    manage(slurm, "modify", *what.split(), "set", f"{limit}=1")
     try:
         said = folder.run()
     finally:
-        manage(slurm, "modify", "user", "root", "set", f"{limit}=-1")
+        manage(slurm, "modify", *what.split(), "set", f"{limit}=-1")
     assert said.endswith("exit status 0") and said.count(told) == 1, said
     assert [record["attempt"] for record in folder.records().values()] == [1, 1]
+
+
+def test_a_user_to_whom_all_is_hidden(slurm):
+    """Jobs, nodes and usage of others are hidden; the controller forgets a job that was cancelled, and sacct knows it.
+
+    sinfo shows no nodes, so that the site file must; who else is on a node cannot be seen, and it is said so.
+    """
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    need_success(*nobody, sys.executable, "-c", "import snakemake")
+    own = slurm.folder / "nobody"
+    own.mkdir()
+    slurm.ask("chown", "nobody", str(own))
+    folder = ClusterFolder(slurm, own).faulty("slow", processes=(2,))
+    folder.snakemake = (*nobody, "env", f"HOME={own}", f"XDG_CACHE_HOME={own}", *ClusterFolder.snakemake)
+    manage(slurm, "add", "user", "nobody", "account=me")
+    slurm.configure("PrivateData", "accounts,jobs,nodes,reservations,usage,users")
+    said = folder.run()
+    assert "must be given where Slurm hides nodes (PrivateData): sinfo: " in said, said
+    folder.site.write_text(
+        f"{folder.site.read_text()}nodes: 2\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
+    )
+    by_sacct = ("--slurm-status-command", "sacct")
+    study = folder.start(*by_sacct)
+    (note,) = folder.until(folder.under_way)
+    for process in psutil.Process(study.pid).children(recursive=True):
+        process.send_signal(signal.SIGKILL)
+    study.wait(timeout=60)
+    slurm.ask("scancel", note["job"])
+    slurm.wait_for_jobs()
+    slurm.forget_jobs()
+    said = folder.run_well(*by_sacct)
+    assert "Slurm hides the jobs of others from you (PrivateData)" in said
+    first, last = folder.records().values()
+    assert (first["cluster"]["state"], last["cluster"]["state"]) == ("CANCELLED", "RUNNING"), said
+    assert f"job {note['job']} ended as CANCELLED on emulated-node" in said
+    assert last["seconds"] == 0.25 and last["cluster"]["neighbours_hidden"]
+    jobs = pd.read_csv(own / "results/faulty/details/jobs.csv")
+    assert set(jobs["state"]) == {"CANCELLED", "COMPLETED"}
+    writable = [
+        path for path in (own / "results").rglob("*") if path.stat().st_mode & 0o022 and not path.is_symlink()
+    ]
+    assert not writable

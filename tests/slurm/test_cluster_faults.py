@@ -1,16 +1,21 @@
 """What goes wrong on a cluster ends in a record and one line, and the rest of the study is done.
 
-Six nodes share two cores here, so that three jobs run side by side: nothing of this is a measurement.
+Six nodes share two cores here, so that three jobs run side by side: nothing of this is a measurement. There is
+accounting where its packages are unpacked; the studies of `test_cluster_study` have none.
 """
 
 import json
 import re
 
+import pandas as pd
 import psutil
 import pytest
 from cluster_folders import ClusterFolder
-from needs import SLURM
+from needs import ACCOUNTING, SLURM, need, unmet
 from small_slurm import small_slurm
+
+from analysis.estimates.core_hours import make_core_hours
+from analysis.runs.runs import read_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*SLURM)]
 
@@ -18,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*SLURM)]
 @pytest.fixture(scope="module")
 def slurm():
     """Six nodes on however many cores: probes between nodes that share one may find it busy, and records invalid."""
-    with small_slurm(nodes=6) as running:
+    with small_slurm(nodes=6, accounting=unmet(ACCOUNTING[-1]) is None) as running:
         yield running
 
 
@@ -64,7 +69,7 @@ BLOCKS = len(MISFORTUNES) + 4
 def disturbed(slurm, tmp_path_factory):
     """Runs of 12 s in a job each, of which five meet with a misfortune in their first attempt.
 
-    Gives what was printed, and by misfortune the note of the run and the records of its block.
+    Gives what was printed, by misfortune the note of the run and the records of its block, and the study's results.
     """
     folder = ClusterFolder(slurm, tmp_path_factory.mktemp("disturbed"))
     folder.faulty("slow", blocks=BLOCKS, processes=(2,))
@@ -86,15 +91,19 @@ def disturbed(slurm, tmp_path_factory):
     told = re.findall(r"attempt-1\.json: job \d+ (?:ended as|was put back)", said)
     assert len(told) == len(MISFORTUNES) - 1, said
     made = list(folder.records().values())
-    return said, {
-        misfortune: (note, [one for one in made if one["block"] == note["planned"]["block"]])
-        for misfortune, note in met.items()
-    }
+    return (
+        said,
+        {
+            misfortune: (note, [one for one in made if one["block"] == note["planned"]["block"]])
+            for misfortune, note in met.items()
+        },
+        folder.folder / "results/faulty",
+    )
 
 
 @pytest.mark.parametrize("misfortune", [one for one, states in MISFORTUNES.items() if states])
 def test_an_interrupted_run_is_an_attempt_that_does_not_count(disturbed, misfortune):
-    said, met = disturbed
+    said, met, _ = disturbed
     note, (first, *_, last) = met[misfortune]
     assert first["cluster"]["state"] in MISFORTUNES[misfortune], said
     assert first["cluster"]["job"] == note["job"]
@@ -107,6 +116,17 @@ def test_an_interrupted_run_is_an_attempt_that_does_not_count(disturbed, misfort
 def test_a_controller_that_is_restarted_disturbs_no_run(disturbed):
     _, (only,) = disturbed[1][without_controller]
     assert only["problem"] is None and only["attempt"] == 1
+
+
+def test_accounting_tells_what_was_lost_to_what(disturbed):
+    need(*ACCOUNTING)
+    results = disturbed[2]
+    jobs = pd.read_csv(results / "details/jobs.csv", dtype={"job": str})
+    assert {"TIMEOUT", "CANCELLED", "REQUEUED", "COMPLETED"} <= set(jobs["state"])
+    made = make_core_hours(read_runs(results / "runs.csv"), jobs)
+    hours = made["core_hours"].set_index("reason")
+    assert hours["runs"]["interrupted"] == len(MISFORTUNES) - 1 and hours["core_hours"]["interrupted"] > 0
+    assert set(hours["source"]) == {"accounting"} and hours["share_percent"].sum() == pytest.approx(100)
 
 
 def test_exit_signal_memory_and_time_limit_of_a_run(slurm, tmp_path):
@@ -143,7 +163,7 @@ def test_a_killed_snakemake_loses_and_doubles_nothing(slurm, tmp_path):
 
 def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
-    folder.site.write_text(folder.site.read_text() + "constraint: nowhere\n")
+    folder.site.write_text(folder.site.read_text() + "constraint: '[nowhere*1]'\n")
     said = folder.run(timeout=120)
     assert said.endswith("exit status 1"), said
     (line,) = [line for line in said.splitlines() if line.startswith("nodeworth:")]
@@ -151,11 +171,13 @@ def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
 
 
-def test_too_little_memory_and_an_unknown_partition_are_one_line(slurm, tmp_path):
+def test_nodes_that_there_are_not_are_one_line(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     for line, told in (
         ("memory_per_node_MB: 100\n", "processes needs 675 MB a node; the cluster's nodes have 100"),
         ("partition: other\n", "partition: other: Slurm has all"),
+        ("constraint: ib\n", "constraint: 'ib': no node of all has it; features there: none"),
+        ("reservation: noon\n", "reservation: scontrol: Reservation noon not found"),
     ):
         folder.site.write_text(f"joined_by: emulated_gigabit\n{line}")
         said = folder.run(timeout=120)

@@ -26,9 +26,10 @@ def study(folder, text, **files):
 told = partial(refusal, InputError)
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    file = study(tmp_path, "import: [missing.csv]\n")
-    assert told(make_plan, file) == f"{file}: import[0]: {tmp_path}/missing.csv: no such file"
+@pytest.mark.parametrize("name", ["missing.csv", 300 * "é"])
+def test_a_file_that_is_not_there(tmp_path, name):
+    file = study(tmp_path, f"import: [{name}]\n")
+    assert told(make_plan, file) == f"{file}: import[0]: {tmp_path}/{name}: no such file"
 
 
 def test_a_folder_without_logs(tmp_path):

@@ -18,7 +18,7 @@ from workflows.jobs import slurm
 from workflows.jobs.schedulers import SCHEDULERS
 
 _OF_NODES = ("nodes", "cores_per_node", "memory_per_node_MB")
-_OF_SLURM = ("partition", "partitions", "account", "constraint", "qos", "extra")
+_OF_SLURM = ("partition", "partitions", "constraint", "constraints", "reservation", "account", "qos", "extra")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Cluster:
     partitions: Mapping[str, str]
     account: str | None
     constraint: str | None
+    constraints: Mapping[str, str]
+    reservation: str | None
     qos: str | None
     exclusive: bool
     extra: str
@@ -52,9 +54,10 @@ class Cluster:
         joined = self.joined_by or ()
         return interconnect in ([joined] if isinstance(joined, str) else joined)
 
-    def partition_of(self, interconnect: str | None) -> str | None:
-        """Give the partition of the runs over an interconnect; None for Slurm's own default."""
-        return self.partitions.get(interconnect, self.partition)
+    def where(self, interconnect: str | None) -> slurm.Where:
+        """Tell which nodes the runs over an interconnect are on."""
+        partition = self.partitions.get(interconnect, self.partition)
+        return slurm.Where(partition, self.constraints.get(interconnect, self.constraint), self.reservation)
 
     def nodes_of(self, interconnect: str | None) -> slurm.Nodes:
         """Tell the nodes that runs over an interconnect can have.
@@ -62,7 +65,7 @@ class Cluster:
         Raises
         ------
         InputError
-            If Slurm is asked and does not know the partition, does not answer, or is not here.
+            If Slurm is asked and knows no such nodes, shows none, does not answer, or is not here.
         """
         said = {key: getattr(self, key) for key in _OF_NODES}
         if None not in said.values():
@@ -70,7 +73,7 @@ class Cluster:
         if self.is_elsewhere:
             missing = ", ".join(key for key, value in said.items() if value is None)
             raise InputError(f"{self.file}: {missing}: must be given to plan where there is no Slurm to ask")
-        found = slurm.nodes_of(self.partition_of(interconnect), f"{self.file}: partition")
+        found = slurm.nodes_of(self.where(interconnect), self.file)
         return slurm.Nodes(
             *(there if own is None else own for own, there in zip(said.values(), found, strict=True))
         )
@@ -91,6 +94,7 @@ class Cluster:
         """Digest of what changes a run: how it is started, where, and with whose software."""
         content = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
         content += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
+        content += [dict(self.constraints)] if self.constraints else []
         return short_digest(json.dumps(content, sort_keys=True).encode())
 
 

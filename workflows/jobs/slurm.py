@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
+from pathlib import Path
 from typing import NamedTuple
 
 from workflows.domain import InputError
@@ -29,6 +31,14 @@ class Nodes(NamedTuple):
     number: int
     cores: int
     memory_MB: int  # noqa: N815
+
+
+class Where(NamedTuple):
+    """Which nodes a job may have: of a partition (None: Slurm's default), with features, in a reservation."""
+
+    partition: str | None = None
+    constraint: str | None = None
+    reservation: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,25 +102,65 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
 
 
 @functools.cache
-def nodes_of(partition: str | None, where: str) -> Nodes:
-    """Ask for the nodes of a partition, whether they are up now or not.
+def nodes_of(where: Where, file: Path) -> Nodes:
+    """Ask for nodes, whether they are up now or not.
 
-    `partition` is None for Slurm's default; `where` has the file and key that name it, for messages.
+    `file` names them, for messages.
 
     Raises
     ------
     InputError
-        If there is no such partition, or no default.
+        If there is no such partition or no default, no such reservation, or no node with such features; or
+        if Slurm hides them.
     """
-    listed = [line.split("|") for line in ask("sinfo", "--noheader", "--format=%P|%D|%c|%z|%m").splitlines()]
+    partition, constraint, reservation = where
+    try:
+        shown = ask("sinfo", "--noheader", *_reserved(reservation, file), "--format=%P|%D|%c|%z|%m|%f")
+    except InputError as error:
+        if "permission denied" not in str(error):
+            raise
+        told = (
+            "nodes, cores_per_node, memory_per_node_MB: must be given where Slurm hides nodes (PrivateData)"
+        )
+        raise InputError(f"{file}: {told}: {error}") from None
+    listed = [line.split("|") for line in shown.splitlines()]
     known = {name.rstrip("*") for name, *_ in listed}
     wanted = {partition} if partition else {name.rstrip("*") for name, *_ in listed if name.endswith("*")}
     found = [row for row in listed if row[0].rstrip("*") in wanted]
     if not found:
-        raise InputError(f"{where}: {partition or 'no default'}: Slurm has {', '.join(sorted(known))}")
+        raise InputError(
+            f"{file}: partition: {partition or 'no default'}: Slurm has {', '.join(sorted(known))}"
+        )
+    features = [set(row[-1].split(",")) for row in found]
+    if constraint and not any(suit := [_have(there, constraint) for there in features]):
+        there = sorted(set().union(*features) - {"(null)"})
+        raise InputError(
+            f"{file}: constraint: {constraint!r}: no node of {', '.join(sorted(wanted))} has it; features "
+            f"there: {', '.join(there) or 'none'}"
+        )
+    if constraint:
+        found = list(compress(found, suit))
     number = sum(int(nodes) for _, nodes, *_ in found)
-    cores = (min(_least(processors), _cores(layout)) for *_, processors, layout, _ in found)
-    return Nodes(number, min(cores), min(_least(row[-1]) for row in found))
+    cores = (min(_least(processors), _cores(layout)) for *_, processors, layout, _, _ in found)
+    return Nodes(number, min(cores), min(_least(memory) for *_, memory, _ in found))
+
+
+def _reserved(reservation: str | None, file: Path) -> list[str]:
+    """Let sinfo show the nodes of a reservation alone, if there is one."""
+    if reservation is None:
+        return []
+    try:
+        shown = ask("scontrol", "show", "reservation", "--oneliner", reservation)
+    except InputError as error:
+        raise InputError(f"{file}: reservation: {error}") from None
+    return ["--nodes=" + re.search(r"(?:^| )Nodes=(\S*)", shown)[1]]
+
+
+def _have(features: set[str], constraint: str) -> bool:
+    """Whether nodes have what ``--constraint`` asks for; of counts and brackets only sbatch can tell."""
+    if re.search(r"[][()*]", constraint):
+        return True
+    return any(features.issuperset(every.split("&")) for every in constraint.split("|"))
 
 
 def _cores(layout: str) -> int:
@@ -136,7 +186,7 @@ def job(number: str) -> Job:
     except InputError:  # no accounting
         return Job(number, "unknown")
     state, _, nodes = shown.partition("\n")[0].partition("|")
-    return Job(number, state or "unknown", nodes or None)
+    return Job(number, state.split(" ")[0] or "unknown", nodes or None)  # CANCELLED by 1000
 
 
 def accounts(jobs: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 import snakemake_executor_plugin_slurm as plugin
@@ -32,6 +33,7 @@ LIMIT_SECONDS = 600.0
 WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
 SUBMITTING_SECONDS = 10.0  # after which a job is submitted again, while too many are
 _AGAIN_SECONDS = 2.0
+_FEW_JOBS = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
 _HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld", "ReqNodeNotAvail")
 States = tuple[dict[str, str] | None, float | None]
 
@@ -70,6 +72,20 @@ def _saying(report: Callable[..., None]) -> Callable[..., None]:
     return tell
 
 
+def note_submitted(file: Path) -> None:
+    """Add the number of each job to a file: what they took belongs to the study, whatever they were for."""
+    report = plugin.Executor._report_job_submission_threadsafe
+
+    @functools.wraps(report)
+    def note(executor: Any, job_info: Any) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as numbers:
+            numbers.write(f"{job_info.external_jobid}\n")
+        report(executor, job_info)
+
+    plugin.Executor._report_job_submission_threadsafe = note
+
+
 def start_directly() -> None:
     """Let the Snakemake that a job starts run the job itself, and start quickly."""
     plugin.Executor.additional_general_args = lambda self: []
@@ -79,6 +95,11 @@ def start_directly() -> None:
 def _quick(executable: Callable[..., str]) -> Callable[..., str]:
     """Have a job's Python run `workflows.jobs.in_job`, which takes what follows it, ``-m snakemake``."""
     return lambda self: f"{executable(self)} {shlex.quote(in_job.__file__)}"
+
+
+def leave_default_partition() -> None:
+    """Let sbatch take its default where none is named: sinfo, which the executor asks, may show none."""
+    plugin.get_default_partition = lambda job, logger: ""
 
 
 def _patient(query: Callable[..., Any], limit_seconds: float) -> Callable[..., Any]:
@@ -130,7 +151,10 @@ def _reasons(waiting: Collection[str]) -> dict[str, list[str]]:
 
 def _why(reason: str, jobs: list[str]) -> str:
     others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-    held = ", a limit that may hold them for ever" if reason.startswith(_HELD) else ""
+    if _FEW_JOBS.match(reason):
+        held = ", a limit of jobs: they begin as others end"
+    else:
+        held = ", a limit that may hold them for ever" if reason.startswith(_HELD) else ""
     return f"waiting for more than {WAITING_SECONDS / 60:g} min: job {jobs[0]}{others}: {reason}{held}"
 
 

@@ -221,15 +221,19 @@ def own_folder(folder: Path) -> None:
 def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list[str]:
     """Write records of the runs that ended with their jobs, and remove their files; gives a line for each.
 
-    `own` are the notes of the job in which this process is: what they name was under way in an earlier job.
+    `own` are the notes of the job in which this process is: what they name was under way in an earlier job,
+    or in this one before it was put back into the queue, which Slurm alone counts.
     """
-    lines = []
+    scheduler, lines = SCHEDULERS[cluster.scheduler], []
     for notes in sorted(paths.measured.rglob("*.running.json")):
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
             note = json.loads(notes.read_text())
             path = Path(note["record"])
             if not path.exists():
-                job = SCHEDULERS[cluster.scheduler].job(note["job"])
+                job = scheduler.job(note["job"])
+                again = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
+                if again and cluster.scheduler != "slurm":
+                    job = replace(job, restarts=note["restarts"] + 1)
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
                     continue  # it is still at it
                 record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("told"))

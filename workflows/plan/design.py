@@ -55,8 +55,8 @@ class Design:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        partition_of = [cluster.partition_of] if (cluster := self.here.cluster) else []
-        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *partition_of)
+        where = [cluster.where] if (cluster := self.here.cluster) else []
+        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *where)
 
     @cached_property
     def cost(self) -> Cost:
@@ -278,7 +278,7 @@ def repetitions(
     points: Sequence[Point],
     blocks: Iterable[int],
     seed: int,
-    partition_of: Callable[[str | None], str | None] = lambda _: None,
+    where: Callable[[str | None], Sequence[str | None]] = lambda _: (),
 ) -> list[Repetition]:
     """The runs of a study in the order in which they are made.
 
@@ -290,12 +290,13 @@ def repetitions(
     ----------
     seed : int
         The same seed gives the same order; the order of a block does not depend on the others.
-    partition_of : callable
-        Partition in which runs over an interconnect are made. Runs of two partitions share no block.
+    where : callable
+        On which nodes runs over an interconnect are made. Runs on others share no block.
     """
 
     def key(point: Point) -> tuple[str, int, int, str]:
-        return point.case, point.computing, point.oversubscription, partition_of(point.interconnect) or ""
+        nodes = "".join(part or "" for part in where(point.interconnect))
+        return point.case, point.computing, point.oversubscription, nodes
 
     groups = [list(group) for _, group in groupby(sorted(points, key=key), key=key)]
     ordered = []

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from workflows.applications import application
 from workflows.domain import Case, Interconnect, LeftOut
 from workflows.errors import EmulationError
+from workflows.inputs import is_there
 from workflows.jobs.cluster import Cluster
 from workflows.launch import emulation, mpi
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
@@ -179,7 +180,7 @@ def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
 def _no_curve(simulate: dict[str, Any]) -> str | None:
     """Why the curve of a model is not there: another study may still have to measure it."""
     curve = curve_file(simulate)
-    if curve is None or curve.exists():
+    if curve is None or is_there(curve):
         return None
     path = Path(simulate["curve"]["file"])
     made_by = f": run the study {path.parts[1]} first" if path.parts[0] == "results" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -45,13 +46,13 @@ class Batch:
         Path of its list of records below ``results/<study>/measured``, without ending.
     repetitions : tuple of Repetition
         In the order in which they are made.
-    partition : str or None
-        None for Slurm's default.
+    where : slurm.Where
+        On which nodes.
     """
 
     name: str
     repetitions: tuple[Repetition, ...]
-    partition: str | None
+    where: slurm.Where
 
     @property
     def points(self) -> list[Point]:
@@ -76,19 +77,25 @@ def batches(plan: Plan) -> dict[str, Batch]:
 
     def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
         point = repetition.point
-        where = cluster.partition_of(point.interconnect)
         bunch = (repetition.block - 1) // cluster.blocks_per_job
-        return bunch, point.case, point.computing, point.oversubscription, where or ""
+        return bunch, point.case, point.computing, point.oversubscription, folder_of(point.interconnect)
+
+    def folder_of(interconnect: str | None) -> str:
+        """Name what jobs over an interconnect have of their own, if interconnects differ in it."""
+        where = cluster.where(interconnect)
+        own = [where.partition] if cluster.partitions else []
+        own += [where.constraint] if cluster.constraints else []
+        return re.sub(r"[^\w.,+@:-]", "_", "-".join(filter(None, own)))
 
     found, ordered = {}, sorted(plan.design.repetitions, key=key)
-    for (bunch, case, computing, level, where), group in groupby(ordered, key):
+    for (bunch, case, computing, level, nodes), group in groupby(ordered, key):
         together = tuple(group)
         what = "threads" if any(repetition.point.threads > 1 for repetition in together) else "processes"
         blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
         over = f"oversubscription-{level}"
-        folders = [case, f"{what}-{computing}", over, *([where] if where and cluster.partitions else [])]
+        folders = [case, f"{what}-{computing}", over, *([nodes] if nodes else [])]
         name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
-        found[name] = Batch(name, together, where or None)
+        found[name] = Batch(name, together, cluster.where(together[0].point.interconnect))
     for batch in found.values():
         _check_memory(plan, batch)
     return found
@@ -244,28 +251,30 @@ def check_requests(plan: Plan) -> None:
 
     slurm_executor.ask_patiently()
     slurm_executor.tell_what_is_refused()
+    slurm_executor.note_submitted(plan.paths.submitted)
     slurm_executor.start_directly()
+    slurm_executor.leave_default_partition()
     if cluster.exclusive and slurm.hides_neighbours():
         print(_HIDDEN, file=sys.stderr)
-    named = {name.removeprefix("slurm_"): value for name, value in site_resources(cluster).items()}
-    site = [f"--{name}={value}" for name, value in named.items() if name != "partition"]
     known = batches(plan)
-    kinds = {(request_of(plan, batch), batch.partition): batch for batch in reversed(known.values())}
-    for (job, partition), batch in kinds.items():
+    kinds = {(request_of(plan, batch), batch.where): batch for batch in reversed(known.values())}
+    for (job, where), batch in kinds.items():
         size = [f"--nodes={job.nodes}", f"--ntasks-per-node={job.tasks_per_node}"]
         size += [f"--mem={job.memory_MB}", f"--time={job.minutes}"]
-        where = [f"--partition={partition}"] if partition else []
-        _check_request(cluster, batch.name, size, [*where, *site, *cluster.options])
+        _check_request(cluster, batch.name, size, where, cluster.options)
     if known:
         steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
         size = ["--ntasks=1", f"--time={steps * preparing_minutes(cluster)}"]
-        where = [f"--partition={cluster.partition}"] if cluster.partition else []
-        _check_request(cluster, "what prepares a case", size, [*where, *site])
+        _check_request(cluster, "what prepares a case", size, cluster.where(None), [])
 
 
-def _check_request(cluster: Cluster, what: str, size: list[str], more: list[str]) -> None:
-    """Raise an `InputError` if Slurm refuses a job of this size."""
-    if reason := slurm.refusal(*size, *more):
+def _check_request(
+    cluster: Cluster, what: str, size: list[str], where: slurm.Where, options: list[str]
+) -> None:
+    """Raise an `InputError` if Slurm refuses a job of this size on these nodes."""
+    given = where._asdict() | {"account": cluster.account, "qos": cluster.qos}
+    named = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    if reason := slurm.refusal(*size, *named, *options):
         raise InputError(f"{cluster.file}: a job for {what} ({', '.join(size)}): {reason}")
 
 
@@ -280,7 +289,7 @@ def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any
     """
     cluster = plan.here.cluster
     of_batches = {
-        name: resources_of(cluster, request_of(plan, batch), batch.partition) for name, batch in known.items()
+        name: resources_of(cluster, request_of(plan, batch), batch.where) for name, batch in known.items()
     }
 
     def of_batch(resource: str) -> Callable[[Any], Any]:
@@ -301,7 +310,7 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
     cluster, job = plan.here.cluster, whole_node_request(plan)
     if job is None:
         return {}
-    found = resources_of(cluster, job, None)
+    found = resources_of(cluster, job, cluster.where(None))
     return site_resources(cluster) | {name: value for name, value in found.items() if value is not None}
 
 
@@ -314,7 +323,7 @@ def whole_node_request(plan: Plan) -> JobResources | None:
     return JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
 
 
-def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> dict[str, int | str | None]:
+def resources_of(cluster: Cluster, job: JobResources, where: slurm.Where) -> dict[str, int | str | None]:
     """Resources of a job, as Snakemake's executors take them.
 
     Returns
@@ -322,9 +331,9 @@ def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> 
     dict
         ``nodes, tasks, mem_mb, runtime`` (minutes). For Slurm also ``slurm_extra``, ``cpus_per_task`` (else a
         rule's threads), ``mpi`` (None for one task, with which the executor refuses it), and
-        ``slurm_partition`` where interconnects are in several. For Flux ``cpus_per_task``, and ``runtime`` in
-        seconds, as its executor hands it on. For others ``tasks_per_node``, and as text what Snakemake would
-        else add up over the jobs of a group.
+        ``slurm_partition`` and ``constraint`` where interconnects have several. For Flux ``cpus_per_task``,
+        and ``runtime`` in seconds, as its executor hands it on. For others ``tasks_per_node``, and as text
+        what Snakemake would else add up over the jobs of a group.
     """
     tasks = job.nodes * job.tasks_per_node
     common = {"nodes": job.nodes, "tasks": tasks, "mem_mb": job.memory_MB, "runtime": job.minutes}
@@ -336,9 +345,12 @@ def resources_of(cluster: Cluster, job: JobResources, partition: str | None) -> 
     return common | {
         "cpus_per_task": 1,
         # The executor gives this to a shell.
-        "slurm_extra": shlex.join([f"--ntasks-per-node={job.tasks_per_node}", *cluster.options]),
+        "slurm_extra": shlex.join(
+            [f"--ntasks-per-node={job.tasks_per_node}", *_reserved(cluster), *cluster.options]
+        ),
         "mpi": cluster.launcher if tasks > 1 else None,
-        **({"slurm_partition": partition} if cluster.partitions else {}),
+        **({"slurm_partition": where.partition} if cluster.partitions else {}),
+        **({"constraint": where.constraint} if cluster.constraints else {}),
     }
 
 
@@ -356,5 +368,11 @@ def site_resources(cluster: Cluster | None) -> dict[str, str]:
         "slurm_account": cluster.account,
         "constraint": cluster.constraint,
         "qos": cluster.qos,
+        "slurm_extra": " ".join(_reserved(cluster)) or None,
     }
     return {name: value for name, value in named.items() if value is not None}
+
+
+def _reserved(cluster: Cluster) -> list[str]:
+    """Option of sbatch, which Snakemake has no resource for."""
+    return [f"--reservation={cluster.reservation}"] if cluster.reservation else []

@@ -167,10 +167,13 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
 
 
 def _jobs(plan: Plan, records: Sequence[Record]) -> pd.DataFrame:
-    """Ask Slurm's accounting, where there is one, for the jobs that records are of: a side table."""
+    """Ask Slurm's accounting, where there is one, for the jobs of a study: a side table."""
     cluster = plan.here.cluster
     asked = cluster and cluster.scheduler == "slurm" and not cluster.is_elsewhere
-    numbers = sorted({record.cluster.job for record in records if record.cluster}) if asked else []
+    file = plan.paths.submitted
+    submitted = file.read_text().split() if file.exists() else ()
+    known = {*submitted, *(record.cluster.job for record in records if record.cluster)}
+    numbers = sorted(known) if asked else []
     parts = (numbers[start : start + JOBS_ASKED] for start in range(0, len(numbers), JOBS_ASKED))
     told = filter(None, map(slurm.accounts, parts))
     rows = [row for text in told for row in read_jobs(text, "sacct")]

@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.runs.facts import Facts
 from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.inputs import is_there
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
 from workflows.study.request import request_facts
@@ -142,7 +143,7 @@ def interconnect_file(study: Study, name: str) -> Path:
         If the study names a folder that is not there.
     """
     own = study.interconnects_folder
-    if own and not own.is_dir():
+    if own and not (is_there(own) and own.is_dir()):
         raise InputError(f"{study.file}: interconnects_folder: {own}: no such folder")
     project = INTERCONNECTS / f"{name}.yaml"
     return own / project.name if own and (own / project.name).exists() else project
@@ -152,7 +153,7 @@ def _check_files(study: Study) -> None:
     """Refuse an import that is not there, and a folder without performance logs (see docs/import.md)."""
     for index, path in enumerate(study.imports):
         where = f"{study.file}: import[{index}]: {path}"
-        if not path.exists():
+        if not is_there(path):
             raise InputError(f"{where}: no such file")
         if path.is_dir() and next(path.rglob("*.log*"), None) is None:
             raise InputError(f"{where}: is a folder, without performance logs of ReFrame (*.log*)")

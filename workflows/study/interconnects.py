@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError, Interconnect, short_digest
-from workflows.inputs import check, choose, defaults, read_yaml
+from workflows.inputs import check, choose, defaults, is_there, read_yaml
 from workflows.launch.emulation import ETHERNET_HEADER_BYTES, usable_cores
 from workflows.launch.launch import EMULATED_MCA
 from workflows.paths import ROOT
@@ -81,7 +81,8 @@ def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
     simulate = defaults("interconnect", "simulate") | simulate
     if "curve" in simulate:
         curve = simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
-        if (beside := (folder / curve["file"]).resolve()).exists():
+        if is_there(beside := (folder / curve["file"]).absolute()):
+            beside = beside.resolve()
             curve["file"] = str(beside.relative_to(ROOT) if beside.is_relative_to(ROOT) else beside)
     if "packets" in simulate:
         simulate["packets"] = defaults("interconnect", "simulate", "packets") | simulate["packets"]
@@ -144,7 +145,7 @@ def digest(interconnect: Interconnect) -> str:
     content = [interconnect.kind, interconnect.launch, interconnect.emulate]
     if interconnect.simulate:
         curve = curve_file(interconnect.simulate)
-        known = curve is not None and curve.exists()
+        known = curve is not None and is_there(curve)
         content += [
             _apart_from_file(interconnect.simulate),
             hashlib.sha256(curve.read_bytes()).hexdigest() if known else None,
