@@ -1,12 +1,12 @@
 """Kills studies at random moments, goes on, and counts what was lost, made twice or timed beside something else.
 
-    python tests/benchmarks/kill_trials.py machine [kills [seed]]       a study on this machine
-    python tests/benchmarks/kill_trials.py jobs [kills [seed]]          in jobs of a small Slurm, as root
-    python tests/benchmarks/kill_trials.py allocation [kills [seed]]    in one allocation of it, as root
+    python tests/benchmarks/kill_trials.py machine [kills [seed [minutes]]]       a study on this machine
+    python tests/benchmarks/kill_trials.py jobs [kills [seed [minutes]]]          in jobs of a small Slurm, as root
+    python tests/benchmarks/kill_trials.py allocation [kills [seed [minutes]]]    in one allocation of it, as root
 
 Every kill is a SIGKILL, of processes that belong together: a Snakemake with all that it started or alone, the program
 that measures, all of a job on one node, slurmd, slurmctld. What has ended is started again, the study grown by some
-blocks, so that there is always something to do. The program that is run does nothing but to write, every 2 ms, what
+blocks, so that there is always something to do. After so many minutes no more is killed. The program that is run does nothing but to write, every 2 ms, what
 time it is: so it is known when each of its processes was there, also of runs that have no record.
 """
 
@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,7 +129,7 @@ def contaminated(own: Collection[Beats], beats: Iterable[Beats], whole_machine: 
 def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
     """Give those of the processes of a run."""
     ranks = {(rank["host"], rank["process"]) for rank in record["placement"]}
-    begun = _seconds(record["started"])
+    begun = datetime.fromisoformat(record["started"]).timestamp()
     ended = begun + record["times"]["wall_seconds"]
     return [one for one in beats if one[:2] in ranks and begun - 0.01 <= one.first <= ended]
 
@@ -336,18 +337,12 @@ def _kill(pids: Iterable[int]) -> int:
     return killed
 
 
-def _seconds(time_of_day: str) -> float:
-    from datetime import datetime
-
-    return datetime.fromisoformat(time_of_day).timestamp()
-
-
-def trials(study: Killed, kills: int) -> str:
-    """Kill a study so often, let it end, and tell what came of it."""
+def trials(study: Killed, kills: int, minutes: float) -> str:
+    """Kill a study so often, for so long at most, let it end, and tell what came of it."""
     struck, seen, lost = Counter(), {}, 0
     until_first = None
     begun = time.monotonic()
-    while struck.total() < kills:
+    while struck.total() < kills and time.monotonic() < begun + 60 * minutes:
         study.go_on()
         if until_first is None:  # let it come to its first record once, to know what moments there are
             while not study.files():
@@ -377,17 +372,18 @@ def trials(study: Killed, kills: int) -> str:
 
 def main() -> None:
     """Run the trials of one way, and print their line."""
-    way, kills, seed = (*sys.argv[1:], *("machine", "50", "1")[len(sys.argv) - 1 :])
+    way, kills, seed, minutes = (*sys.argv[1:], *("machine", "50", "1", "60")[len(sys.argv) - 1 :])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     dice = random.Random(int(seed))
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         if way == "machine":
             study = Killed(folder, dice)
         else:
             ways = {"jobs": KilledJobs, "allocation": KilledAllocation}
             study = ways[way](folder, dice, stack.enter_context(small_slurm(NODES)))
         try:
-            print(f"{way}, seed {seed}: {trials(study, int(kills))}")
+            print(f"{way}, seed {seed}: {trials(study, int(kills), float(minutes))}")
         finally:
             if isinstance(study.process, subprocess.Popen):
                 _kill([study.process.pid, *_below(study.process.pid)])

@@ -1,0 +1,54 @@
+"""Counts of kill trials find what is made twice, missing, or timed beside another run."""
+
+from tests.benchmarks.kill_trials import Beats, count
+
+NOON = 1_767_268_800.0  # 2026-01-01T12:00:00Z
+
+
+def ran(block, begins, process, attempt=1, interrupted=False):
+    """A record of a serial run that begins so many seconds after noon, as its file holds it."""
+    return {
+        **{"case": "clock", "interconnect": None, "processes": 1, "oversubscription": 1, "block": block},
+        "started": f"2026-01-01T12:00:{begins:02d}.000+00:00",
+        "times": {"wall_seconds": 2.0},
+        "placement": [{"host": "n1", "process": process}],
+        "seconds": None if interrupted else 0.1,
+        "valid": not interrupted,
+        "attempt": attempt,
+        **({"interrupted": True} if interrupted else {}),
+    }
+
+
+def beats(host, process, first, last):
+    return Beats(host, process, NOON + first, NOON + last)
+
+
+def test_a_sound_study_has_nothing_wrong():
+    found = [
+        beats("n1", 7, 0.5, 0.9),
+        beats("n1", 8, 5.5, 5.9),
+        beats("n1", 7, 9.0, 9.5),
+    ]  # the last is a later 7
+    assert count([ran(1, 0, 7), ran(2, 5, 8)], found, 2, False) == (2, 2, 0, 0, 0, 0)
+
+
+def test_what_is_twice_or_missing_is_counted_and_an_interrupted_attempt_is_neither():
+    found = [
+        beats("n1", process, begins + 0.5, begins + 0.9) for process, begins in ((7, 0), (8, 5), (9, 10))
+    ]
+    records = [ran(1, 0, 7), ran(1, 5, 8, attempt=2), ran(2, 9, 9, interrupted=True)]
+    assert count(records, found, 2, False)._asdict() == {
+        **{"records": 3, "valid": 2, "interrupted": 1, "missing": 1, "twice": 1, "contaminated": 0}
+    }
+
+
+def test_a_process_of_a_run_without_a_record_spoils_the_runs_that_it_was_beside():
+    found = [
+        beats("n1", 7, 0.5, 0.9),
+        beats("n1", 8, 5.5, 5.9),
+        beats("n1", 6, 0.0, 0.6),
+        beats("n2", 9, 5.0, 7.0),
+    ]
+    records = [ran(1, 0, 7), ran(2, 5, 8)]
+    assert count(records, found, 2, whole_machine=False).contaminated == 1
+    assert count(records, found, 2, whole_machine=True).contaminated == 2
