@@ -145,7 +145,8 @@ def answering(monkeypatch, plugin, *accounts):
 def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp_path):
     asked = answering(monkeypatch, "ipmi", "", "RUNNING|\n", "COMPLETED|48213\n")
     meter = meter_of(NODES, tree(tmp_path, zone("intel-rapl:0", "package-0")))
-    assert energy_of(meter, ["41.3\n0 -\n1 -\n"], 1) == Energy(48213, "Slurm: ipmi", 1, 30)
+    assert energy_of(meter, ["41.3\n0 -\n1 -\n"], 2) == Energy(48213, "Slurm: ipmi", 1, 30)
+    assert energy_of(meter, [], 2).problem == "0 of 2 machines told their energy"
     assert "--jobs=41.3" in asked[-1]
 
 

@@ -9,6 +9,7 @@ from programs import ran
 from study_files import study_file
 
 from workflows.paths import ROOT
+from workflows.plan.announce import announcement
 from workflows.plan.forecast import forecast, forecast_lines
 
 
@@ -32,6 +33,11 @@ def test_a_forecast_by_hand(plan_of):
     assert (seen.largest.nodes, seen.largest.tasks_per_node, seen.cores) == (2, 2, 4)
     assert seen.core_hours == pytest.approx((128 + 40) / 60)
     assert seen.cut == ()
+
+
+def test_nodes_of_a_cluster_are_not_made_here(plan_of):
+    assert "emulated_gigabit" in {point.interconnect for point in plan_of().design.points}
+    assert "network namespaces" not in announcement(plan_of())
 
 
 def test_cores_of_shared_nodes_are_those_asked_for(plan_of):

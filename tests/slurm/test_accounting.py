@@ -5,17 +5,20 @@ It counts energy, and where it hides what others do, a user's study is whole too
 
 import signal
 import sys
+from pathlib import Path
 
 import pandas as pd
 import psutil
 import pytest
 from cluster_folders import ClusterFolder
-from needs import ACCOUNTING, need_success
+from needs import ACCOUNTING
 
 from analysis.estimates.core_hours import make_core_hours
 from analysis.runs.runs import read_runs
 from tests.slurm.small_slurm import WATTS, small_slurm
+from workflows.paths import ROOT
 
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*ACCOUNTING)]
 
 
@@ -73,8 +76,12 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
     preparing, measuring = jobs.to_dict("records")
     assert (preparing["cores"], measuring["cores"], measuring["job"]) == (1, 2, record["cluster"]["job"])
     assert measuring["seconds"] >= record["times"]["wall_seconds"]
-    assert measuring["energy_joules"] == pytest.approx(2 * WATTS * measuring["seconds"], rel=0.5)
-    assert record["energy"]["source"] == "Slurm: pm_counters" and record["energy"]["joules"] > 0
+    assert 0 < measuring["energy_joules"] < 2 * WATTS * (measuring["seconds"] + 2)
+    told = record["energy"]
+    assert told["source"] == "Slurm: pm_counters"
+    assert (
+        told["joules"] or "ConsumedEnergyRaw of step" in told["problem"]
+    )  # a step of a second may count none
     made = make_core_hours(read_runs(folder.folder / "results/faulty/runs.csv"), jobs)
     hours = made["core_hours"].set_index("reason")["core_hours"]
     assert hours["prepared"] == pytest.approx(preparing["seconds"] / 3600) and hours["counted"] > 0
@@ -101,18 +108,28 @@ def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm
     assert [record["attempt"] for record in folder.records().values()] == [1, 1]
 
 
+def let_in(slurm):
+    """Let other users of the cluster reach the project and its Python, though a folder above is root's alone."""
+    above = {folder for path in (Path(sys.base_prefix), ROOT) for folder in path.parents}
+    for number, closed in enumerate(folder for folder in above if not folder.stat().st_mode & 0o001):
+        layers = [slurm.folder / f"{layer}-{number}" for layer in ("upper", "work")]
+        for layer in layers:
+            layer.mkdir(mode=0o755)
+        options = f"lowerdir={closed},upperdir={layers[0]},workdir={layers[1]}"
+        slurm.ask("mount", "-t", "overlay", "overlay", "-o", options, str(closed))
+
+
 def test_a_user_to_whom_all_is_hidden(slurm):
     """Jobs, nodes and usage of others are hidden; the controller forgets a job that was cancelled, and sacct knows it.
 
     sinfo shows no nodes, so that the site file must; who else is on a node cannot be seen, and it is said so.
     """
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    need_success(*nobody, sys.executable, "-c", "import snakemake")
     own = slurm.folder / "nobody"
     own.mkdir()
     slurm.ask("chown", "nobody", str(own))
+    let_in(slurm)
     folder = ClusterFolder(slurm, own).faulty("slow", processes=(2,))
-    folder.snakemake = (*nobody, "env", f"HOME={own}", f"XDG_CACHE_HOME={own}", *ClusterFolder.snakemake)
+    folder.snakemake = (*NOBODY, "env", f"HOME={own}", f"XDG_CACHE_HOME={own}", *ClusterFolder.snakemake)
     manage(slurm, "add", "user", "nobody", "account=me")
     slurm.configure("PrivateData", "accounts,jobs,nodes,reservations,usage,users")
     said = folder.run()

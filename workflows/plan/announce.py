@@ -81,7 +81,8 @@ def announcement(plan: Plan) -> str:
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     used = {point.interconnect for point in design.points}
     joined = [interconnect for name, interconnect in asked.interconnects.items() if name in used]
-    if emulated := [interconnect.name for interconnect in joined if interconnect.emulate]:
+    emulated = [interconnect.name for interconnect in joined if interconnect.emulate]
+    if emulated and plan.here.cluster is None:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
     lines += [f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out]
     return "\n".join(lines)
