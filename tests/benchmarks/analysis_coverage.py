@@ -2,9 +2,9 @@
 
 Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_coverage.py``; prints tables
 in Markdown: of studies of a fixed number of blocks, of studies that go on from 6 blocks until the interval of
-their improvement is narrow, of tests and sets of peaks (``--only verdicts``), and of intervals that hold at once
-(``--only at_once``). Each study is one case: a serial run and two interconnects on 2, 4, 8 and 16 processes in
-blocks of one shared noise. The whole way is taken, from a runs table to the tables.
+their improvement is narrow, of tests and sets of peaks (``--only verdicts``, or one group of these), and of
+intervals that hold at once (``--only at_once``). Each study is one case: a serial run and two interconnects on 2,
+4, 8 and 16 processes in blocks of one shared noise. The whole way is taken, from a runs table to the tables.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,7 @@ def coverage(runs: pd.DataFrame, shift: float, draws: int) -> dict[str, float]:
         "stated for seconds": 100 * scaling["coverage"].iloc[0],
         "seconds": within(scaling, "seconds", medians * shift),
         "speedup": within(scaling, "speedup", 100 / medians),
+        "stated for the improvement": 100 * improvement["coverage"].mean(),
         "improvement": within(improvement, "improvement", gains[at]),
         "average": within(improvement, "average", mean_gains[at - 1]),
         "node equivalent": within(equivalents, "equivalent", truth),
@@ -141,47 +143,57 @@ def print_until(studies: int, draws: int, rng: np.random.Generator) -> None:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Studies of two interconnects of which is known how they differ.
+    """Studies of two interconnects that are alike, or of which one is faster at every count.
 
     Attributes
     ----------
-    gain : float
-        Log of the baseline's time over the other's, at every count.
-    counts : int
-        Process counts, all equally fast: a flat top.
     blocks : tuple of int
         Of the baseline and of the other.
-    shared, own : float, tuple of float
-        Standard deviations of the log noise of a block, and of a run of either.
+    counts : int
+        Process counts, all equally fast: a flat top.
+    gain : float
+        Log of the baseline's time over the other's where one is faster.
+    shared, own, sweep : float, tuple of float, float
+        Standard deviations of the log noise of a block; of a run of either; of a sweep of the baseline.
     paired : bool
         Whether both have the same blocks.
     kind : str
         Of the own noise: ``normal``, ``heavy`` (Student's t of 2 degrees of freedom), ``bimodal``.
+    correlation : float
+        Of the own noise with that of the block before.
     """
 
     title: str
-    gain: float
-    counts: int
     blocks: tuple[int, int]
+    counts: int = 1
+    gain: float = 0.05
     shared: float = 0.05
     own: tuple[float, float] = (0.03, 0.03)
+    sweep: float = 0.0
     paired: bool = True
     kind: str = "normal"
+    correlation: float = 0.0
 
-    def runs(self, studies: int, rng: np.random.Generator) -> pd.DataFrame:
+    def runs(self, studies: int, gain: float, rng: np.random.Generator) -> pd.DataFrame:
         """One case a study."""
         most = max(self.blocks)
         shape = (studies, 1, self.counts, most)
         draw = {
             "normal": rng.standard_normal,
-            "heavy": lambda shape: rng.standard_t(2, shape),
+            "heavy": lambda shape: np.clip(rng.standard_t(2, shape), -150, 150),  # 10^12 s is the longest
             "bimodal": lambda shape: 3 * (rng.random(shape) < 0.3) + 0.3 * rng.standard_normal(shape),
         }[self.kind]
         of_block = self.shared * np.broadcast_to(rng.standard_normal((studies, 1, 1, most)), shape)
         frames = []
         for place, (name, blocks, own) in enumerate(zip(MEDIANS, self.blocks, self.own, strict=True)):
             block_noise = of_block if self.paired else self.shared * rng.standard_normal(shape)
-            seconds = np.exp(block_noise + own * draw(shape) - place * self.gain)[..., :blocks]
+            own_noise = own * draw(shape)
+            for block in range(1, most):
+                fresh = np.sqrt(1 - self.correlation**2) * own_noise[..., block]
+                own_noise[..., block] = self.correlation * own_noise[..., block - 1] + fresh
+            if not place:
+                own_noise = own_noise + self.sweep * rng.standard_normal((studies, 1, 1, most))
+            seconds = np.exp(block_noise + own_noise - place * gain)[..., :blocks]
             study, _, count, block = (index.ravel() for index in np.indices(seconds.shape))
             frame = {
                 "case": pd.Series(study).map("study{}".format),
@@ -195,63 +207,102 @@ class Verdicts:
         return complete_runs(pd.concat(frames, ignore_index=True))
 
 
-SCENARIOS = [
-    *(
-        Verdicts(f"identical, flat top of {counts} counts, 10 blocks", 0.0, counts, (10, 10))
-        for counts in (1, 8, 16, 32)
-    ),
-    *(Verdicts(f"8 % faster, flat top of 8 counts, {n} blocks", 0.077, 8, (n, n)) for n in (6, 8, 10, 30)),
-    *(
-        Verdicts(f"5 % faster, one count, block noise 20 %, {n} blocks", np.log(1.05), 1, (n, n), 0.2)
-        for n in (6, 10, 30)
-    ),
-    Verdicts("3 % faster, heavy tails, 10 blocks", np.log(1.03), 1, (10, 10), kind="heavy"),
-    Verdicts("5 % faster, bimodal, 10 blocks", np.log(1.05), 1, (10, 10), kind="bimodal"),
-    *(
-        Verdicts(
-            f"identical, unpaired, {n} against {m} blocks, 2 % against 10 %", 0.0, 1, (n, m), 0.0, own, False
+BLOCKS = (2, 3, 4, 5, 6, 10, 30)
+SCENARIOS = {
+    "flat": [
+        *(
+            Verdicts(f"flat top of {count} counts, 10 blocks", (10, 10), count, 0.077)
+            for count in (8, 16, 32)
+        ),
+        *(Verdicts(f"flat top of 8 counts, {n} blocks", (n, n), 8, 0.077) for n in (6, 8, 30)),
+    ],
+    **{
+        name: [Verdicts(f"{title}, {n} blocks", (n, n), **noise) for n in BLOCKS]
+        for name, title, noise in (
+            ("normal", "log-normal", {}),
+            ("block", "noise of a block 20 %", {"shared": 0.2}),
+            ("heavy", "heavy tails", {"kind": "heavy"}),
+            ("bimodal", "bimodal", {"kind": "bimodal"}),
+            (
+                "congestion",
+                "congestion of one, 8 % a sweep, 4 counts",
+                {"sweep": 0.08, "counts": 4, "gain": 0.1},
+            ),
         )
-        for n, m, own in (
-            (6, 6, (0.02, 0.1)),
-            (10, 10, (0.02, 0.1)),
-            (20, 5, (0.02, 0.1)),
-            (30, 30, (0.02, 0.1)),
-        )
-    ),
-]
+    },
+    "dependent": [
+        Verdicts(f"autocorrelation {correlation}, {n} blocks", (n, n), correlation=correlation)
+        for correlation in (0.3, 0.5, 0.7)
+        for n in BLOCKS[4:]
+    ],
+    "sizes": [
+        Verdicts("10 against 6 blocks, paired", (10, 6)),
+        *(
+            Verdicts(
+                f"unpaired, {n} against {m} blocks, 2 % against 10 %",
+                (n, m),
+                1,
+                0.1,
+                0.0,
+                (0.02, 0.1),
+                0.0,
+                False,
+            )
+            for n, m in ((4, 4), (5, 5), (6, 6), (10, 10), (20, 5), (5, 20), (30, 30))
+        ),
+    ],
+}
+TOGETHER = 500
+"""Studies whose tables are made at once."""
 
 
-def told(scenario: Verdicts, studies: int, draws: int, rng: np.random.Generator) -> dict[str, float]:
-    """Shares in percent: coverage of the improvement, significance, verdicts and their signs, sets of peaks."""
-    tables = make_tables(scenario.runs(studies, rng), Settings(draws=draws, baselines=("slow",)))
-    improvement, peaks = tables["improvement"], tables["peaks"]
-    known = improvement[improvement["improvement_low"].notna()]
-    sure = (improvement["p_value"] <= 0.05) & (
-        (improvement["improvement_low"] > 0) | (improvement["improvement_high"] < 0)
-    )
-    direction = np.sign(improvement["improvement_percent"]).where(sure, 0)  # each study is a table of its own
-    first = str(improvement["at_processes"].min())
-    held = [first in one.split() for one in peaks["peak_set"].dropna()]
+def judged(scenario: Verdicts, gain: float, studies: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Row of the improvement table of each study, a table of its own, with ``told`` and ``held``.
+
+    ``told`` is the sign of what is told apart, else 0; ``held`` whether a given count is in its peak set.
+    """
+    found = []
+    for start in range(0, studies, TOGETHER):
+        runs = scenario.runs(min(TOGETHER, studies - start), gain, rng)
+        tables = make_tables(runs, Settings(draws=100, baselines=("slow",)))
+        table, peaks = tables["improvement"], tables["peaks"]
+        apart = (table["improvement_low"] > 0) | (table["improvement_high"] < 0)
+        sure = (table["p_value"] <= 0.05) & apart
+        sets = peaks.loc[peaks["interconnect"] == "slow", "peak_set"].str.split()
+        held = [np.nan if isinstance(one, float) or one is None else "2" in one for one in sets]
+        found.append(table.assign(told=np.sign(table["improvement_percent"]).where(sure, 0), held=held))
+    return pd.concat(found)
+
+
+def told(scenario: Verdicts, studies: int, rng: np.random.Generator) -> dict[str, float]:
+    """Shares in percent, of as many studies of two that are alike and of two of which one is faster."""
+    alike, faster = (judged(scenario, gain, studies, rng) for gain in (0.0, scenario.gain))
+    known = pd.concat([alike.assign(truth=0.0), faster.assign(truth=100 * np.expm1(scenario.gain))])
+    known = known[known["improvement_low"].notna()]
+    directions = faster.loc[faster["told"] != 0, "told"]
     return {
-        "interval": 100 * len(known) / studies,
-        "covers": within(known, "improvement", 100 * np.expm1(scenario.gain)) if len(known) else np.nan,
+        "interval": 50 * len(known) / studies,
+        "stated": 100 * known["coverage"].mean(),
+        "covers": within(known, "improvement", known["truth"]) if len(known) else np.nan,
         "width (points)": (known["improvement_high"] - known["improvement_low"]).median(),
-        "p up to 5 %": 100 * (improvement["p_value"] <= 0.05).mean(),
-        "told apart": 100 * (direction != 0).mean(),
-        "wrong sign": 100 * (direction * scenario.gain < 0).mean() if scenario.gain else np.nan,
-        "a count in its peak set": 100 * np.mean(held) if held else np.nan,
+        "alike, p up to 5 %": 100 * (alike["p_value"] <= 0.05).mean(),
+        "alike, told apart": 100 * (alike["told"] != 0).mean(),
+        "gain": 100 * np.expm1(scenario.gain),
+        "told apart": 100 * len(directions) / studies,
+        "of these wrong": 100 * (directions < 0).mean(),
+        "a count in its peak set": 100 * alike["held"].astype(float).mean(),
     }
 
 
-def print_verdicts(studies: int, draws: int, rng: np.random.Generator) -> None:
+def print_verdicts(names: Sequence[str], studies: int) -> None:
     """Print one row a scenario."""
-    for number, scenario in enumerate(SCENARIOS):
-        found = told(scenario, studies, draws, rng)
+    rng = np.random.default_rng(2026)
+    for number, scenario in enumerate(one for name in names for one in SCENARIOS[name]):
+        found = told(scenario, studies, rng)
         if not number:
             print("\n| studies |", " | ".join(found), "|\n|", " --- |" * (len(found) + 1), sep="")
-        print(
-            f"| {scenario.title} |", " | ".join(f"{value:.1f}" for value in found.values()), "|", flush=True
-        )
+        cells = " | ".join("" if np.isnan(value) else f"{value:.1f}" for value in found.values())
+        print(f"| {scenario.title} |", cells, "|", flush=True)
 
 
 @dataclass(frozen=True)
@@ -344,36 +395,37 @@ def print_fastest(studies: int, rng: np.random.Generator) -> None:
         print(f"| {several}, {blocks} | {shares[2]:.1f} | {shares[several]:.1f} | {held:.1f} |", flush=True)
 
 
+def print_derived(studies: int, draws: int) -> None:
+    """Print one row a noise and number of blocks."""
+    rng = np.random.default_rng(2026)
+    for name, title in NOISES.items():
+        shift = median_shift(name, rng)
+        for blocks in (6, 10, 30):
+            found = coverage(synthetic_runs(name, studies, blocks, rng), shift, draws)
+            if (name, blocks) == ("normal", 6):
+                print("| noise | blocks |", " | ".join(found), "|\n|", " --- |" * (len(found) + 2), sep="")
+            cells = " | ".join(f"{value:.1f}" for value in found.values())
+            print(f"| {title} | {blocks} |", cells, "|", flush=True)
+
+
 def main() -> None:
-    """Print one row a noise and number of blocks, then one a noise and target, then one a scenario."""
+    """Print what was asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--draws-until", type=int, default=1_000, help="for each number of blocks")
-    parser.add_argument("--only", choices=["verdicts", "at_once"])
+    parser.add_argument("--only", choices=[*SCENARIOS, "verdicts", "at_once", "derived", "until"])
     options = parser.parse_args()
-    rng = np.random.default_rng(2026)
     start = time.perf_counter()
-    if options.only != "verdicts":
+    if options.only in (None, "at_once"):
         print_at_once(options.studies, np.random.default_rng(2026))
         print_fastest(options.studies, np.random.default_rng(2026))
-    if options.only != "at_once":
-        print_verdicts(options.studies, 100, rng)
-    if options.only:
-        return
-    for name, title in NOISES.items():
-        shift = median_shift(name, rng)
-        for blocks in (6, 10, 30):
-            found = coverage(synthetic_runs(name, options.studies, blocks, rng), shift, options.draws)
-            if (name, blocks) == ("normal", 6):
-                print("| noise | blocks |", " | ".join(found), "|\n|", " --- |" * (len(found) + 2), sep="")
-            print(
-                f"| {title} | {blocks} |",
-                " | ".join(f"{value:.1f}" for value in found.values()),
-                "|",
-                flush=True,
-            )
-    print_until(options.studies, options.draws_until, rng)
+    if options.only in (None, "verdicts", *SCENARIOS):
+        print_verdicts([options.only] if options.only in SCENARIOS else list(SCENARIOS), options.studies)
+    if options.only in (None, "derived"):
+        print_derived(options.studies, options.draws)
+    if options.only in (None, "until"):
+        print_until(options.studies, options.draws_until, np.random.default_rng(2026))
     print(f"\n{options.studies} studies, {options.draws} draws, {time.perf_counter() - start:.0f} s")
 
 
