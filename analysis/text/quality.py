@@ -153,8 +153,8 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
     verb, their = ("is", "its") if len(dependent) == 1 else ("are", "their")
     return [
         f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb} widened, since {their} blocks "
-        f"may depend on the ones before: {listed(named)}{_more(dependent, 'variability')}. Where whole sweeps "
-        "credibly do, fewer are drawn, so that derived intervals are wider."
+        f"may depend on the ones before: {listed(named)}{_more(dependent, 'variability')}. Where whole "
+        "sweeps credibly do, fewer are drawn, so that derived intervals are wider."
     ]
 
 
