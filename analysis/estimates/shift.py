@@ -198,6 +198,7 @@ def _studentised_null(few: int, many: int) -> Floats | None:
         return np.sort(np.abs(below.mean(axis=1) / many - 0.5) / np.sqrt(of_few + of_many))
 
 
+@cache
 def _coverage(few: int, many: int, alpha: float) -> float:
     """What the interval of shifts that are not rejected attains."""
     null = _studentised_null(few, many)
