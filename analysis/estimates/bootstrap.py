@@ -67,7 +67,7 @@ def median_draws(
         if own.shape[1] < FEWEST:
             continue
         strata = _strata(own, counts[points])
-        drawn = [effective_sweeps(own_paces[:, stratum]) for stratum in strata]
+        drawn = [effective_sweeps(own_paces[:, stratum], counts[points]) for stratum in strata]
         step = max(LARGEST // own.shape[1], 1)
         for start in range(0, draws, step):
             stop = min(start + step, draws)
@@ -75,7 +75,7 @@ def median_draws(
     return medians
 
 
-def picked(times: Floats, draws: int, rng: np.random.Generator) -> Small | None:
+def picked(times: Floats, draws: int, rng: np.random.Generator, counts: Integers) -> Small | None:
     """How often each draw of `median_draws` picks each sweep where every point has all.
 
     Returns
@@ -86,7 +86,7 @@ def picked(times: Floats, draws: int, rng: np.random.Generator) -> Small | None:
     sweeps = times.shape[1]
     if not FEWEST <= sweeps <= FEW or sweeps * draws > LARGEST or np.isnan(times).any():
         return None
-    size = draws, effective_sweeps(times)
+    size = draws, effective_sweeps(times, counts)
     return _counts(rng.integers(sweeps, size=size, dtype=np.uint32), sweeps)  # as of int64, but faster
 
 

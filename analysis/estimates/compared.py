@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.dependence import lag_one, spread_about, worth
+from analysis.estimates.dependence import lag_one, of_fewer, spread_about, worth
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST, EITHER, STOPPED
 from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
@@ -85,14 +85,14 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
 
 
 def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
-    """Location of paired log ratios (rows, pairs), and which rows depend credibly on the pair before."""
+    """Location of paired log ratios (rows, pairs), and in which rows dependence on the pair before counts."""
     shifts = paired_shift(ratios, alphas)
     correlation, dependent = lag_one(ratios)
     if dependent.any():
-        effective = worth(correlation[dependent], ratios.shape[1])
-        wider = paired_shift(
-            spread_about(ratios[dependent], shifts.estimate[dependent], effective), alphas[dependent]
-        )
+        pairs, own = ratios.shape[1], alphas[dependent]
+        effective = worth(correlation[dependent], pairs)
+        spread = spread_about(ratios[dependent], shifts.estimate[dependent], effective)
+        wider = of_fewer(paired_shift(spread, own), pairs, effective, own)
         for all_rows, some in zip(shifts, wider, strict=True):
             all_rows[dependent] = some
     return shifts, dependent

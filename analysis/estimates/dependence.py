@@ -8,18 +8,28 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.estimates.distributions import t_quantile, t_tail
+from analysis.estimates.shift import Shift
 from analysis.runs.groups import Floats, Integers
 
 CREDIBLE = 0.025
 """One-sided p-value up to which a lag-one correlation is credible."""
+MANY = 30
+"""Blocks from which on every correlation above what chance gives counts: a test of it would miss too many."""
 ORDERS = 399
 """Random orders of the blocks that a correlation is tested against."""
 MOST = 0.95
 """Largest correlation that is believed."""
+TINY = 1e-12
+"""Smallest p-value that Student's t is asked about."""
+LEAST = 4
+"""Independent blocks that any number of blocks is taken to be worth at least."""
 
 
 def lag_one(series: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Lag-one correlation of each series, and whether it is credible: its p-value up to `CREDIBLE`.
+    """Lag-one correlation of each series, and whether it counts.
+
+    It does with a p-value up to `CREDIBLE`, from `MANY` blocks on up to 1/2.
 
     r = sum of d_t d_(t+1) / sum of d_t^2, d from the mean; under independence its mean is -1/n, its variance
     about (n - 2)^2 / (n^2 (n - 1)) (Moran, Biometrika 35, 1948), and it is taken as normal.
@@ -33,7 +43,7 @@ def lag_one(series: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     -------
     correlation : array (...)
         NaN from fewer than four blocks, or where nothing varies.
-    credible : array (...)
+    counts : array (...)
     """
     n = series.shape[-1]
     deviations = series - series.mean(axis=-1, keepdims=True)
@@ -44,52 +54,80 @@ def lag_one(series: Floats) -> tuple[Floats, NDArray[np.bool_]]:
             told, (deviations[..., 1:] * deviations[..., :-1]).sum(axis=-1) / total, np.nan
         )
         scale = (n - 2) / (n * np.sqrt(n - 1))
-        return correlation, (correlation + 1 / n) / scale >= NormalDist().inv_cdf(1 - CREDIBLE)
+        least = NormalDist().inv_cdf(1 - (CREDIBLE if n < MANY else 0.5))
+        return correlation, (correlation + 1 / n) / scale >= least
 
 
 def worth(correlation: Floats, n: int) -> Floats:
-    """Independent blocks that n with a lag-one correlation are worth: n (1 - r) / (1 + r), from 1 to n.
+    """Independent blocks that n with a lag-one correlation are worth: n (1 - r) / (1 + r), `LEAST` to n.
 
     Bayley and Hammersley (Supplement to the Journal of the Royal Statistical Society 8, 1946), for a process
     whose correlation falls geometrically; r is corrected for its bias, (1 + 4 r)/n (Marriott and Pope,
     Biometrika 41, 1954).
     """
     corrected = np.clip(correlation + (1 + 4 * correlation) / n, 0, MOST)
-    return np.maximum(n * (1 - corrected) / (1 + corrected), 1)
+    return np.maximum(n * (1 - corrected) / (1 + corrected), min(LEAST, n))
 
 
 def spread_about(series: Floats, centre: Floats, effective: Floats) -> Floats:
-    """Series spread about their estimates by the root of n over the effective number of blocks.
+    """Series spread about their estimates so that their mean has the error of so many independent values.
 
-    What an exact interval and test of independent values say of these is the interval widened by that
-    factor, and the test that belongs to it.
+    By the root of (n - 1) over (m - 1), for m effective blocks: the spread of n dependent values is less than
+    that of independent ones, by just so much (Bayley and Hammersley, as above).
 
     Parameters
     ----------
     series : array (..., n)
     centre, effective : arrays (...)
     """
-    factor = np.sqrt(series.shape[-1] / effective)[..., None]
+    factor = np.sqrt((series.shape[-1] - 1) / (effective - 1))[..., None]
     return centre[..., None] + factor * (series - centre[..., None])
 
 
-def effective_sweeps(times: Floats) -> int:
+def of_fewer(shift: Shift, n: int, effective: Floats, alphas: Floats) -> Shift:
+    """Intervals and p-values of n blocks as they are with the uncertain spread of fewer.
+
+    By Student's t: its freedom is n - 1 where all blocks are independent, and else half of what the effective
+    blocks have, since their number is estimated from the same blocks (found by simulation; from `MANY` blocks
+    on, intervals then hold as often as stated: docs/figures.md, coverage).
+
+    Parameters
+    ----------
+    shift : Shift of arrays (rows,)
+    effective, alphas : arrays (rows,)
+    """
+    freedom = np.maximum((effective - 1) // 2, LEAST - 1).astype(int).tolist()
+    wider = [
+        t_quantile(alpha / 2, own) / t_quantile(alpha / 2, n - 1)
+        for alpha, own in zip(alphas.tolist(), freedom, strict=True)
+    ]
+    low, high = (shift.estimate + np.array(wider) * (end - shift.estimate) for end in (shift.low, shift.high))
+    p_values = [
+        2 * t_tail(t_quantile(max(p_value, TINY) / 2, n - 1), own)
+        for p_value, own in zip(shift.p_value.tolist(), freedom, strict=True)
+    ]
+    return shift._replace(low=low, high=high, p_value=np.array(p_values))
+
+
+def effective_sweeps(times: Floats, counts: Integers) -> int:
     """How many of a stratum's sweeps are drawn: all, unless their dependence is credible.
 
     Judged by the lag-one correlation of all points' log times together, and of what is left of them without
-    each sweep's own mean, which cancels in ratios; against random orders of whole sweeps, so what points of
-    a sweep share counts once. Drawing m of n with replacement (Bickel, Goetze and van Zwet, Statistica Sinica
-    7, 1997) widens what follows by the root of n/m.
+    the mean of their sweep, or of their count in a sweep, which cancel in ratios; against random orders of
+    whole sweeps, so what points of a sweep share counts once. Drawing m of n with replacement (Bickel, Goetze
+    and van Zwet, Statistica Sinica 7, 1997) widens what follows by the root of n/m.
 
     Parameters
     ----------
     times : array (points, n)
         Seconds, the sweeps in their order, NaN where a point has none.
+    counts : array (points,)
+        Number of each point's process count.
 
     Returns
     -------
     int
-        n, or its worth, at least 2.
+        n, or its worth.
     """
     n = times.shape[1]
     if n < 4:
@@ -98,8 +136,10 @@ def effective_sweeps(times: Floats) -> int:
     missing = np.isnan(logs)
     told = np.maximum((~missing).sum(axis=1, keepdims=True), 1)
     logs = np.where(missing, 0, logs - np.where(missing, 0, logs).sum(axis=1, keepdims=True) / told)
+    alike = counts[:, None] == counts
+    of_count = alike / alike.sum(axis=1, keepdims=True)
     least = n
-    for deviations in (logs, logs - logs.mean(axis=0)):
+    for deviations in (logs, logs - logs.mean(axis=0), logs - of_count @ logs):
         if (square := np.einsum("pt,pt->p", deviations, deviations)).max() < 1e-20:
             continue
         scaled = deviations / np.sqrt(np.where(square > 1e-20, square, 1))[:, None]
@@ -109,7 +149,7 @@ def effective_sweeps(times: Floats) -> int:
         others = products[first, second].sum(axis=1) / np.trace(products)
         if (1 + (others >= correlation).sum()) / (1 + len(others)) <= CREDIBLE:
             least = min(least, int(worth(correlation, n)))
-    return max(least, 2)
+    return least
 
 
 @cache

@@ -12,6 +12,7 @@ from analysis.estimates.best import ALPHA, FEWEST, behind_all, block_logs, may_b
 from analysis.estimates.compared import compare_points, percent_columns, same_machine, share_blocks
 from analysis.estimates.curves import Curve, names_of
 from analysis.estimates.points import Sample
+from analysis.estimates.shift import EQUAL
 from analysis.runs.groups import Floats, Integers, runs_of
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.settings import Settings
@@ -33,9 +34,13 @@ FASTEST = table_schemas(
 """Schema of the table of this module by its name."""
 
 
+TURNS = 4
+"""How often another may come to be the fastest; where three are each faster than the next, none is."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Fields:
-    """Points that compete, field by field: the one of the shortest time first; of equals, the first by name.
+    """Points that compete, field by field: the fastest first; of equals, the first by name.
 
     Attributes
     ----------
@@ -52,6 +57,19 @@ class _Fields:
     first: Integers
     size: Integers
 
+    @property
+    def number(self) -> Integers:
+        """Number of the field of each point."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
+    def of(self, order: Integers) -> _Fields:
+        """The points in this order, in which whole fields are left out."""
+        size = runs_of(self.number[order])[1]
+        columns = {name: column[order] for name, column in self.columns.items()}
+        return _Fields(
+            columns, [self.samples[point] for point in order.tolist()], np.cumsum(size) - size, size
+        )
+
     def where_all(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which fields have a mark at each of their points."""
         return np.logical_and.reduceat(marks, self.first)
@@ -66,14 +84,30 @@ class _Fields:
 def fastest_pieces(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> Iterator[Piece]:
     """Rows of the table ``fastest`` from all curves of each of some cases: one a point that competes.
 
-    Which may be the fastest is told by multiple comparisons with the best (`analysis.estimates.best`). How
-    much longer each other one takes is the location of their joint log ratios; since the fastest was chosen
-    from the data among as many as may be it, the interval is that of 1 - alpha over their number. Simulated
-    times have bands instead.
+    The fastest is the one that no other is ahead of by their joint log ratios; as a rule, but not always, it
+    has the shortest median time. Which may be it is told by multiple comparisons with the best
+    (`analysis.estimates.best`). How much longer each other one takes is the location of their joint log
+    ratios; since the fastest was chosen from the data among as many as may be it, the interval is that of
+    1 - alpha over their number. Simulated times have bands instead.
     """
     fields = _fields(of_cases, settings)
-    if fields is None:
-        return
+    for turn in range(TURNS):
+        if fields is None:
+            return
+        piece, longer = _piece(fields, settings)
+        if turn == TURNS - 1:
+            longer[fields.first] = -np.inf
+        number = fields.number
+        order = np.lexsort((longer, number))
+        led_by_another = order[fields.first] != fields.first
+        done = ~led_by_another[number[order]]
+        place = np.arange(len(order)) - fields.first[number] + 1
+        yield {name: column[order[done]] for name, column in piece.items()} | {"place": place[done]}
+        fields = fields.of(order[~done]) if led_by_another.any() else None
+
+
+def _piece(fields: _Fields, settings: Settings) -> tuple[Piece, Floats]:
+    """Columns of all points, and by how much (log) each takes longer than the first of its field."""
     columns, samples, kinds = fields.columns, fields.samples, fields.columns["kind"]
     leader, simulated = np.repeat(fields.first, fields.size), ~fields.where_all(kinds != "simulated")
     low, high = fields.ends()
@@ -93,14 +127,14 @@ def fastest_pieces(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> I
         estimate, *ends, coverage[others] = np.array([one.shift[:4] for one in found]).T
         longer[0, others] = np.where(np.isnan(estimate), longer[0, others], estimate)
         longer[1:, others] = ends
+    behind = np.where(np.abs(longer[0]) < EQUAL, 0, longer[0])
     longer[:, fields.first] = np.nan
-    yield {
+    return {
         **{name: column for name, column in columns.items() if name in FASTEST["fastest"].columns},
-        "place": np.arange(len(leader)) - leader + 1,
         "may_be_fastest": np.where(np.repeat(several > 0, fields.size), members, None),
         **percent_columns("longer", longer),
         "coverage": coverage,
-    }
+    }, behind
 
 
 def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields | None:

@@ -297,11 +297,9 @@ def _case_draws(
             rng = np.random.default_rng([settings.seed, *(crc32(text.encode()) for text in key if text)])
             times = _matrix([samples[number] for number in numbers])
             pace = times if paces is samples else _matrix([paces[number] for number in numbers])
-            picks = picked(pace, settings.draws, rng)
+            counts = combined([table[name][numbers] for name in ("processes", "oversubscription", "threads")])
+            picks = picked(pace, settings.draws, rng, counts)
             if picks is None:
-                counts = combined(
-                    [table[name][numbers] for name in ("processes", "oversubscription", "threads")]
-                )
                 rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
             else:
                 rows = counted_medians(times[None], picks[None])[0][:, None]

@@ -265,13 +265,13 @@ def _deviation_tests(
 def _dependence(blocks: Integers, ratios: Floats) -> dict[str, Floats]:
     """Lag-one correlation of the log ratios of each pair, and the independent blocks that they are worth.
 
-    All of them, unless the correlation is credible. `blocks` and `ratios` are as `_paired` gives them.
+    All of them, unless the correlation counts. `blocks` and `ratios` are as `_paired` gives them.
     """
     correlation, effective = np.full(len(blocks), np.nan), blocks.astype(float)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
         if positions.shape[1] > 1:
-            correlation[rows], credible = lag_one(ratios[positions])
-            some = rows[credible]
+            correlation[rows], counts = lag_one(ratios[positions])
+            some = rows[counts]
             effective[some] = worth(correlation[some], positions.shape[1])
     return {"lag_one_correlation": correlation, "effective_blocks": np.where(blocks > 1, effective, np.nan)}
 

@@ -21,6 +21,8 @@ ASYMMETRIC = 2.576 * sqrt(pi / 2 - 1)
 """Least (mean - median) sqrt(n) / s of ratios that are plainly asymmetric: 1 % of normal ones are beyond."""
 ASYMMETRIC_FROM = 10
 """Pairs from which on asymmetry is looked for."""
+FEW = 6
+"""Blocks below which an unknown spread alone puts all of them on one side in more than 5 %."""
 DIVISIONS = 200_000
 """Divisions of two samples up to which all are enumerated: of 10 blocks against 10."""
 EQUAL = 1e-12
@@ -123,8 +125,10 @@ def unpaired_shift(first: Floats, second: Floats, alpha: float) -> Shift:
     statistic, which holds for samples of unequal spread too (Neubert and Brunner, Computational Statistics
     and Data Analysis 51, 2007): all divisions are enumerated up to `DIVISIONS`; beyond, the larger of the
     p-values of its approximation by Student's t (Brunner and Munzel, Biometrical Journal 42, 2000) and of
-    the exact rank-sum test. Samples that do not meet are as far apart as can be: p = 2 / C(n + m, n). The
-    interval holds the shifts that are not rejected.
+    the exact rank-sum test. Samples that do not meet are as far apart as can be: p = 2 / C(n + m, n). Those
+    that do meet have at least 2 / 2^n where n, the fewer blocks, is below `FEW`: so often chance puts all of
+    them on one side of the others' middle, if their spread is the larger. The interval holds the shifts that
+    are not rejected.
 
     Parameters
     ----------
@@ -164,6 +168,11 @@ def unpaired_shift(first: Floats, second: Floats, alpha: float) -> Shift:
     return Shift(estimate, low, high, coverage, at_zero, least)
 
 
+def _by_chance(few: int) -> float:
+    """Least p-value of samples that meet."""
+    return 2 / 2**few if few < FEW else 0.0
+
+
 def _studentised_p(below_first: NDArray[np.int64], below_second: NDArray[np.int64]) -> float:
     """Two-sided p-value from how many values of the other sample are below each value, arrays (blocks,)."""
     n, m = len(below_first), len(below_second)
@@ -171,13 +180,14 @@ def _studentised_p(below_first: NDArray[np.int64], below_second: NDArray[np.int6
     above = int(below_first.sum())
     if sum(variances) == 0:
         return 2 / comb(n + m, n)
+    by_chance = _by_chance(min(n, m))
     statistic = abs(above / (n * m) - 0.5) / sqrt(sum(variances))
     null = _studentised_null(min(n, m), max(n, m))
     if null is not None:
-        return float(1 - np.searchsorted(null, statistic * (1 - 1e-9)) / len(null))
+        return max(float(1 - np.searchsorted(null, statistic * (1 - 1e-9)) / len(null)), by_chance)
     freedom = sum(variances) ** 2 / (variances[0] ** 2 / (n - 1) + variances[1] ** 2 / (m - 1))
     by_t = 2 * distributions.t_tail(statistic, max(int(freedom), 1))
-    return max(by_t, distributions.rank_sum_p(n, m, above))
+    return max(by_t, distributions.rank_sum_p(n, m, above), by_chance)
 
 
 @cache
@@ -198,10 +208,12 @@ def _studentised_null(few: int, many: int) -> Floats | None:
         return np.sort(np.abs(below.mean(axis=1) / many - 0.5) / np.sqrt(of_few + of_many))
 
 
+@cache
 def _coverage(few: int, many: int, alpha: float) -> float:
     """What the interval of shifts that are not rejected attains."""
     null = _studentised_null(few, many)
     if null is None:
         return 1 - alpha
     shares = 1 - np.searchsorted(null, null * (1 - 1e-9)) / len(null)  # of statistics at least as large
+    shares = np.where(np.isinf(null), shares, np.maximum(shares, _by_chance(few)))
     return float(1 - shares[shares <= alpha].max())

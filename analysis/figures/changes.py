@@ -14,6 +14,7 @@ from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, fil
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
+from analysis.text.derived_coverage import too_few
 from analysis.text.labels import Labels
 
 COLUMNS = 3
@@ -131,5 +132,5 @@ def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:
-        sentences.append("Hollow points: no intervals and no test, since there is one sample each.")
+        sentences.append(f"Hollow points: no intervals, since {too_few(rows['blocks'])}.")
     return " ".join(sentences)

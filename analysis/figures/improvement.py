@@ -15,6 +15,7 @@ from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
+from analysis.text.derived_coverage import too_few
 from analysis.text.labels import Labels
 
 COLUMNS = 4
@@ -154,7 +155,7 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
         if rows["improvement_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:
-        sentences.append("Hollow points: no intervals and no test, since there is one sample each.")
+        sentences.append(f"Hollow points: no intervals, since {too_few(rows['blocks'])}.")
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
         named = formats.listed([kind.replace("/", " and ") for kind in across])

@@ -13,6 +13,7 @@ from analysis.figures.drawing import Drawing, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import is_missing
 from analysis.text import formats
+from analysis.text.derived_coverage import OF_SPEEDUPS, has_several
 from analysis.text.labels import SERIAL, Labels
 
 LETTER_POINTS = 3.75
@@ -125,5 +126,9 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
         if not with_interval.all():
             notes.append("Hollow points have no interval.")
     else:
-        notes.append("Hollow points: one sample each, so there are no intervals.")
+        several = has_several(rows["n"])
+        why = OF_SPEEDUPS if several else "there is one sample each"
+        notes.append(
+            f"Hollow points have no interval: {why}." + " Bars are intervals of times." * (several and times)
+        )
     return notes + line_notes(rows["kind"])

@@ -16,6 +16,7 @@ from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.text import formats
+from analysis.text.derived_coverage import too_few
 from analysis.text.labels import Labels
 
 COLUMNS = 3
@@ -200,5 +201,5 @@ def _caption(
         tested = "; * marks what is told as faster or slower" if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}{tested}.")
     else:
-        sentences.append("There are no intervals, since there is one sample each.")
+        sentences.append(f"There are no intervals, since {too_few(rows['blocks'])}.")
     return " ".join(sentences)

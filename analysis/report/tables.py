@@ -15,6 +15,7 @@ from analysis.tables.missing import Line, as_float, interval, is_missing, percen
 from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text import scaling as sentences
+from analysis.text.derived_coverage import OF_SPEEDUPS, has_several
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
 
@@ -58,7 +59,10 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     intervals = labels.intervals(scaling, times=True)
     caption = f"{labels.case(case)}: {labels.times(scaling)}, with {intervals} in brackets."
     if scaling["speedup_low"].isna().all():
-        caption = f"{labels.case(case)}: one sample each, without intervals."
+        of_times = "one sample each, without intervals"
+        if has_several(scaling["n"]):
+            of_times = f"{labels.times(scaling)}, with intervals of the times in brackets; {OF_SPEEDUPS}"
+        caption = f"{labels.case(case)}: {of_times}."
     rate = []
     if (power := _power(scaling["rate"])) is not None:
         unit = next(iter(scaling["rate_unit"].dropna()), "units of work")

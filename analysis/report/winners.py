@@ -48,7 +48,7 @@ def network_answer(content: Content, case: str) -> list[str]:
 
 
 def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
-    rows, caption = won, "The shortest time at each count, beside the next and the slowest of those compared."
+    rows, caption = won, "The fastest at each count, beside the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
         rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
@@ -56,7 +56,7 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     if rows["near"].gt(0).any():
         caption += " With ≈, another may be the fastest too (multiple comparisons with the best)."
     if rows["lead_low"].notna().any():
-        caption += " Ratios are joint ones, with intervals in brackets."
+        caption += " All go by joint ratios, with intervals in brackets."
     nodes, levels, sites = (rows[key].nunique() > 1 for key in ("nodes", "oversubscription", "site"))
     placed = bool(rows["processes_per_node"].notna().any())
     caption += " Only equal numbers of processes per node are compared." * placed

@@ -54,7 +54,9 @@ def with_nodes(count: int, rows: pd.DataFrame) -> str:
 
 def what_is_seen(contest: Contest, labels: Labels) -> str:
     """Say in a few words what the figure of a contest shows: its title."""
-    stops = [line for line in _compared(contest) if not still_rising(line, contest.scaling)]
+    stops = [
+        line for line in _compared(contest) if line["reached"] and not still_rising(line, contest.scaling)
+    ]
     if stops:
         count = min(line["peak_processes"] for line in stops)
         names = [labels.curve(line) for line in stops if line["peak_processes"] == count]
@@ -65,6 +67,8 @@ def what_is_seen(contest: Contest, labels: Labels) -> str:
         better, baseline = labels.compared(best), _baseline(best, labels)
         return f"{processes(own)} over {better} do what {theirs} do over {baseline}"
     most = contest.scaling["processes"].max()
+    if not any(still_rising(line, contest.scaling) for line in _compared(contest)):
+        return f"{labels.speedup.capitalize()} up to {processes(most)}: where it ends cannot be told"
     return f"{labels.speedup.capitalize()} still rises at {processes(most)}, the most that was run"
 
 
@@ -116,18 +120,25 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     rest += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
     if not rest:
         return f"{text}."
+    one = sum(_has_one_count(line, contest) for line, contest in rest)
+    rest = [(line, contest) for line, contest in rest if not _has_one_count(line, contest)]
     alone = sum(line["peak_processes"] == 1 for line, _ in rest)
     at_end = sum(line["peak_processes"] > 1 and still_rising(line, contest.scaling) for line, contest in rest)
     counts = {
         "are best on one process": alone,
         "peak before their last count": len(rest) - alone - at_end,
         "still gain at their last count": at_end,
+        "have one count": one,
     }
     found = {what: number for what, number in counts.items() if number}
     if len(found) == 1:
-        return f"{text}; the {counted(len(rest), 'other curve')} {next(iter(found))}."
+        return f"{text}; the {counted(sum(found.values()), 'other curve')} {next(iter(found))}."
     parts = listed(f"{number} {what}" for what, number in found.items())
-    return f"{text}; of the {counted(len(rest), 'other curve')}, {parts}."
+    return f"{text}; of the {counted(sum(found.values()), 'other curve')}, {parts}."
+
+
+def _has_one_count(line: Line, contest: Contest) -> bool:
+    return alike(contest.scaling, line)["processes"].nunique() == 1
 
 
 def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[bool, int], list[Line]]:
@@ -143,11 +154,14 @@ def _peaks(count: int, rising: bool, lines: Sequence[Line], contest: Contest, la
     names = some(labels.curve(line) for line in lines)
     if count == 1:
         return f"over {names} one process is the best"
+    if all(_has_one_count(line, contest) for line in lines):
+        return f"over {names} nothing but {processes(count)} was run"
     gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
     if rising:
         return f"over {names} speedup still rises at {processes(count)}, the most that was run ({gain})"
     nearly = _nearly_best(lines[0], contest) if len(lines) == 1 else ""
-    return f"over {names} more than {processes(count)} bring nothing ({gain}{nearly})"
+    nothing = "nothing" if all(line["reached"] for line in lines) else "nothing that can be told"
+    return f"over {names} more than {processes(count)} bring {nothing} ({gain}{nearly})"
 
 
 def _nearly_best(line: Line, contest: Contest) -> str:
@@ -214,7 +228,8 @@ def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: 
     text = (
         f"{best} is {_percents(line['improvement_percent'] for line in lines)} {word} than {baseline} {where}"
     )
-    text += " (one run each)" if "untested" in str(first["verdict"]) else ""
+    once = sum(_once(line) for line in lines)
+    text += (" (one run each)" if once == len(lines) else f" ({once} of them one run each)") if once else ""
     others = [name for name in by_name if name != best and direction(by_name[name][0]) == "faster"]
     return f"{text}, {some(others, 'other')} by less" if others and word == "faster" else text
 
@@ -346,15 +361,23 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     text = f"How sure: {listed(ways)}"
     table = pd.concat([contest.improvement for contest in contests])
     known = table[table["improvement_percent"].notna()].to_dict("records")
-    if any("untested" in str(line["verdict"]) for line in known):
+    once = sum(map(_once, known))
+    if known and once == len(known):
         return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
     unsure = [line for line in known if not direction(line)]
+    text += (
+        f"; {counted(once, 'comparison')} of one run each, so that chance is not ruled out" if once else ""
+    )
     if not unsure:
-        return f"{text}; no comparison is left open." if known else f"{text}."
+        return f"{text}; no {'other ' * bool(once)}comparison is left open." if known else f"{text}."
     text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told yet"
     names = _named(unsure, Labels(facts))
     text += f" ({names})" if len(names) <= LETTERS else ""
     return f"{text}{_settled_by(runs, tables.get('precision'), unsure, facts)}."
+
+
+def _once(line: Line) -> bool:
+    return "one figure each" in str(line["verdict"])
 
 
 def _named(unsure: Sequence[Line], labels: Labels) -> str:
@@ -387,6 +410,8 @@ def _settled_by(
     if not wanted > study.blocks:
         return ""
     own = runs[runs["origin"] == "run"] if "origin" in runs else runs
+    if own.empty:
+        return ""
     spent = own["wall_seconds"].fillna(own["seconds"]) if "wall_seconds" in own else own["seconds"]
     minutes = math.ceil(float(spent.sum()) / study.blocks * (wanted - study.blocks) / SECONDS)
     more = counted(int(wanted) - study.blocks, "more block")

@@ -1,12 +1,26 @@
-"""What intervals that are nominally 95 % covered in simulated studies of so many blocks."""
+"""What nominally 95 % intervals covered in simulated studies of so many blocks, or why there are none."""
 
 from __future__ import annotations
+
+import pandas as pd
 
 from analysis.text import formats
 
 COVERED = {5: (93.6, 94.7), 6: (93.4, 95.3), 10: (95.5, 97.3), 30: (96.2, 98.2)}
 """Least and most coverage of a derived quantity, in percent, over log-normal, heavy, bimodal and congested
 noise, by number of blocks: the last table of ``tests/benchmarks/coverage_of_derived.py``."""
+
+OF_SPEEDUPS = "that of a speedup takes 5 blocks of a point and of its reference"
+
+
+def has_several(blocks: pd.Series) -> bool:
+    """Whether some point has more than one block."""
+    return bool((blocks.astype(float) > 1).any())
+
+
+def too_few(blocks: pd.Series) -> str:
+    """Say why no comparison of points with so many blocks has an interval."""
+    return "so few blocks attain none" if has_several(blocks) else "there is one sample each"
 
 
 def coverage_sentence(blocks: int) -> str:

@@ -136,25 +136,25 @@ def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
 
 
 def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say of which ratios to the baseline blocks depend on the ones before, and what they are worth."""
+    """Say which ratios to the baseline are widened for their dependent blocks, and what these are worth."""
     known = variability[variability["lag_one_correlation"].notna()]
     if known.empty:
         return []
     dependent = known[known["effective_blocks"] < known["blocks"].astype(float)]
     ratios = counted(len(known), "ratio")
     if dependent.empty:
-        return [f"In none of {ratios} to the baseline does a block credibly depend on the one before."]
+        return [f"None of {ratios} to the baseline is widened for blocks that depend on the ones before."]
     first = dependent.sort_values("effective_blocks", kind="stable").head(MOST).to_dict("records")
     named = [
         f"{_point(row, labels)} (lag-one correlation {formats.fixed(row['lag_one_correlation'], 2)}, "
         f"{formats.whole(row['blocks'])} blocks worth {formats.number(row['effective_blocks'], 2)})"
         for row in first
     ]
-    verb = "depends" if len(dependent) == 1 else "depend"
+    verb, their = ("is", "its") if len(dependent) == 1 else ("are", "their")
     return [
-        f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb} credibly on the block before: "
-        f"{listed(named)}{_more(dependent, 'variability')}. Where whole sweeps do, fewer are drawn, so that "
-        "derived intervals are wider."
+        f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb} widened, since {their} blocks "
+        f"may depend on the ones before: {listed(named)}{_more(dependent, 'variability')}. Where whole "
+        "sweeps credibly do, fewer are drawn, so that derived intervals are wider."
     ]
 
 

@@ -61,6 +61,8 @@ def _winner(found: pd.DataFrame) -> list[object]:
 
 def spread_sentences(won: pd.DataFrame) -> list[str]:
     """Say how far apart the interconnects of a case are at each oversubscription level."""
+    if (won[["spread_percent", "spread_low", "spread_high"]] == 0).all(axis=None):
+        return ["All interconnects take the same time."]
     sentences = []
     for kinds, of_kinds in won.groupby("compared_kinds", sort=False):
         spans = [

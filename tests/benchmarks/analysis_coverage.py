@@ -2,9 +2,9 @@
 
 Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/analysis_coverage.py``; prints tables
 in Markdown: of studies of a fixed number of blocks, of studies that go on from 6 blocks until the interval of
-their improvement is narrow, of tests and sets of peaks (``--only verdicts``), and of intervals that hold at once
-(``--only at_once``). Each study is one case: a serial run and two interconnects on 2, 4, 8 and 16 processes in
-blocks of one shared noise. The whole way is taken, from a runs table to the tables.
+their improvement is narrow, of tests and sets of peaks (``--only verdicts``, or one group of these), and of
+intervals that hold at once (``--only at_once``). Each study is one case: a serial run and two interconnects on 2,
+4, 8 and 16 processes in blocks of one shared noise. The whole way is taken, from a runs table to the tables.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.estimates.compared import Contrast, compare_points, simultaneous
+from analysis.estimates.compared import Contrast, compare_points, percent_columns, simultaneous
 from analysis.estimates.points import Sample
 from analysis.estimates.scaling import make_tables
 from analysis.estimates.significance import corrected
@@ -89,6 +90,7 @@ def coverage(runs: pd.DataFrame, shift: float, draws: int) -> dict[str, float]:
         "stated for seconds": 100 * scaling["coverage"].iloc[0],
         "seconds": within(scaling, "seconds", medians * shift),
         "speedup": within(scaling, "speedup", 100 / medians),
+        "stated for the improvement": 100 * improvement["coverage"].mean(),
         "improvement": within(improvement, "improvement", gains[at]),
         "average": within(improvement, "average", mean_gains[at - 1]),
         "node equivalent": within(equivalents, "equivalent", truth),
@@ -141,117 +143,198 @@ def print_until(studies: int, draws: int, rng: np.random.Generator) -> None:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Studies of two interconnects of which is known how they differ.
+    """Studies of two interconnects that are alike, or of which one is faster at every count.
 
     Attributes
     ----------
-    gain : float
-        Log of the baseline's time over the other's, at every count.
-    counts : int
-        Process counts, all equally fast: a flat top.
     blocks : tuple of int
         Of the baseline and of the other.
-    shared, own : float, tuple of float
-        Standard deviations of the log noise of a block, and of a run of either.
+    counts : int
+        Process counts, all equally fast: a flat top.
+    gain : float
+        Log of the baseline's time over the other's where one is faster.
+    shared, own, sweep : float, tuple of float, float
+        Standard deviations of the log noise of a block; of a run of either; of a sweep of the baseline.
     paired : bool
         Whether both have the same blocks.
     kind : str
         Of the own noise: ``normal``, ``heavy`` (Student's t of 2 degrees of freedom), ``bimodal``.
+    correlation : float
+        Of the own noise with that of the block before.
     """
 
     title: str
-    gain: float
-    counts: int
     blocks: tuple[int, int]
+    counts: int = 1
+    gain: float = 0.05
     shared: float = 0.05
     own: tuple[float, float] = (0.03, 0.03)
+    sweep: float = 0.0
     paired: bool = True
     kind: str = "normal"
+    correlation: float = 0.0
 
-    def runs(self, studies: int, rng: np.random.Generator) -> pd.DataFrame:
-        """One case a study."""
+    def seconds(self, studies: int, gain: float, rng: np.random.Generator) -> list[np.ndarray]:
+        """Times (studies, counts, blocks) of the baseline and of the other."""
         most = max(self.blocks)
-        shape = (studies, 1, self.counts, most)
+        shape = (studies, self.counts, most)
         draw = {
             "normal": rng.standard_normal,
-            "heavy": lambda shape: rng.standard_t(2, shape),
+            "heavy": lambda shape: np.clip(rng.standard_t(2, shape), -150, 150),  # 10^12 s is the longest
             "bimodal": lambda shape: 3 * (rng.random(shape) < 0.3) + 0.3 * rng.standard_normal(shape),
         }[self.kind]
-        of_block = self.shared * np.broadcast_to(rng.standard_normal((studies, 1, 1, most)), shape)
+        of_block = self.shared * rng.standard_normal((studies, 1, most))
+        found = []
+        for place, (blocks, own) in enumerate(zip(self.blocks, self.own, strict=True)):
+            noise = own * draw(shape)
+            for block in range(1, most):
+                fresh = np.sqrt(1 - self.correlation**2) * noise[..., block]
+                noise[..., block] = self.correlation * noise[..., block - 1] + fresh
+            if not place:
+                noise = noise + self.sweep * rng.standard_normal((studies, 1, most))
+            of_own_block = of_block if self.paired else self.shared * rng.standard_normal(shape)
+            found.append(np.exp(of_own_block + noise - place * gain)[..., :blocks])
+        return found
+
+    def runs(self, seconds: Sequence[np.ndarray]) -> pd.DataFrame:
+        """One case a study."""
         frames = []
-        for place, (name, blocks, own) in enumerate(zip(MEDIANS, self.blocks, self.own, strict=True)):
-            block_noise = of_block if self.paired else self.shared * rng.standard_normal(shape)
-            seconds = np.exp(block_noise + own * draw(shape) - place * self.gain)[..., :blocks]
-            study, _, count, block = (index.ravel() for index in np.indices(seconds.shape))
+        for place, (name, times) in enumerate(zip(MEDIANS, seconds, strict=True)):
+            study, count, block = (index.ravel() for index in np.indices(times.shape))
             frame = {
-                "case": pd.Series(study).map("study{}".format),
+                "case": pd.Series(study).map("study{:05}".format),
                 "interconnect": name,
                 "kind": "measured",
                 "processes": 2 ** (count + 1) if self.counts < 12 else count + 2,
                 "block": block if self.paired else block + 1_000 * place,
-                "seconds": seconds.ravel(),
+                "seconds": times.ravel(),
             }
             frames.append(pd.DataFrame(frame))
         return complete_runs(pd.concat(frames, ignore_index=True))
 
 
-SCENARIOS = [
-    *(
-        Verdicts(f"identical, flat top of {counts} counts, 10 blocks", 0.0, counts, (10, 10))
-        for counts in (1, 8, 16, 32)
-    ),
-    *(Verdicts(f"8 % faster, flat top of 8 counts, {n} blocks", 0.077, 8, (n, n)) for n in (6, 8, 10, 30)),
-    *(
-        Verdicts(f"5 % faster, one count, block noise 20 %, {n} blocks", np.log(1.05), 1, (n, n), 0.2)
-        for n in (6, 10, 30)
-    ),
-    Verdicts("3 % faster, heavy tails, 10 blocks", np.log(1.03), 1, (10, 10), kind="heavy"),
-    Verdicts("5 % faster, bimodal, 10 blocks", np.log(1.05), 1, (10, 10), kind="bimodal"),
-    *(
-        Verdicts(
-            f"identical, unpaired, {n} against {m} blocks, 2 % against 10 %", 0.0, 1, (n, m), 0.0, own, False
+BLOCKS = (2, 3, 4, 5, 6, 10, 30)
+SCENARIOS = {
+    "flat": [
+        *(
+            Verdicts(f"flat top of {count} counts, 10 blocks", (10, 10), count, 0.077)
+            for count in (8, 16, 32)
+        ),
+        *(Verdicts(f"flat top of 8 counts, {n} blocks", (n, n), 8, 0.077) for n in (6, 8, 30)),
+    ],
+    **{
+        name: [Verdicts(f"{title}, {n} blocks", (n, n), **noise) for n in BLOCKS]
+        for name, title, noise in (
+            ("normal", "log-normal", {}),
+            ("block", "noise of a block 20 %", {"shared": 0.2}),
+            ("heavy", "heavy tails", {"kind": "heavy"}),
+            ("bimodal", "bimodal", {"kind": "bimodal"}),
+            (
+                "congestion",
+                "congestion of one, 8 % a sweep, 4 counts",
+                {"sweep": 0.08, "counts": 4, "gain": 0.1},
+            ),
         )
-        for n, m, own in (
-            (6, 6, (0.02, 0.1)),
-            (10, 10, (0.02, 0.1)),
-            (20, 5, (0.02, 0.1)),
-            (30, 30, (0.02, 0.1)),
-        )
-    ),
-]
+    },
+    "dependent": [
+        Verdicts(f"autocorrelation {correlation}, {n} blocks", (n, n), correlation=correlation)
+        for correlation in (0.3, 0.5, 0.7)
+        for n in BLOCKS[4:]
+    ],
+    "sizes": [
+        Verdicts("10 against 6 blocks, paired", (10, 6)),
+        *(
+            Verdicts(
+                f"unpaired, {n} against {m} blocks, 2 % against 10 %",
+                (n, m),
+                1,
+                0.1,
+                0.0,
+                (0.02, 0.1),
+                0.0,
+                False,
+            )
+            for n, m in ((4, 4), (5, 5), (6, 6), (10, 10), (20, 5), (5, 20), (30, 30))
+        ),
+    ],
+}
+TOGETHER = 500
+"""Studies whose tables are made at once."""
+CHECKED = 20
+"""Studies of one count whose tables are made, to see that they have the rows of the comparisons alone."""
 
 
-def told(scenario: Verdicts, studies: int, draws: int, rng: np.random.Generator) -> dict[str, float]:
-    """Shares in percent: coverage of the improvement, significance, verdicts and their signs, sets of peaks."""
-    tables = make_tables(scenario.runs(studies, rng), Settings(draws=draws, baselines=("slow",)))
-    improvement, peaks = tables["improvement"], tables["peaks"]
-    known = improvement[improvement["improvement_low"].notna()]
-    sure = (improvement["p_value"] <= 0.05) & (
-        (improvement["improvement_low"] > 0) | (improvement["improvement_high"] < 0)
+def judged(scenario: Verdicts, gain: float, studies: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Row of the improvement table of each study, a table of its own, with ``told`` and ``held``.
+
+    ``told`` is the sign of what is told apart, else 0; ``held`` whether a given count is in its peak set.
+    Studies of one count have what `compare_points` says, which is the same and faster.
+    """
+    seconds = scenario.seconds(studies, gain, rng)
+    several = scenario.counts > 1
+    parts = (
+        [slice(start, start + TOGETHER) for start in range(0, studies, TOGETHER)]
+        if several
+        else [slice(CHECKED)]
     )
-    direction = np.sign(improvement["improvement_percent"]).where(sure, 0)  # each study is a table of its own
-    first = str(improvement["at_processes"].min())
-    held = [first in one.split() for one in peaks["peak_set"].dropna()]
+    found = pd.concat([_by_tables(scenario, [times[part] for times in seconds]) for part in parts])
+    if not several:
+        checked, found = found, _by_comparisons(scenario, seconds)
+        assert np.allclose(checked[found.columns], found.head(CHECKED), equal_nan=True)
+    apart = (found["improvement_low"] > 0) | (found["improvement_high"] < 0)
+    sure = (found["p_value"] <= 0.05) & apart
+    return found.assign(told=np.sign(found["improvement_percent"]).where(sure, 0))
+
+
+def _by_tables(scenario: Verdicts, seconds: Sequence[np.ndarray]) -> pd.DataFrame:
+    tables = make_tables(scenario.runs(seconds), Settings(draws=100, baselines=("slow",)))
+    sets = tables["peaks"].loc[tables["peaks"]["interconnect"] == "slow", "peak_set"]
+    return tables["improvement"].assign(
+        held=sets.map(lambda told: "2" in told.split(), na_action="ignore").tolist()
+    )
+
+
+def _by_comparisons(scenario: Verdicts, seconds: Sequence[np.ndarray]) -> pd.DataFrame:
+    blocks = [np.arange(number) for number in scenario.blocks]
+    samples = [
+        (Sample(blocks[0], first), Sample(blocks[1], second), scenario.paired)
+        for first, second in zip(*(times[:, 0] for times in seconds), strict=True)
+    ]
+    shifts = [one.shift for one in compare_points(samples, [0.05] * len(samples))]
+    columns = [percent_columns("improvement", shift) | shift._asdict() for shift in shifts]
+    return pd.DataFrame(columns)[
+        ["improvement_percent", "improvement_low", "improvement_high", "p_value", "coverage"]
+    ]
+
+
+def told(scenario: Verdicts, studies: int, rng: np.random.Generator) -> dict[str, float]:
+    """Shares in percent, of as many studies of two that are alike and of two of which one is faster."""
+    alike, faster = (judged(scenario, gain, studies, rng) for gain in (0.0, scenario.gain))
+    known = pd.concat([alike.assign(truth=0.0), faster.assign(truth=100 * np.expm1(scenario.gain))])
+    known = known[known["improvement_low"].notna()]
+    directions = faster.loc[faster["told"] != 0, "told"]
     return {
-        "interval": 100 * len(known) / studies,
-        "covers": within(known, "improvement", 100 * np.expm1(scenario.gain)) if len(known) else np.nan,
+        "interval": 50 * len(known) / studies,
+        "stated": 100 * known["coverage"].mean(),
+        "covers": within(known, "improvement", known["truth"]) if len(known) else np.nan,
         "width (points)": (known["improvement_high"] - known["improvement_low"]).median(),
-        "p up to 5 %": 100 * (improvement["p_value"] <= 0.05).mean(),
-        "told apart": 100 * (direction != 0).mean(),
-        "wrong sign": 100 * (direction * scenario.gain < 0).mean() if scenario.gain else np.nan,
-        "a count in its peak set": 100 * np.mean(held) if held else np.nan,
+        "alike, p up to 5 %": 100 * (alike["p_value"] <= 0.05).mean(),
+        "alike, told apart": 100 * (alike["told"] != 0).mean(),
+        "gain": 100 * np.expm1(scenario.gain),
+        "told apart": 100 * len(directions) / studies,
+        "of these wrong": 100 * (directions < 0).mean(),
+        "a count in its peak set": 100 * alike["held"].astype(float).mean() if "held" in alike else np.nan,
     }
 
 
-def print_verdicts(studies: int, draws: int, rng: np.random.Generator) -> None:
+def print_verdicts(names: Sequence[str], studies: int) -> None:
     """Print one row a scenario."""
-    for number, scenario in enumerate(SCENARIOS):
-        found = told(scenario, studies, draws, rng)
+    for number, scenario in enumerate(one for name in names for one in SCENARIOS[name]):
+        found = told(scenario, studies, np.random.default_rng(2026))
         if not number:
             print("\n| studies |", " | ".join(found), "|\n|", " --- |" * (len(found) + 1), sep="")
-        print(
-            f"| {scenario.title} |", " | ".join(f"{value:.1f}" for value in found.values()), "|", flush=True
-        )
+        cells = " | ".join("" if np.isnan(value) else f"{value:.1f}" for value in found.values())
+        print(f"| {scenario.title} |", cells, "|", flush=True)
 
 
 @dataclass(frozen=True)
@@ -344,36 +427,37 @@ def print_fastest(studies: int, rng: np.random.Generator) -> None:
         print(f"| {several}, {blocks} | {shares[2]:.1f} | {shares[several]:.1f} | {held:.1f} |", flush=True)
 
 
+def print_derived(studies: int, draws: int) -> None:
+    """Print one row a noise and number of blocks."""
+    rng = np.random.default_rng(2026)
+    for name, title in NOISES.items():
+        shift = median_shift(name, rng)
+        for blocks in (6, 10, 30):
+            found = coverage(synthetic_runs(name, studies, blocks, rng), shift, draws)
+            if (name, blocks) == ("normal", 6):
+                print("| noise | blocks |", " | ".join(found), "|\n|", " --- |" * (len(found) + 2), sep="")
+            cells = " | ".join(f"{value:.1f}" for value in found.values())
+            print(f"| {title} | {blocks} |", cells, "|", flush=True)
+
+
 def main() -> None:
-    """Print one row a noise and number of blocks, then one a noise and target, then one a scenario."""
+    """Print what was asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--draws-until", type=int, default=1_000, help="for each number of blocks")
-    parser.add_argument("--only", choices=["verdicts", "at_once"])
+    parser.add_argument("--only", choices=[*SCENARIOS, "verdicts", "at_once", "derived", "until"])
     options = parser.parse_args()
-    rng = np.random.default_rng(2026)
     start = time.perf_counter()
-    if options.only != "verdicts":
+    if options.only in (None, "at_once"):
         print_at_once(options.studies, np.random.default_rng(2026))
         print_fastest(options.studies, np.random.default_rng(2026))
-    if options.only != "at_once":
-        print_verdicts(options.studies, 100, rng)
-    if options.only:
-        return
-    for name, title in NOISES.items():
-        shift = median_shift(name, rng)
-        for blocks in (6, 10, 30):
-            found = coverage(synthetic_runs(name, options.studies, blocks, rng), shift, options.draws)
-            if (name, blocks) == ("normal", 6):
-                print("| noise | blocks |", " | ".join(found), "|\n|", " --- |" * (len(found) + 2), sep="")
-            print(
-                f"| {title} | {blocks} |",
-                " | ".join(f"{value:.1f}" for value in found.values()),
-                "|",
-                flush=True,
-            )
-    print_until(options.studies, options.draws_until, rng)
+    if options.only in (None, "verdicts", *SCENARIOS):
+        print_verdicts([options.only] if options.only in SCENARIOS else list(SCENARIOS), options.studies)
+    if options.only in (None, "derived"):
+        print_derived(options.studies, options.draws)
+    if options.only in (None, "until"):
+        print_until(options.studies, options.draws_until, np.random.default_rng(2026))
     print(f"\n{options.studies} studies, {options.draws} draws, {time.perf_counter() - start:.0f} s")
 
 

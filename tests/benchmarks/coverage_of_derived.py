@@ -113,6 +113,8 @@ def coverage(
     equivalents = equivalents[equivalents["baseline_processes"] == 4]
     speedups = truth[0, 0] / truth
     return {
+        "stated for the time": 100 * scaling["coverage"].iloc[0],
+        "time": within(scaling, "seconds", truth[at, which]),
         "speedup": within(scaling, "speedup", speedups[at, which]),
         "average": within(improvement, "average", 100 * averages[peaks]),
         "node equivalent": within(
@@ -206,7 +208,7 @@ def main() -> None:
         printed([{"blocks": blocks, "least": low, "most": high} for blocks, low, high in ends.itertuples()])
     if not options.scenarios or "models" in options.scenarios:
         print()
-        printed(list(model_coverage(options.studies // 10, options.draws)))
+        printed(list(model_coverage(options.studies, options.draws)))
     print(f"\n{options.studies} studies, {options.draws} draws, {time.perf_counter() - start:.0f} s")
 
 

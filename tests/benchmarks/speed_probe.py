@@ -3,14 +3,29 @@
 Two interconnects that are alike, under noise of 15 %, of whose variance the fixed work sees a share.
 
     python tests/benchmarks/speed_probe.py
+
+With ``real [BLOCKS]``, a study of runs of some 6 s on two cores, beside a program that keeps these busy in phases
+that come and go; prints its table ``adjusted``.
 """
 
+import contextlib
+import os
+import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from analysis.estimates.machine_speed import EXPLAINS, Ratios, adjusted_times, speed_effect
 from analysis.estimates.shift import paired_shift
+from workflows.paths import ROOT
 
 STUDIES = 2_000
 
@@ -42,8 +57,70 @@ def cell(blocks, seen):
     return [f"{100 * share:.0f}" for share in shares]
 
 
+STUDY = """
+name: speed
+cases: [matrix_product-long]
+interconnects: [shared_memory, tcp_loopback]
+processes: [2]
+limits: {run_seconds: 600, idle_seconds: 0}
+"""
+LONG = {"parameters": {"rows": 1440, "products": 36}, "serial_seconds": 12, "memory_MB": 120, "golden": 1440}
+BUSY = "import hashlib\nwhile True: bytearray(1 << 25)[:] = bytes(1 << 25); hashlib.pbkdf2_hmac('md5', b'', b'', 10**5)"
+PHASES = 5, 30
+"""Seconds that the other program is there, or is not: the least and the most."""
+
+
+@contextlib.contextmanager
+def loaded_in_phases() -> Iterator[None]:
+    """Let a busy process on each core come and go until the end."""
+    over, rng = threading.Event(), np.random.default_rng(1)
+
+    def come_and_go():
+        while not over.is_set():
+            busy = []
+            for core in sorted(os.sched_getaffinity(0)):
+                busy.append(subprocess.Popen([sys.executable, "-c", BUSY]))
+                os.sched_setaffinity(busy[-1].pid, {core})
+            over.wait(rng.uniform(*PHASES))
+            for process in busy:
+                process.kill()
+                process.wait()
+            over.wait(rng.uniform(*PHASES))
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        yield
+    finally:
+        over.set()
+        other.join()
+
+
+def real(blocks):
+    """Measure beside the other program, and print both comparisons."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        case = yaml.safe_load((ROOT / "cases/mpi4py/matrix_product/case.yaml").read_text())
+        case["sizes"]["long"] = LONG | {"golden_from": "the matrix is its own inverse"}
+        own = folder / "cases/mpi4py/matrix_product"
+        own.mkdir(parents=True)
+        (own / "case.yaml").write_text(yaml.safe_dump(case))
+        (folder / "study.yaml").write_text(f"{STUDY}blocks: {blocks}\ncases_folder: {folder}/cases\n")
+        run = [sys.executable, "-m", "workflows.command", str(ROOT), f"{folder}/study.yaml"]
+        with loaded_in_phases():
+            subprocess.run(
+                [*run, "--directory", name, "--", "results/speed/report.json"], cwd=ROOT, check=True
+            )
+        for table in ("runs.csv", "tables/improvement.csv", "tables/adjusted.csv"):
+            print(
+                pd.read_csv(folder / "results/speed" / table).dropna(axis=1).round(4).to_string(index=False)
+            )
+
+
 def main():
-    """Print a row for each number of blocks and share of the noise."""
+    """Print a row for each number of blocks and share of the noise, or what is asked for."""
+    if sys.argv[1:]:
+        return real(int(sys.argv[2]) if sys.argv[2:] else 12)
     heads = ("blocks", "noise that is seen, %", "explains, %", "of these given, %")
     print("|", " | ".join([*heads, "plain holds, %", "adjusted holds, %", "width, % of the plain"]), "|")
     print("|", " | ".join(["--:"] * 7), "|")

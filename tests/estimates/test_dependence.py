@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.estimates.compared import compare_points
-from analysis.estimates.dependence import effective_sweeps, lag_one, spread_about, worth
+from analysis.estimates.dependence import effective_sweeps, lag_one, of_fewer, spread_about, worth
 from analysis.estimates.points import Sample
+from analysis.estimates.shift import Shift
 
 
 def test_lag_one_by_hand():
@@ -20,18 +21,37 @@ def test_lag_one_by_hand():
 def test_the_test_of_dependence_has_its_level():
     series = np.random.default_rng(0).standard_normal((20_000, 10))
     assert lag_one(series)[1].mean() == pytest.approx(0.025, abs=0.004)
+    many = np.random.default_rng(0).standard_normal((5_000, 30))
+    assert lag_one(many)[1].mean() == pytest.approx(0.5, abs=0.03)
 
 
 def test_worth_is_that_of_a_geometric_correlation():
     # r = 0.5 of very many: (1 - r)/(1 + r) = 1/3; a negative one is worth no more than n
     assert worth(np.array(0.5), 10**6) == pytest.approx(10**6 / 3, rel=1e-4)
     assert worth(np.array(-0.3), 12) == 12
+    assert worth(np.array(0.9), 12) == 4
 
 
 def test_spread_keeps_the_estimate_and_scales_the_rest():
     series = np.array([[1.0, 2, 3, 6]])
-    wide = spread_about(series, np.array([2.5]), np.array([1.0]))
+    wide = spread_about(series, np.array([2.5]), np.array([1.75]))  # root of 3/0.75
     assert wide[0].tolist() == [-0.5, 1.5, 3.5, 9.5]
+
+
+def test_fewer_blocks_have_the_interval_and_the_p_value_of_student():
+    """9 effective blocks of 30: t of 4 degrees of freedom beyond which 2.5 % are, instead of that of 29."""
+    ends = [np.array([end]) for end in (1.0, 0.0, 2.0, 0.95, 0.05, 1e-9)]
+    found = of_fewer(Shift(*ends), 30, np.array([9.0]), np.array([0.05]))
+    assert found.high == pytest.approx(1 + 2.776445 / 2.045230) and found.low == pytest.approx(2 - found.high)
+    assert found.p_value == pytest.approx(2 * 0.055155, abs=1e-4)  # P(t > 2.045230) of 4
+
+
+@pytest.mark.parametrize("correlation", [0, 0.3, 0.5, 0.7])
+def test_thirty_blocks_keep_level_and_coverage_however_they_depend(correlation):
+    series = np.log(noise(correlation, 3_000, 30, np.random.default_rng(6)))
+    found = [one.shift for one in compare_points([samples(row) for row in series], [0.05] * len(series))]
+    held = np.mean([shift.low <= 0 <= shift.high for shift in found])
+    assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in found]) < 0.06
 
 
 def noise(correlation, points, blocks, rng):
@@ -45,24 +65,28 @@ def noise(correlation, points, blocks, rng):
 @pytest.mark.parametrize(("correlation", "least", "most"), [(0, 28, 30), (0.5, 8, 16), (0.7, 4, 9)])
 def test_dependent_sweeps_are_drawn_as_fewer(correlation, least, most):
     rng = np.random.default_rng(3)
-    found = [effective_sweeps(noise(correlation, 6, 30, rng)) for _ in range(40)]
+    found = [effective_sweeps(noise(correlation, 6, 30, rng), np.arange(6)) for _ in range(40)]
     assert least <= np.median(found) <= most
 
 
 def test_dependence_that_a_sweep_shares_is_noticed_as_well_as_that_of_ratios():
-    rng = np.random.default_rng(4)
+    rng, apart = np.random.default_rng(4), np.arange(5)
     shared = noise(0.8, 1, 40, rng) * noise(0, 5, 40, rng) ** 0.1
-    assert effective_sweeps(shared) < 20
+    assert effective_sweeps(shared, apart) < 20
     ratios = noise(0, 1, 40, rng) ** 10 * noise(0.8, 5, 40, rng)
-    assert effective_sweeps(ratios) < 20
+    assert effective_sweeps(ratios, apart) < 20
+    of_count = np.repeat(noise(0, 3, 40, rng) ** 10, 2, axis=0) * noise(0.8, 6, 40, rng)
+    assert (
+        effective_sweeps(of_count, np.repeat(np.arange(3), 2)) < 20 < effective_sweeps(of_count, np.arange(6))
+    )
 
 
 def test_missing_times_tell_nothing():
     rng = np.random.default_rng(5)
     times = noise(0, 4, 30, rng)
     times[0, 5:9] = np.nan
-    assert effective_sweeps(times) == 30
-    assert effective_sweeps(np.ones((3, 30))) == 30
+    assert effective_sweeps(times, np.arange(4)) == 30
+    assert effective_sweeps(np.ones((3, 30)), np.arange(3)) == 30
 
 
 def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():

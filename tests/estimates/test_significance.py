@@ -173,7 +173,7 @@ class TestUnpaired:
         samples = [(rng.normal(0, 1, 20), rng.normal(0, 5, 5)) for _ in range(150)]
         studentised = [unpaired_shift(*pair, 0.05).p_value <= 0.05 for pair in samples]
         by_ranks = [stats.mannwhitneyu(*pair, method="exact").pvalue <= 0.05 for pair in samples]
-        assert np.mean(studentised) <= 0.1 < np.mean(by_ranks)
+        assert np.mean(studentised) <= 0.06 < 0.1 < np.mean(by_ranks)
 
 
 class TestChosen:
