@@ -101,6 +101,6 @@ def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
         if column not in read:
             raise TableError("is missing", str(file), column=column)
     try:
-        return checked(schema, read[list(schema.columns)])
+        return checked(schema, read[list(schema.columns)]).copy()  # in few blocks: rows are taken sooner
     except (SchemaError, SchemaErrors):
         raise TableError(f"holds values that no {schema.name} table has", str(file)) from None

@@ -172,6 +172,9 @@ def save(drawing: Drawing, folder: Path) -> Path:
     file, figure, raw = folder / f"{drawing.name}.svg", drawing.figure, BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
         FigureCanvasAgg(figure)
+        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+            if not axis.get_label_text():
+                axis.set_label_coords(0, 0)  # else a place is looked for, past all tick labels, several times
         if all(axes.get_aspect() == "auto" for axes in figure.axes):
             for axes in figure.axes:
                 _measure_once(axes)

@@ -96,12 +96,13 @@ def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) 
     columns = [f"{part}_seconds" for part in USES]
     means = rows.groupby("processes")[columns].mean()
     shares = 100 * means.div(means.sum(axis=1), axis=0)
+    firsts = {row["processes"]: row for row in rows.drop_duplicates("processes").to_dict("records")}
     bottom = np.zeros(len(shares))
     for part, column in zip(USES, columns, strict=True):
         bars = axes.bar(range(len(shares)), shares[column], bottom=bottom, width=0.8, color=COLOURS[part])
         bottom += shares[column].to_numpy()
         for bar, (count, share) in zip(bars, shares[column].items(), strict=True):
-            first = rows[rows["processes"] == count].iloc[0].to_dict() | {"oversubscription": 1}
+            first = firsts[count] | {"oversubscription": 1}
             value = f"{TITLES[part]}: {percent(share)}, {seconds(means.loc[count, column])} on average"
             name = labels.interconnect(first["interconnect"], first["kind"])
             drawing.mark(bar, first["interconnect"], point_text(labels, first, name, value))

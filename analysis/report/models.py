@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, bullets, paragraph, section
+from analysis.estimates.model_tables import AVERAGE
+from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
+from analysis.tables.missing import Line
+from analysis.tables.selection import CURVE, alike
 from analysis.text import formats
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
 from analysis.text.models import (
     bracketed,
     compared_models,
-    model_sentences,
     model_title,
     peak_text,
     too_few_sentence,
@@ -43,15 +45,17 @@ def models(content: Content) -> Section | None:
         return section("models", "Scaling models", [paragraph(few)])
     reading = READING if labels.weak else READING + READING_STRONG
     blocks = [paragraph(f"{reading} {few}")]
-    for case, rows in labels.by_case(best):
-        said = model_sentences(rows, content.rows("model_curves", case), labels)
-        blocks.append(bullets(said, labels.case(case), case))
+    for case in labels.sorted_cases(best["case"]):
         blocks += content.figures("models", case)
-    blocks.append(_model_table(best, labels))
+    blocks.append(_model_table(best, content.tables["model_curves"], labels))
     return section("models", "What the models say", blocks)
 
 
-def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
+def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Block:
+    def predicted(line: Line) -> str:
+        last = {**line, "model": AVERAGE, "processes": int(line["told_to"])}
+        return bracketed(alike(curves, last, [*CURVE, "model", "processes"]).iloc[0], "speedup")
+
     several = best["oversubscription"].nunique() > 1
     bounds = [
         numbers("Peak (processes)", peak_text),
@@ -65,10 +69,11 @@ def _model_table(best: pd.DataFrame, labels: Labels) -> Block:
         numbers("Serial fraction", lambda line: bracketed(line, "serial_fraction")),
         *([] if labels.weak else bounds),
         numbers("Told to (processes)", formats.whole, "told_to"),
+        numbers(f"{labels.speedup.capitalize()} there", predicted),
     ]
     caption = (
         f"The best model of each curve, with {labels.intervals(best)} in brackets; {MISSING} where it has "
-        "no such coefficient. All fitted models are in tables/models.csv."
+        "no such coefficient; the speedup is that of the average. All models are in tables/models.csv."
     )
     lines = labels.lines(best, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

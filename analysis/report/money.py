@@ -31,7 +31,7 @@ def pays(content: Content) -> Section | None:
     blocks = [
         bullets(
             [
-                *money_sentences.cost_sentences(cost, labels),
+                *money_sentences.unpriced_sentences(cost, labels),
                 *money_sentences.price_sentences(cost, labels),
                 *_node_source(content),
             ],
@@ -47,11 +47,6 @@ def pays(content: Content) -> Section | None:
     if len(content.cases) > 1 and len(highest):
         title = f"At {node_price(cost.iloc[0])} a node, over all cases, at the baseline's highest speedup"
         blocks.append(bullets(money_sentences.verdict_sentences(highest, labels), title))
-    for case in content.cases:
-        of_case = highest[highest["case"] == case]
-        said = money_sentences.value_sentences(value[value["case"] == case], labels)
-        said += money_sentences.break_even_sentences(of_case, labels)
-        blocks += [bullets(said, labels.case(case), case)] if said else []
     blocks += content.figures("pareto")
     blocks += lifetime_blocks(content, highest)
     blocks.append(_cost_table(cost, labels))

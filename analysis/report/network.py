@@ -47,12 +47,7 @@ def _point_to_point(content: Content) -> Section | None:
     own = content.runs[content.runs["case"].isin(curves["case"])]
     said = _not_here(content) + network_sentences.pressure_sentences(own)
     if len(heads):
-        said += network_sentences.headline_sentences(heads, labels)
-        said += network_sentences.loss_sentences(heads, labels)
-        said += network_sentences.protocol_sentences(heads, labels)
         said += network_sentences.bus_sentences(heads, labels)
-    if len(crossings):
-        said += network_sentences.crossing_sentences(crossings, labels)
     names = [name for name in ordered(set(curves["benchmark"])) if name not in COLLECTIVES]
     blocks: list[Block] = [bullets(said)] if said else []
     blocks += _figures(content, *(f"network-{name}" for name in names if name in _single(curves)))
@@ -165,7 +160,6 @@ def _processor(content: Content) -> Section | None:
     rows = _of(content, "network_availability")
     if rows.empty:
         return None
-    said = network_sentences.availability_sentences(rows, content.labels)
     fields = [
         texts("Message", size_text, "bytes"),
         numbers("Exchange (µs)", number, "exchange_us"),
@@ -179,7 +173,7 @@ def _processor(content: Content) -> Section | None:
     ]
     title = "What an exchange leaves of the processor."
     shown = line_table(title, fields, lines, content.labels.curve, of_cases=False)
-    blocks = [bullets(said), *_figures(content, "network-availability"), shown]
+    blocks = [*_figures(content, "network-availability"), shown]
     return section("network-processor", "What communication takes of the processor", blocks)
 
 
@@ -195,10 +189,7 @@ def _collectives(content: Content) -> Section | None:
     rows = rows[rows["benchmark"].isin(COLLECTIVES)]
     if rows.empty:
         return None
-    blocks = [
-        bullets(network_sentences.collective_sentences(rows, content.labels)),
-        *_figures(content, "network-collectives"),
-    ]
+    blocks = _figures(content, "network-collectives")
     if len(sized := rows[rows["bytes"].notna()]):
         blocks.append(_collective_table(sized, content))
     if len(barriers := rows[rows["bytes"].isna()]):

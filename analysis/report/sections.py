@@ -251,7 +251,6 @@ ON_SCREEN: Mapping[str, Set[str]] = {
     "turnaround": {"list", "figure"},
     "asked": {"list"},
     "parts": {"list", "figure", "table"},
-    "models": {"list"},
     "quality": {"table", "figure"},
     "simulated": {"list"},
     "traces": {"figure", "table"},

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.networks.transports import best_of_transports
-from analysis.report.blocks import Block, Section, bullets, paragraph, section
+from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.missing import is_missing
 from analysis.text.formats import MISSING, number
 from analysis.text.network_words import size_text
-from analysis.text.transports import NAMES, loss_text, transport_sentences
+from analysis.text.transports import NAMES, loss_text
 
 HOW = (
     "Below MPI are the transports that carry it. A reliable one repeats what is lost; an unreliable one "
@@ -29,8 +29,6 @@ def transports(content: Content) -> Section | None:
     table = content.tables["network_transports"]
     best = content.labels.in_order(best_of_transports(table), "interconnect")
     blocks: list[Block] = [paragraph(HOW)]
-    if said := transport_sentences(best, content.labels):
-        blocks.append(bullets(said))
     return section(
         "network-transports",
         "Transports below MPI",

@@ -13,7 +13,7 @@ from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.best_network import QUANTITIES, network_figures, network_sentences, span
 from analysis.text.labels import Labels
-from analysis.text.winners import inside_sentences, spread_sentences, winners
+from analysis.text.winners import inside_sentences, winners
 
 MOST_ROWS = 120
 
@@ -28,9 +28,8 @@ def fastest(content: Content) -> Section | None:
         return None
     blocks: list[Block] = []
     for case, of_case in labels.by_case(won):
-        blocks.append(
-            bullets([*spread_sentences(of_case), *inside_sentences(of_case)], labels.case(case), case)
-        )
+        said = inside_sentences(of_case)
+        blocks += [bullets(said, labels.case(case), case)] if said else []
     blocks.append(_winners_table(won, labels))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]

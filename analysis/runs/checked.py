@@ -9,8 +9,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 
-def checked(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
-    """What ``schema.validate`` gives.
+def checked(schema: pa.DataFrameSchema, table: pd.DataFrame, lazy: bool = False) -> pd.DataFrame:
+    """What ``schema.validate`` gives: of a table with several faults, the first or, if `lazy`, all.
 
     Pandera takes a millisecond for a column however few its rows are, so it is asked only for the fault of a
     table that is not plainly sound. A schema of ours has neither an index nor checks of whole tables.
@@ -20,15 +20,15 @@ def checked(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     pandera.errors.SchemaError
         For the first value at fault.
     pandera.errors.SchemaErrors
-        For columns that the schema has not, or that cannot be of its types.
+        For columns that the schema has not, or that cannot be of its types; if `lazy`, for all faults.
     """
     dtypes = {name: column.dtype.type for name, column in schema.columns.items()}
     other = {name: dtypes[name] for name, dtype in table.dtypes.items() if dtypes.get(name, dtype) != dtype}
     try:
         cast = _cast(table, other) if schema.coerce and other else table
     except (TypeError, ValueError, OverflowError):
-        return schema.validate(table)
-    return cast if _sound(schema, cast) else schema.validate(table)
+        return schema.validate(table, lazy=lazy)
+    return cast if _sound(schema, cast) else schema.validate(table, lazy=lazy)
 
 
 def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
+from analysis.runs.checked import checked
 from analysis.runs.errors import TableError, one_line
 
 RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
@@ -46,7 +47,7 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
         raise TableError("holds no row", str(path))
     frame = frame[names]
     try:
-        typed = schema.validate(frame, lazy=True)
+        typed = checked(schema, frame, lazy=True)
     except SchemaErrors as errors:
         fault = errors.failure_cases.sort_values("index", kind="stable").iloc[0]
         raise _fault(

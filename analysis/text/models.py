@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.estimates.model_tables import AVERAGE
 from analysis.estimates.models import MODELS
-from analysis.tables.missing import Line, as_float, is_missing
-from analysis.tables.selection import CURVE, alike
+from analysis.tables.missing import Line, as_float
+from analysis.tables.selection import CURVE
 from analysis.text import formats
-from analysis.text.formats import counted, listed
+from analysis.text.formats import counted
 from analysis.text.labels import Labels
-from analysis.text.scaling import and_level, processes
 
 TITLES = {
     "amdahl": "Amdahl's law",
@@ -21,13 +19,6 @@ TITLES = {
     "gustafson": "Gustafson's law",
 }
 """What a model is called, by its name."""
-STARTS = {
-    "inside": "Predicted peak within the {} that were run",
-    "beyond": "Predicted peak beyond the {} that were run",
-    "none": "No peak is predicted up to {}, as far as a model is told",
-    "scaled": "Prediction for {}, as far as a model is told",
-}
-"""How a sentence begins, by where the peak lies, with the count that this refers to."""
 
 
 def model_title(name: object) -> str:
@@ -75,47 +66,6 @@ def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
         f"{whose} the {counted(needed, 'process count')} at least that it takes to compare scaling models by "
         "their error at a count left out of the fit."
     )
-
-
-def model_sentences(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say where the best model of each curve of a case peaks, and what it predicts at most.
-
-    Takes rows of one case as `compared_models` gives them, and those of the table ``model_curves``.
-    """
-    curves_by_peak: dict[tuple[str, float], list[str]] = {}
-    for row in labels.lines(best, "interconnect"):
-        at = and_level(best, row["oversubscription"]).replace(" and", " at")
-        name = f"{labels.curve(row)}{at} ({_numbers(row, curves, labels)})"
-        curves_by_peak.setdefault(_where_peak_lies(row), []).append(name)
-    return [
-        f"{STARTS[where].format(processes(count))}: {listed(names)}."
-        for (where, count), names in sorted(curves_by_peak.items())
-    ]
-
-
-def _where_peak_lies(row: Line) -> tuple[str, float]:
-    """Say by a word where the predicted peak lies, and give the count that this refers to."""
-    peak = as_float(row["peak_processes"])
-    if is_missing(peak):
-        return "scaled", as_float(row["told_to"])
-    if np.isinf(peak):
-        return "none", as_float(row["told_to"])
-    beyond = peak > as_float(row["fitted_to"])
-    return "beyond" if beyond else "inside", as_float(row["fitted_to"])
-
-
-def _numbers(row: Line, curves: pd.DataFrame, labels: Labels) -> str:
-    where, _ = _where_peak_lies(row)
-    if where in ("inside", "beyond"):
-        figures = [f"at {peak_text(row)} processes"]
-    else:
-        point = {**row, "model": AVERAGE, "processes": int(as_float(row["told_to"]))}
-        last = alike(curves, point, [*CURVE, "model", "processes"]).iloc[0].to_dict()
-        figures = [f"{labels.speedup} {bracketed(last, 'speedup')} on average of the models"]
-    if where != "scaled":
-        figures.append(f"limit {formats.number(as_float(row['limit_speedup']))}")
-    error = formats.percent(as_float(row["held_out_percent"]))
-    return f"{', '.join(figures)}; {model_title(row['model'])}, held-out error {error}"
 
 
 def peak_text(row: Line) -> str:

@@ -14,7 +14,6 @@ from analysis.tables.missing import Line, interval, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import DIRECT, Labels, short_name
-from analysis.text.scaling import and_level, processes
 
 VERDICTS = ("pays", "undecided", "does not pay")
 AGAINST = ["baseline_interconnect", "kind", "processes_per_node"]  # what tells one baseline from another
@@ -70,29 +69,13 @@ def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
     return [f"the link of a node costs ({unit}) {said}"]
 
 
-def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say what a cluster costs with each interconnect, and which share of it the interconnect is.
-
-    Takes the whole table ``cost``.
-    """
-    size = comparable_size(cost)
-    rows = cost[cost["nodes"] == size]
-    priced = rows[rows["cluster_price"].notna()].sort_values("cluster_price", kind="stable")
-    prices = [
-        f"{amount(row, 'cluster_price')} with {labels.interconnect(row['interconnect'])} "
-        f"({formats.percent(row['interconnect_percent'])})"
-        for row in priced.to_dict("records")
+def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say why interconnects have no price. Takes the whole table ``cost``."""
+    rows = cost[(cost["nodes"] == comparable_size(cost)) & cost["cluster_price"].isna()]
+    return [
+        f"{listed(own['interconnect'].map(labels.interconnect))}: {why}."
+        for why, own in rows.groupby("note", sort=False)
     ]
-    first = rows.iloc[0]
-    said = [
-        f"At {node_price(first)} a node, a cluster of {nodes(size)} costs, in {first['currency']} and with "
-        f"the interconnect's share of it: {'; '.join(prices)}."
-    ]
-    lacking: dict[str, list[str]] = {}
-    for row in rows[rows["cluster_price"].isna()].to_dict("records"):
-        lacking.setdefault(str(row["note"]), []).append(labels.interconnect(row["interconnect"]))
-    said += [f"{listed(names)}: {why}." for why, names in lacking.items()]
-    return said
 
 
 def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
@@ -156,86 +139,12 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
     return said
 
 
-def value_sentences(value: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say which point of a case has the lowest price per unit of speedup, and what the fastest costs."""
-    said = []
-    priced = value[value["cluster_price"].notna()]
-    for kinds, rows in priced[~priced["serial"].astype(bool)].groupby("compared_kinds", sort=False):
-        cheapest = rows.loc[rows["price_per_speedup"].idxmin()]
-        fastest = rows.loc[rows["speedup"].idxmax()]
-        which = f" of the {listed(str(kinds).split('/'))} ones" * (value["compared_kinds"].nunique() > 1)
-        text = (
-            f"The lowest price per unit of {labels.speedup}{which} is "
-            f"{_priced(cheapest, 'price_per_speedup')}, with {_point(cheapest, labels)}"
-        )
-        if fastest.name == cheapest.name:
-            text += ", which is the fastest too"
-        else:
-            price = _priced(fastest, "price_per_speedup")
-            text += f"; the fastest, {_point(fastest, labels)}, costs {price} per unit"
-        serial = priced[priced["serial"].astype(bool) & (priced["compared_kinds"] == kinds)]
-        if len(serial):
-            text += f"; the serial run on one node, {_priced(serial.iloc[0], 'price_per_speedup')}"
-        said.append(f"{text}.")
-    return said
-
-
-def _point(row: pd.Series, labels: Labels) -> str:
-    level = f" at oversubscription {row['oversubscription']}" if row["oversubscription"] > 1 else ""
-    return f"{processes(row['processes'])}{level} on {nodes(row['nodes'])} over {labels.curve(row)}"
-
-
 def at_highest_target(break_even: pd.DataFrame) -> pd.DataFrame:
     """Rows of the baselines' highest speedups, at the lowest oversubscription level of each case."""
     lowest = break_even.groupby("case")["oversubscription"].transform("min")
     rows = break_even[break_even["oversubscription"] == lowest]
     keys = ["case", "baseline_interconnect", "kind", "oversubscription"]
     return rows[rows["target_speedup"] == rows.groupby(keys)["target_speedup"].transform("max")]
-
-
-def break_even_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say at which price of a node each interconnect pays, and whether it does at the study's.
-
-    Takes the rows of one case that `at_highest_target` gives.
-    """
-    said = []
-    for (baseline, kind, placement), rows in break_even.groupby(AGAINST, sort=False, dropna=False):
-        first = rows.iloc[0]
-        start = f"For the {labels.speedup} of {formats.number(first['target_speedup'])}"
-        start += f" that {labels.placed(baseline, side(kind, 0), placement)} has"
-        start += "" if is_missing(first["baseline_nodes"]) else f" on {nodes(first['baseline_nodes'])}"
-        alike: dict[str, list[str]] = {}
-        for row in labels.lines(rows, "interconnect"):
-            alike.setdefault(_pays(row), []).append(labels.compared(row))
-        verdicts = [f"{'each of ' * (len(names) > 1)}{listed(names)} {text}" for text, names in alike.items()]
-        level = and_level(break_even, first["oversubscription"], first["oversubscription"] > 1)
-        said.append(f"{start}{level}: {'; '.join(verdicts)}.")
-    return said
-
-
-def _pays(row: Line) -> str:
-    """Say from which price of a node it pays, and whether it does at the study's."""
-    if is_missing(row["pays"]):
-        return f"cannot be judged ({row['note']})"
-    even = _priced(row, "break_even_node_price")
-    verdict = "that is undecided" if row["verdict"] == "undecided" else f"it {row['verdict']}"
-    alone = is_missing(row["saving_low"]) and row["verdict"] != "undecided"
-    at = f"at {node_price(row)} {verdict}{', by single figures' * alone}"
-    text = {
-        "above": f"pays from {even} a node on, and {at}",
-        "below": f"pays up to {even} a node, and {at}",
-        "always": "pays at any price of a node",
-        "never": f"pays at no price of a node ({_why_never(row)})",
-    }[row["pays"]]
-    unsure = row["pays"] in ("always", "never") and row["verdict"] == "undecided"
-    return f"{text} by the point estimates, and {at}" if unsure else text
-
-
-def _why_never(row: Line) -> str:
-    if is_missing(row["equivalent_nodes"]):
-        return "the speedup is not attained"
-    saved = row["baseline_nodes"] - row["equivalent_nodes"]
-    return f"{'as many' if saved == 0 else 'more'} nodes, and no cheaper"
 
 
 def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:

@@ -104,12 +104,3 @@ def bound(note: object) -> str:
     """Begin a comparison with stopped runs whose estimate is a bound: ``at least``, else nothing."""
     told = "" if is_missing(note) else str(note)
     return "at least " * (AT_LEAST in told) + "at most " * (AT_MOST in told)
-
-
-def _several_levels(table: pd.DataFrame) -> bool:
-    return table["oversubscription"].nunique() > 1
-
-
-def and_level(table: pd.DataFrame, level: int, say_level: bool = False) -> str:
-    """Name the oversubscription level where the table has several, or if `say_level`."""
-    return f" and oversubscription {level}" if say_level or _several_levels(table) else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.tables.missing import is_missing, percent_interval
+from analysis.tables.missing import is_missing
 from analysis.text import formats
-from analysis.text.formats import counted, listed
+from analysis.text.formats import counted
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
 
@@ -59,21 +59,6 @@ def _winner(found: pd.DataFrame) -> list[object]:
     ]
 
 
-def spread_sentences(won: pd.DataFrame) -> list[str]:
-    """Say how far apart the interconnects of a case are at each oversubscription level."""
-    if (won[["spread_percent", "spread_low", "spread_high"]] == 0).all(axis=None):
-        return ["All interconnects take the same time."]
-    sentences = []
-    for kinds, of_kinds in won.groupby("compared_kinds", sort=False):
-        spans = [
-            f"{_span(rows)} longer than the fastest{_level(of_kinds, level)}"
-            for level, rows in of_kinds.groupby("oversubscription")
-        ]
-        which = f" of the {kinds.replace('/', ' and ')} ones" if won["compared_kinds"].nunique() > 1 else ""
-        sentences.append(f"The slowest interconnect{which} takes {listed(spans)}.")
-    return sentences
-
-
 def inside_sentences(won: pd.DataFrame) -> list[str]:
     """Say at which counts all of a case's processes are on one node, if others are on several."""
     nodes = won["nodes"].dropna()
@@ -99,9 +84,3 @@ def fastest_run(rows: pd.DataFrame, labels: Labels) -> str:
 
 def _level(rows: pd.DataFrame, level: int) -> str:
     return f" at oversubscription {level}" if rows["oversubscription"].nunique() > 1 else ""
-
-
-def _span(rows: pd.DataFrame) -> str:
-    """Write the least and the largest spread, each with its interval."""
-    ends = (rows.loc[rows["spread_percent"].agg(end)] for end in ("idxmin", "idxmax"))
-    return formats.spanned(*(formats.percent_with_interval(*percent_interval(row, "spread")) for row in ends))

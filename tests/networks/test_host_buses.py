@@ -14,7 +14,7 @@ from analysis.runs.errors import TableError
 from analysis.runs.facts import Facts
 from analysis.tables.buses import bus_peak
 from analysis.text.labels import Labels
-from analysis.text.networks import bus_sentences, protocol_sentences
+from analysis.text.networks import bus_sentences
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +62,9 @@ def test_both_limits_stand_beside_the_published_peaks(heads):
 
 def test_a_protocol_that_is_quicker_is_found_as_one_that_is_slower(heads):
     """The study names 512 bytes of Elan4, and 2 KB of InfiniBand."""
-    said = [plain(line) for line in protocol_sentences(heads, Labels(Facts()))]
-    assert said == [
-        "Changes of protocol after which a message of a ping-pong takes longer: InfiniBand 4x PCIe (pub) at 2 KiB, "
-        "InfiniBand 4x PCI-X (pub) at 2 KiB and Quadrics Elan4 (pub) at 64 B.",
-        "Changes of protocol after which a message of a ping-pong is quicker: Quadrics Elan4 (pub) at 512 B.",
-    ]
+    found = heads[heads["benchmark"] == "pingpong"].set_index("interconnect")
+    assert found["switches"].dropna().to_dict() == {
+        "infiniband_4x_pcie": "2048", "infiniband_4x_pcix": "2048", "quadrics_elan4": "64"
+    }  # fmt: skip
+    assert found["drops"].dropna().to_dict() == {"quadrics_elan4": "512"}
     assert time_drops(np.array([1.0, 2, 4]), np.array([5.0, 4.6, 4.1])) == (4,)  # 8 % and 11 % less

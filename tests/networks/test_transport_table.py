@@ -10,8 +10,6 @@ from analysis.networks.curves import NETWORK
 from analysis.networks.transports import best_of_transports, make_transport_table
 from analysis.runs.facts import Facts
 from analysis.tables.details import DETAILS
-from analysis.text.labels import Labels
-from analysis.text.transports import transport_sentences
 from workflows.paths import ROOT
 from workflows.results.details import tables_of_runs
 
@@ -74,15 +72,13 @@ def test_what_was_published_of_qdr_stands_beside(table):
 
 
 def test_transports_are_told_side_by_side(table):
-    said = transport_sentences(best_of_transports(table), Labels(Facts()))
-    ours = [text for text in said if "loopback" in text]
-    assert any(
-        "UDP sends 500 MB/s, of which 250 MB/s are received; TCP brings 398 MB/s; the latency of UDP is 18.0 µs, "
-        "of TCP 22.0 µs" in text for text in ours
-    )  # fmt: skip
-    assert any("the latency of TCP is 22.0 µs, of MPI 25.0 µs" in text for text in ours)
-    assert any(
-        "IP over InfiniBand, 6880 by verbs" in text or "by IP over InfiniBand" in text for text in said
+    best = best_of_transports(table).set_index(["interconnect", "transport"])
+    ours = best.loc["loopback"]
+    assert ours.loc["udp", ["sent_MBps", "received_MBps", "latency_us"]].tolist() == [500, 250, 18]
+    assert ours.loc["tcp", ["received_MBps", "latency_us"]].tolist() == [398, 22]
+    assert ours.loc["mpi", "latency_us"] == 25
+    assert {"ipoib", "verbs"} <= set(
+        best.loc["infiniband_qdr"].dropna(subset="received_both_ways_MBps").index
     )
 
 

@@ -12,7 +12,7 @@ from analysis.figures.style import FigureLabels
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.text.labels import Labels
-from analysis.text.models import compared_models, counts_needed, model_sentences, too_few_sentence
+from analysis.text.models import compared_models, counts_needed, peak_text, too_few_sentence
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 CURVE = {"case": "elbow", "interconnect": "a", "kind": "measured", "oversubscription": 1, "threads": 1}
@@ -26,29 +26,10 @@ def model(name="usl", held_out=1.0, best=True, peak=23.4, **values):
     return row | {"limit_speedup": 9.0, "limit_low": 8.0, "limit_high": 10.0} | values
 
 
-def sentences(*rows, facts=None):
-    models = pd.DataFrame(rows)
-    told = {"model": "average", "processes": 64, "speedup": 8.5, "speedup_low": 8.1, "speedup_high": 8.9}
-    labels = Labels(Facts.of(facts or {}))
-    return list(map(plain, model_sentences(compared_models(models), pd.DataFrame([CURVE | told]), labels)))
-
-
 class TestSentences:
-    def test_a_peak_beyond_what_was_run_is_said_to_be(self):
-        (text,) = sentences(model(), model("amdahl", 2.0, best=False))
-        assert text == (
-            "Predicted peak beyond the 16 processes that were run: "
-            "a (at 23.4 [20.4, ∞] processes, limit 9.00; USL, held-out error 1.0 %)."
-        )
-
-    def test_a_peak_among_the_counts_that_were_run(self):
-        (text,) = sentences(model(peak=7.5), model("amdahl", 2.0, best=False))
-        assert text.startswith("Predicted peak within the 16 processes that were run: a (at 7.50 [4.50, ∞]")
-
-    def test_without_a_peak_the_prediction_ends_where_the_model_does(self):
-        (text,) = sentences(model(peak=np.inf), model("amdahl", 2.0, best=False))
-        assert text.startswith("No peak is predicted up to 64 processes, as far as a model is told:")
-        assert "speedup 8.50 [8.10, 8.90] on average of the models, limit 9.00" in text
+    def test_an_end_beyond_what_a_model_is_told_is_infinite(self):
+        assert peak_text(model()) == "23.4 [20.4, ∞]"
+        assert peak_text(model(peak=np.inf)) == "∞ [∞, ∞]"
 
     def test_one_model_alone_is_not_the_best_of_anything(self):
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
@@ -86,7 +67,10 @@ class TestReport:
         # work 4 s and 0.1 s a process over loopback: 4/p + 0.1 p is least at sqrt(40) = 6.3 processes
         row = study[1]["models"].query("case == 'elbow' and interconnect == 'loopback' and best").iloc[0]
         assert row["peak_processes"] == pytest.approx(40**0.5, rel=0.05)
-        assert f"TCP loopback (at {row['peak_processes']:.2f} " in said(page)
+        (table,) = blocks(page, "table")
+        titles = [" ".join(column["title"]) for column in table["columns"]]
+        (cells,) = [one["cells"] for one in table["groups"][0]["rows"] if one["cells"][0] == "TCP loopback"]
+        assert cells[titles.index("Peak (processes)")].startswith(f"{row['peak_processes']:.2f} ")
 
     def test_a_figure_a_case_with_a_panel_a_curve(self, drawings, page):
         figures = blocks(page, "figure")
@@ -130,10 +114,11 @@ class TestReport:
     def test_weak_scaling_predicts_the_scaled_speedup(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",), weak=True)
         page = words(make_whole_study(runs, scaling="weak"))
-        assert "Prediction for 64 processes, as far as a model is told:" in said(page)
-        assert "scaled speedup" in said(page) and "limit" not in said(page).split("\n")[1]
         (table,) = blocks(page, "table")
-        assert not any("Peak" in " ".join(head["title"]) for head in table["columns"])
+        titles = [" ".join(head["title"]) for head in table["columns"]]
+        assert titles[-2:] == ["Told to (processes)", "Scaled speedup there"]
+        assert not any("Peak" in title or "Limit" in title for title in titles)
+        assert {one["cells"][-2] for one in table["groups"][0]["rows"]} == {"64"}
 
     def test_a_study_without_models_has_no_section(self):
         runs, tables, facts = make_whole_study(make_runs(2, levels=(1,)))

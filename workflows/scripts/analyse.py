@@ -9,9 +9,8 @@ from workflows.results.analysed import write_all_tables
 from workflows.study.sites import read_facts
 
 inputs = snakemake.input
-with one_line_errors(TableError):
+with one_line_errors(TableError), quick_strings(inputs.runs):
     runs, facts = read_complete(inputs.runs), read_facts(Path(inputs.facts))
     target = Path(snakemake.output.tables)
-    with quick_strings(runs):
-        write_all_tables(runs, facts, Path(inputs.details), Path(inputs.published), target)
+    write_all_tables(runs, facts, Path(inputs.details), Path(inputs.published), target)
 gc.freeze()  # else Python looks for garbage in all tables before it ends

@@ -13,12 +13,11 @@ from workflows.report.report import write_report
 from workflows.results.looks import note_look
 from workflows.study.sites import read_facts
 
+gc.disable()  # what figures are made of refers to itself, and stays to the end
 inputs, folder = snakemake.input, Path(snakemake.output.report).parent
-with one_line_errors(TableError):
-    runs = read_complete(inputs.runs)
-    with quick_strings(runs):
-        study = runs, read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
-        write_report(*study, read_published(inputs.published), folder)
-        write_proposals(*study, folder)
+with one_line_errors(TableError), quick_strings(inputs.runs):
+    study = read_complete(inputs.runs), read_tables(Path(inputs.tables)), read_facts(Path(inputs.facts))
+    write_report(*study, read_published(inputs.published), folder)
+    write_proposals(*study, folder)
     note_look(StudyPaths(folder).looks, study[2])
-gc.freeze()  # else Python looks for garbage in all figures before it ends
+gc.freeze()  # else Python looks for garbage in all of it before it ends
