@@ -211,15 +211,16 @@ int main(int argc, char** argv)
     };
   };
   bool tells = engine.get_netzone_root()->get_property("tell_messages");
-  auto send = [cost = cost(&Knot::send), tells](size_t size, s4u::Host* from, s4u::Host* to) {
+  auto send = [cost, tells](size_t size, s4u::Host* from, s4u::Host* to) {
     if (tells)
       std::printf("message %s %s %zu\n", from->get_cname(), to->get_cname(), size);
-    return cost(size, from, to);
+    Rank& rank = this_rank();
+    double due = take_due(rank);
+    rank.due += cost(&Knot::after)(size, from, to);
+    return due + cost(&Knot::send)(size, from, to);
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
-  smpi_register_op_cost_callback(SmpiOperation::ISEND, [send](auto... message) {
-    return take_due(this_rank()) + send(message...);
-  });
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
   smpi_register_op_cost_callback(SmpiOperation::RECV, cost(&Knot::receive));
 
   SMPI_app_instance_register("replay", nullptr, processes);
