@@ -147,6 +147,21 @@ def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):
     assert replayed(replayer, tmp_path, [["put 0 100000", "get 0 100000"]]).seconds == 0
 
 
+def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_path):
+    """10 µs there and 10 back, of which each end is busy for 3 with a message that it sends, 2 with one that came."""
+    busy = {"send_us": 3.0, "receive_us": 2.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+    ranks = [
+        ["flush 1", "mark", "flush 1"],
+        ["compute 60000", "mark", "compute 1000", "barrier"],
+        ["compute 1"],
+    ]
+    ranks[0].append("barrier"), ranks[2].append("barrier")
+    free = replayed(replayer, tmp_path, ranks, host_overhead=busy)
+    done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages")
+    assert free.marks == (0.0,) and done.marks == pytest.approx([20e-6], rel=0.02)
+    assert done.seconds - free.seconds == pytest.approx(2 * 5e-6, rel=0.02)  # the target answered twice
+
+
 @pytest.mark.parametrize(
     ("ranks", "said"),
     [

@@ -153,10 +153,10 @@ class _Run:
     def begin(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
         """Start the program."""
         descriptor, end = os.pipe()
-        output = self.resources.enter_context(open(descriptor, "rb", buffering=0))
+        output = self.resources.enter_context(os.fdopen(descriptor, "rb", buffering=0))
         if OUTPUT in env:
             env = env | {OUTPUT: f"/proc/{os.getpid()}/fd/{descriptor}"}
-        with open(end, "wb") as written:
+        with os.fdopen(end, "wb") as written:
             process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", *argv],
                 stdin=subprocess.DEVNULL,

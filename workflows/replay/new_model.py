@@ -18,6 +18,7 @@ from analysis.figures.png import write_pngs
 from analysis.importers.results import CURVES, write_table
 from analysis.runs.errors import TableError
 from analysis.text.formats import listed
+from workflows.domain import Interconnect
 from workflows.errors import InputError
 from workflows.paths import INTERCONNECTS, RESULTS, ROOT
 from workflows.replay.points import PROGRAMS
@@ -102,7 +103,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     for there in (file, curve_file):
         if there.exists():
             raise InputError(f"--model: {_shown(there)} is there already; remove it, or take another name")
-    if given.predicts and load_interconnect(given.predicts, INTERCONNECTS).kind == "simulated":
+    predicted = load_interconnect(given.predicts, INTERCONNECTS) if given.predicts else None
+    if predicted and predicted.kind == "simulated":
         raise InputError(f"--predicts: {given.predicts}: is simulated; its times are no measurements")
     curves, unread = _all_curves([here / name for name in given.files], given)
     inside, also_unread = _curves(here / given.inside, given) if given.inside else (None, [])
@@ -116,7 +118,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         "description": f"Model made of {files}.",
         "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
         | ({"predicts": given.predicts} if given.predicts else {})
-        | made.simulate,
+        | made.simulate
+        | ({"one_sided": "messages"} if predicted and _one_sided(predicted) == "pt2pt" else {}),
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     try:
@@ -137,6 +140,11 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     (figure,) = write_pngs([drawn])
     not_read = [f"Not read: {line}" for line in (*unread, *also_unread)]
     return [*not_read, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+
+
+def _one_sided(interconnect: Interconnect) -> str | None:
+    """Open MPI's component that carries one-sided calls, where the interconnect names one."""
+    return interconnect.launch.get("mca", {}).get("osc")
 
 
 def _shown(path: Path) -> Path:

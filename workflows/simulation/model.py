@@ -65,6 +65,8 @@ class InterconnectModel:
         Least time between two messages that a node sends to others.
     gap_us_per_byte : float
         More of it for each byte of the first of them.
+    one_sided : str
+        What carries one-sided calls: ``transfers`` without the target's processor, or ``messages``.
     """
 
     curve: PingPongCurve
@@ -81,6 +83,7 @@ class InterconnectModel:
     packets: Mapping[str, Any] | None = None
     gap_us: float = 0.0
     gap_us_per_byte: float = 0.0
+    one_sided: str = "transfers"
 
 
 def check_section(simulate: Mapping[str, Any]) -> str | None:
@@ -185,6 +188,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         packets=simulate.get("packets"),
         gap_us=1e6 / simulate["messages_per_second"] if "messages_per_second" in simulate else 0.0,
         gap_us_per_byte=1 / simulate["sustained_MBps"] if "sustained_MBps" in simulate else 0.0,
+        one_sided=simulate.get("one_sided", "transfers"),
     )
 
 

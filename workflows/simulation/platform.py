@@ -64,6 +64,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "hop_us": float(model.hop_us),
         "eager_limit_bytes": model.eager_limit_bytes,
         "mpi": model.mpi,
+        "one_sided": model.one_sided,
         **{name: gap for name in ("gap_us", "gap_us_per_byte") if (gap := float(getattr(model, name)))},
         **({"corun_percent": corun_percent} if corun_percent else {}),
     }
