@@ -160,6 +160,9 @@ def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_pat
     done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages")
     assert free.marks == (0.0,) and done.marks == pytest.approx([20e-6], rel=0.02)
     assert done.seconds - free.seconds == pytest.approx(2 * 5e-6, rel=0.02)  # the target answered twice
+    both = [["flush 1"], ["flush 0"]]  # each answers while it waits
+    at_once = replayed(replayer, tmp_path, both, host_overhead=busy, one_sided="messages")
+    assert at_once.rank_seconds == pytest.approx([20e-6] * 2, rel=0.02)
 
 
 @pytest.mark.parametrize(

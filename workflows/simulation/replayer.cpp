@@ -98,7 +98,7 @@ template <bool ASKS> void transfer(Words& words)
 }
 
 // What was done to the targets is complete there. Where one-sided calls are carried by messages, each target is asked for
-// that: it answers in its own time, which it lacks later.
+// that: it answers in its own time, which it lacks later unless it waits for an answer itself.
 void flush(Words& words)
 {
   if (!by_messages)
@@ -110,12 +110,13 @@ void flush(Words& words)
     auto cost    = [&](Part part) { return messages->seconds(0, rank.host, target.host, part); };
     double sending = cost(&Knot::send), receiving = cost(&Knot::receive);
     pass(sending);
+    double waits = s4u::Engine::get_clock();
     s4u::Comm::sendto(rank.host, target.host, ENVELOPE_BYTES);
     pass(receiving + sending);
     target.due += receiving + sending + cost(&Knot::after);
     s4u::Comm::sendto(target.host, rank.host, ENVELOPE_BYTES);
+    rank.due = std::max(0.0, rank.due - (s4u::Engine::get_clock() - waits)) + cost(&Knot::after);
     pass(receiving);
-    rank.due += cost(&Knot::after);
   }
 }
 
