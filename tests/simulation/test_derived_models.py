@@ -14,7 +14,7 @@ from analysis.importers.results import CURVES, write_table
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.simulation.curve import read_curve
-from workflows.simulation.derive import Change, changes_of_protocol, derive, eager_limit
+from workflows.simulation.derive import Change, at_rate, changes_of_protocol, derive, eager_limit
 from workflows.simulation.model import ENDS, make_model
 from workflows.study.interconnects import load_interconnect
 
@@ -266,6 +266,24 @@ def test_messages_that_pass_faster_than_many_do_wait_for_those_before_them(tmp_p
         "sustained_MBps" in derive(benchmarks(of), None, 1, 65536).simulate
         for of in (lambda size: 8 + size / 1000, lambda size: 8 + size / 1000 * (0.9 if size <= 16384 else 1))
     )
+
+
+def test_a_slower_link_takes_longer_for_each_byte(tmp_path):
+    made = at_rate(
+        derive(benchmarks(lambda size: 8 + size / 1000, both_ways=lambda _: 1500), None, 1, 65536), 100
+    )
+    model = model_of(made, tmp_path)
+    assert model.curve.microseconds[-1] == pytest.approx(8 + SIZES[-1] / 100)
+    assert model.curve.bytes_per_us == pytest.approx(100) and model.both_ways_bytes_per_us == pytest.approx(
+        150
+    )
+    assert made.told[-1] == "The link is taken to carry 100 MB/s instead of the 1000 that were measured."
+    bursts = derive(benchmarks(shaped), None, 1, 65536)
+    slower = at_rate(bursts, 50)
+    assert slower.simulate["sustained_MBps"] == 50
+    assert model_of(slower, tmp_path).curve.microseconds[-1] == pytest.approx(8 + SIZES[-1] / 50)
+    told = refusal(InputError, at_rate, bursts, 125)
+    assert told == "--rate: 125: is above the 100 MB/s that the benchmarks show"
 
 
 def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():

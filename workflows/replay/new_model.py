@@ -24,7 +24,7 @@ from workflows.paths import INTERCONNECTS, RESULTS, ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import fit, programs, replayer
 from workflows.simulation.curve import read_curves
-from workflows.simulation.derive import derive
+from workflows.simulation.derive import at_rate, derive
 from workflows.simulation.model import make_model
 from workflows.study.interconnects import load_interconnect
 
@@ -62,6 +62,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--cores", type=int, metavar="N", help="of a node")
     parser.add_argument("--eager", type=int, metavar="BYTES", help="largest message sent without waiting")
     parser.add_argument(
+        "--rate", type=float, metavar="MBPS", help="of a slower link than was measured, 10^6 bytes/s"
+    )
+    parser.add_argument(
         "--predicts", metavar="I", help="interconnect whose measured times it is held against"
     )
     parser.add_argument("--folder", help="where it goes, a study's interconnects_folder")
@@ -69,7 +72,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     given = parser.parse_args(words)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", given.name):
         raise InputError(f"--model: {given.name!r} is no name: small letters, digits and _")
-    for option, least in (("cores", 1), ("eager", 0)):
+    for option, least in (("cores", 1), ("eager", 0), ("rate", 1e-3)):
         if (value := getattr(given, option)) is not None and value < least:
             raise InputError(f"--{option}: {value}: must be at least {least}")
     return given
@@ -109,6 +112,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     curves, unread = _all_curves([here / name for name in given.files], given)
     inside, also_unread = _curves(here / given.inside, given) if given.inside else (None, [])
     made = derive(curves, inside, given.cores, given.eager)
+    if given.rate:
+        made = at_rate(made, given.rate)
     made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
     files = listed([Path(name).name for name in given.files])
     content = {

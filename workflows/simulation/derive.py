@@ -224,6 +224,38 @@ def derive(
     return Derived(simulate, pingpong, told + said)
 
 
+def at_rate(made: Derived, rate: float) -> Derived:
+    """Give the model of the same interconnect with a slower link: each byte takes as much longer.
+
+    Parameters
+    ----------
+    rate : float
+        What the link carries in the long run, MB/s.
+
+    Raises
+    ------
+    InputError
+        A rate above what the benchmarks show: one line.
+    """
+    curve, known = made.simulate["curve"], made.curve.dropna(subset="bytes").sort_values("bytes")
+    by_itself = link_rate(known["bytes"].to_numpy(float), known["latency_us"].to_numpy(float))
+    shown = made.simulate.get("sustained_MBps", curve.get("peak_MBps", by_itself))
+    if rate > shown:
+        raise InputError(f"--rate: {rate:g}: is above the {number(shown)} MB/s that the benchmarks show")
+    later = known["latency_us"] + known["bytes"] * (1 / rate - 1 / shown)
+    simulate = dict(made.simulate)
+    if "sustained_MBps" in simulate:
+        simulate["sustained_MBps"] = rate
+    elif "peak_MBps" in curve:
+        simulate["curve"] = curve | {"peak_MBps": rate}
+    if "both_ways_MBps" in simulate:
+        simulate["both_ways_MBps"] *= rate / shown
+    said = (
+        f"The link is taken to carry {number(rate)} MB/s instead of the {number(shown)} that were measured."
+    )
+    return Derived(simulate, known.assign(latency_us=later, bandwidth_MBps=np.nan), [*made.told, said])
+
+
 @dataclass(frozen=True)
 class _Busy:
     """How long a message keeps either processor busy, and how that shows; `ns_per_byte` None is not known."""
