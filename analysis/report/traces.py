@@ -45,6 +45,7 @@ OPERATIONS = {
     "get": "get",
     "accumulate": "accumulate",
     "fetch": "fetch and change",
+    "flush": "completion at the target",
 }
 """What operations between two ranks are called; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}

@@ -285,7 +285,7 @@ def predict(folder: Path) -> None:
 def model_of(site: str, cores: int) -> InterconnectModel:
     """Make the model of a site's interconnect, with nodes of so many cores; messages inside them are alike everywhere."""
     model = make_model(load_interconnect(MODELS[site], INTERCONNECTS), ROOT)
-    inside = (Knot(0, INSIDE_LATENCY_US, 0.0, 0.0),)
+    inside = (Knot(0, INSIDE_LATENCY_US, 0.0, 0.0, 0.0),)
     return dataclasses.replace(model, cores_per_node=cores, inside=inside, memory_bytes_per_us=INSIDE_MBPS)
 
 

@@ -142,6 +142,14 @@ print(received, received / (time.perf_counter() - start) / 1e6)
 """
 
 
+@pytest.mark.parametrize("name", [None, "shared_memory", "shared_memory_mpich", "emulated_gigabit"])
+def test_what_ranks_print_does_not_pass_through_the_launcher(run, name):
+    told = 'echo $(readlink /proc/$$/fd/1 "$NODEWORTH_OUTPUT")'
+    done = run(name, ["sh", "-c", told], 2 if name else 1).execution
+    pipes = [line.text.split() for line in done.lines]
+    assert len(pipes) == (2 if name else 1) and all(own == read for own, read in pipes)
+
+
 def test_two_senders_share_the_link_of_one_receiver(monkeypatch):
     cores = sorted(os.sched_getaffinity(0))
     monkeypatch.setattr(emulation, "usable_cores", lambda: (cores * 3)[:3])

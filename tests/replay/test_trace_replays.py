@@ -82,6 +82,28 @@ def test_processors_are_busy_with_messages_where_that_is_known(replayer, tmp_pat
     assert replayed(replayer, tmp_path, large, host_overhead=busy).seconds == pytest.approx(110e-6)
 
 
+def test_an_exchange_takes_what_keeps_a_processor_busy_where_a_ping_pong_hides_it(replayer, tmp_path):
+    """100 bytes take 11 µs, both ends are busy for 13: the sender for 3 of them when the message has left."""
+    busy = {"send_us": 7.0, "receive_us": 6.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+    pingpong = [["send 1 0 100 6", "recv 1 0 100 6"], ["recv 0 0 100 6", "send 0 0 100 6"]]
+    done = replayed(replayer, tmp_path, pingpong, host_overhead=busy)
+    assert done.rank_seconds == pytest.approx([22e-6, 11e-6 + 7e-6], rel=0.02)
+    exchange = [[f"isend {1 - r} 0 100 6", f"recv {1 - r} 0 100 6", f"wait {r} {1 - r} 0"] for r in (0, 1)]
+    assert replayed(replayer, tmp_path, exchange, host_overhead=busy).seconds == pytest.approx(
+        13e-6, rel=0.02
+    )
+    reduced = [["allreduce 1 0 6"]] * 2
+    assert replayed(replayer, tmp_path, reduced, host_overhead=busy).seconds == pytest.approx(13e-6, rel=0.02)
+
+
+def test_messages_of_a_burst_pass_faster_than_the_link_carries_them_in_the_long_run(replayer, tmp_path):
+    """A message of 1000 bytes takes 20 µs, and at 10 MB/s the next one may leave 100 µs later."""
+    ranks = [["isend 1 0 1000 6", "isend 1 0 1000 6", "waitall"], ["recv 0 0 1000 6", "recv 0 0 1000 6"]]
+    assert replayed(replayer, tmp_path, ranks, sustained_MBps=10).seconds == pytest.approx(120e-6)
+    apart = [["send 1 0 1000 6", "compute 100000", "send 1 0 1000 6"], ranks[1]]
+    assert replayed(replayer, tmp_path, apart, sustained_MBps=10).seconds == pytest.approx(120e-6, rel=1e-3)
+
+
 def test_a_node_sends_so_many_messages_a_second_whoever_sends_them(replayer, tmp_path):
     """Three ranks of a node send one small message each, 20 µs apart at least; inside a node nothing waits."""
     each = [[f"send {peer} 0 0 6"] for peer in (3, 4, 5)]
@@ -123,6 +145,24 @@ def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):
     assert got - put == pytest.approx(10e-6 + 1010e-6)
     assert fetched - got == pytest.approx(20e-6, abs=0.1e-6)
     assert replayed(replayer, tmp_path, [["put 0 100000", "get 0 100000"]]).seconds == 0
+
+
+def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_path):
+    """10 µs there and 10 back, of which each end is busy for 3 with a message that it sends, 2 with one that came."""
+    busy = {"send_us": 3.0, "receive_us": 2.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+    ranks = [
+        ["flush 1", "mark", "flush 1"],
+        ["compute 60000", "mark", "compute 1000", "barrier"],
+        ["compute 1"],
+    ]
+    ranks[0].append("barrier"), ranks[2].append("barrier")
+    free = replayed(replayer, tmp_path, ranks, host_overhead=busy)
+    done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages")
+    assert free.marks == (0.0,) and done.marks == pytest.approx([20e-6], rel=0.02)
+    assert done.seconds - free.seconds == pytest.approx(2 * 5e-6, rel=0.02)  # the target answered twice
+    both = [["flush 1"], ["flush 0"]]  # each answers while it waits
+    at_once = replayed(replayer, tmp_path, both, host_overhead=busy, one_sided="messages")
+    assert at_once.rank_seconds == pytest.approx([20e-6] * 2, rel=0.02)
 
 
 @pytest.mark.parametrize(

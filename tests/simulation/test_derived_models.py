@@ -14,7 +14,7 @@ from analysis.importers.results import CURVES, write_table
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.simulation.curve import read_curve
-from workflows.simulation.derive import Change, changes_of_protocol, derive, eager_limit
+from workflows.simulation.derive import Change, at_rate, changes_of_protocol, derive, eager_limit
 from workflows.simulation.model import ENDS, make_model
 from workflows.study.interconnects import load_interconnect
 
@@ -170,7 +170,7 @@ def test_a_ping_pong_without_small_messages_is_refused(sizes, found):
 
 
 def model_of(made, folder, end="corrected"):
-    write_table(made.curve, folder / "mine.csv")
+    write_table(CURVES.validate(made.curve[list(CURVES.columns)]), folder / "mine.csv")
     curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
     known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
     link = replace(simulated_link(), simulate=known | made.simulate | {"curve": curve})
@@ -240,9 +240,50 @@ def test_an_adapter_that_does_all_of_it_leaves_the_processor_free():
     assert set(made.simulate["host_overhead"].values()) == {0}
 
 
-def test_a_processor_that_does_all_of_it_is_busy_for_what_the_link_leaves():
+def test_a_processor_that_does_all_of_it_is_busy_for_longer_than_a_ping_pong_shows(tmp_path):
+    """Of an exchange of 4 µs each message takes 2, though one alone is there after 3: for 1 its sender is busy yet."""
     made = with_work(lambda size: 4 + size / 2000)
-    assert made.simulate["host_overhead"]["send_us"] == pytest.approx(3 / 2, rel=0.01)
+    assert made.simulate["host_overhead"]["send_us"] == pytest.approx(2, rel=0.01)
+    assert model_of(made, tmp_path).between[0].after_us == pytest.approx(1, rel=0.01)
+
+
+def shaped(size):
+    """A bucket lets 16 KiB pass at 1000 MB/s, the link carries 100."""
+    return 8 + (size / 1000 if size <= 16384 else size / 100)
+
+
+def test_messages_that_pass_faster_than_many_do_wait_for_those_before_them(tmp_path):
+    curves = benchmarks(shaped, both_ways=lambda size: 198)
+    busy = working(lambda size: 10.0, exchange=lambda size: max(11, size / 100)).assign(oversubscription=1)
+    made = derive(pd.concat([curves, busy], ignore_index=True), None, 1, 65536)
+    assert made.simulate["sustained_MBps"] == pytest.approx(100)
+    assert made.simulate["host_overhead"]["send_us"] == pytest.approx(5, rel=0.01)
+    assert "assumed" not in made.simulate and "half_duplex" not in made.simulate
+    model = model_of(made, tmp_path)
+    assert model.gap_us_per_byte == pytest.approx(0.01) and model.both_ways_bytes_per_us is None
+    assert all(knot.receive_us <= shaped(knot.bytes) for knot in model.between)
+    assert not any(
+        "sustained_MBps" in derive(benchmarks(of), None, 1, 65536).simulate
+        for of in (lambda size: 8 + size / 1000, lambda size: 8 + size / 1000 * (0.9 if size <= 16384 else 1))
+    )
+
+
+def test_a_slower_link_takes_longer_for_each_byte(tmp_path):
+    made = at_rate(
+        derive(benchmarks(lambda size: 8 + size / 1000, both_ways=lambda _: 1500), None, 1, 65536), 100
+    )
+    model = model_of(made, tmp_path)
+    assert model.curve.microseconds[-1] == pytest.approx(8 + SIZES[-1] / 100)
+    assert model.curve.bytes_per_us == pytest.approx(100) and model.both_ways_bytes_per_us == pytest.approx(
+        150
+    )
+    assert made.told[-1] == "The link is taken to carry 100 MB/s instead of the 1000 that were measured."
+    bursts = derive(benchmarks(shaped), None, 1, 65536)
+    slower = at_rate(bursts, 50)
+    assert slower.simulate["sustained_MBps"] == 50
+    assert model_of(slower, tmp_path).curve.microseconds[-1] == pytest.approx(8 + SIZES[-1] / 50)
+    told = refusal(InputError, at_rate, bursts, 125)
+    assert told == "--rate: 125: is above the 100 MB/s that the benchmarks show"
 
 
 def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():

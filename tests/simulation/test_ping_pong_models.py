@@ -135,13 +135,18 @@ def test_our_own_ping_pong_is_read_from_a_study(tmp_path):
 def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
     """1000 bytes take 6 µs, of which the link needs 1 µs; nothing is beyond 5 µs + 1 µs."""
     model = make_model(interconnect(curve_file(tmp_path)), tmp_path)
-    assert model.between[1] == Knot(1000, 5.0, 0.0, 0.0)
+    assert model.between[1] == Knot(1000, 5.0, 0.0, 0.0, 0.0)
     busy = {"send_us": 1.0, "receive_us": 2.0, "send_ns_per_byte": 0.5, "receive_ns_per_byte": 0.25}
     model = make_model(interconnect(curve_file(tmp_path), host_overhead=busy), tmp_path)
-    assert model.between[1] == Knot(1000, pytest.approx(5 - 1.5 - 2.25), 1.5, 2.25)
+    assert model.between[1] == Knot(1000, pytest.approx(5 - 1.5 - 2.25), 1.5, 2.25, 0.0)
     busier = interconnect(curve_file(tmp_path), host_overhead=busy | {"send_us": 4.0})
-    told = refusal(InputError, make_model, busier, tmp_path)
-    assert "would be busy for longer than the 5 µs that a message of 2000 bytes" in told
+    model = make_model(
+        busier, tmp_path
+    )  # together 6.75 µs: the message has left 1.75 µs before the sender is through
+    assert model.between[1] == Knot(1000, 0.0, pytest.approx(5 - 2.25), 2.25, pytest.approx(1.75))
+    busiest = interconnect(curve_file(tmp_path), host_overhead=busy | {"receive_us": 5.0})
+    told = refusal(InputError, make_model, busiest, tmp_path)
+    assert "the receiver would be busy for longer than the 5 µs that a message of 2000 bytes" in told
 
 
 @pytest.mark.parametrize(

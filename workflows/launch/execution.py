@@ -22,6 +22,9 @@ import psutil
 from workflows.domain import Line
 from workflows.launch.leftovers import MARK, owner
 
+OUTPUT = "NODEWORTH_OUTPUT"
+"""Variable that a launcher asks for: where ranks on this machine write what they print, to be read here."""
+
 KEPT_BYTES = 64_000_000  # of each of the two streams
 GRACE_SECONDS = 5.0  # between asking the processes of a run to end and killing them
 END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
@@ -86,7 +89,7 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
     Parameters
     ----------
     env : dict
-        The whole environment; the owner's mark is added.
+        The whole environment; the owner's mark is added, and `OUTPUT` gets its value where it is in it.
 
     Raises
     ------
@@ -149,19 +152,24 @@ class _Run:
 
     def begin(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
         """Start the program."""
-        process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--", *argv],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=env,
-            start_new_session=True,
-        )
+        descriptor, end = os.pipe()
+        output = self.resources.enter_context(os.fdopen(descriptor, "rb", buffering=0))
+        if OUTPUT in env:
+            env = env | {OUTPUT: f"/proc/{os.getpid()}/fd/{descriptor}"}
+        with os.fdopen(end, "wb") as written:
+            process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env=env,
+                start_new_session=True,
+            )
         process.returncode = 0  # reaped here, for its CPU time, and not by `subprocess`
         self.pid = process.pid
-        for pipe, stream in ((process.stdout, self.output), (process.stderr, self.errors)):
-            self.resources.enter_context(pipe)
+        self.resources.enter_context(process.stderr)
+        for pipe, stream in ((output, self.output), (process.stderr, self.errors)):
             self.open[pipe.fileno()] = stream
             self.poll.register(pipe.fileno(), select.POLLIN)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from workflows.domain import Interconnect, Point, counted
 from workflows.launch.emulation import INTERFACE, EmulatedNode
+from workflows.launch.execution import OUTPUT
 
 PROGRAMS = Path(__file__).parent.resolve()  # holds rank and enter-node
 SERIAL_MCA = {"btl": "self,vader"}
@@ -123,6 +124,7 @@ def mpirun(
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         **mpi4py_of("openmpi"),
         **exported,
+        OUTPUT: "",
     }
     return on_first(here, replace(rank, argv=argv, env=env))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import INTERFACE, EmulatedNode
+from workflows.launch.execution import OUTPUT
 from workflows.launch.launch import Launch, mpi4py_of, on_first, outside_jobs, ranks_of_nodes, start_rank
 from workflows.launch.provenance import mpi_library
 
@@ -52,6 +53,7 @@ def mpiexec(
         **mpich_environment(scratch),
         **(NO_FINALIZE if here or "tcp" in str(given.get("UCX_TLS")) else {}),
         **{name: str(value) for name, value in given.items()},
+        OUTPUT: "",
     }
     return on_first(here, replace(rank, argv=argv, env=env))
 

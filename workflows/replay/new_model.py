@@ -18,12 +18,13 @@ from analysis.figures.png import write_pngs
 from analysis.importers.results import CURVES, write_table
 from analysis.runs.errors import TableError
 from analysis.text.formats import listed
+from workflows.domain import Interconnect
 from workflows.errors import InputError
 from workflows.paths import INTERCONNECTS, RESULTS, ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import fit, programs, replayer
 from workflows.simulation.curve import read_curves
-from workflows.simulation.derive import derive
+from workflows.simulation.derive import at_rate, derive
 from workflows.simulation.model import make_model
 from workflows.study.interconnects import load_interconnect
 
@@ -61,6 +62,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--cores", type=int, metavar="N", help="of a node")
     parser.add_argument("--eager", type=int, metavar="BYTES", help="largest message sent without waiting")
     parser.add_argument(
+        "--rate", type=float, metavar="MBPS", help="of a slower link than was measured, 10^6 bytes/s"
+    )
+    parser.add_argument(
         "--predicts", metavar="I", help="interconnect whose measured times it is held against"
     )
     parser.add_argument("--folder", help="where it goes, a study's interconnects_folder")
@@ -68,7 +72,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     given = parser.parse_args(words)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", given.name):
         raise InputError(f"--model: {given.name!r} is no name: small letters, digits and _")
-    for option, least in (("cores", 1), ("eager", 0)):
+    for option, least in (("cores", 1), ("eager", 0), ("rate", 1e-3)):
         if (value := getattr(given, option)) is not None and value < least:
             raise InputError(f"--{option}: {value}: must be at least {least}")
     return given
@@ -102,11 +106,14 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     for there in (file, curve_file):
         if there.exists():
             raise InputError(f"--model: {_shown(there)} is there already; remove it, or take another name")
-    if given.predicts and load_interconnect(given.predicts, INTERCONNECTS).kind == "simulated":
+    predicted = load_interconnect(given.predicts, INTERCONNECTS) if given.predicts else None
+    if predicted and predicted.kind == "simulated":
         raise InputError(f"--predicts: {given.predicts}: is simulated; its times are no measurements")
     curves, unread = _all_curves([here / name for name in given.files], given)
     inside, also_unread = _curves(here / given.inside, given) if given.inside else (None, [])
     made = derive(curves, inside, given.cores, given.eager)
+    if given.rate:
+        made = at_rate(made, given.rate)
     made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
     files = listed([Path(name).name for name in given.files])
     content = {
@@ -116,7 +123,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         "description": f"Model made of {files}.",
         "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
         | ({"predicts": given.predicts} if given.predicts else {})
-        | made.simulate,
+        | made.simulate
+        | ({"one_sided": "messages"} if predicted and _one_sided(predicted) == "pt2pt" else {}),
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     try:
@@ -137,6 +145,11 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     (figure,) = write_pngs([drawn])
     not_read = [f"Not read: {line}" for line in (*unread, *also_unread)]
     return [*not_read, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+
+
+def _one_sided(interconnect: Interconnect) -> str | None:
+    """Open MPI's component that carries one-sided calls, where the interconnect names one."""
+    return interconnect.launch.get("mca", {}).get("osc")
 
 
 def _shown(path: Path) -> Path:

@@ -34,6 +34,9 @@ Of the nine published curves that ship, these find each jump that a reader marke
 SAME, FREE = 1.01, 1.9
 """Times the bandwidth of one direction: below the first both share it, from the second on both have it."""
 
+BURST = 1.1
+"""Times the rate of the long run, from which on an eager message, latency included, shows a burst."""
+
 APART = 1.4
 """How many times as large a size must be as another, to show where a curve goes."""
 
@@ -126,8 +129,10 @@ def derive(
     """Work out the model of an interconnect.
 
     Sending or receiving a message keeps a processor busy for half of what an exchange takes from work beside
-    it; where that is not known, for the least interval of a stream of small messages. It is half of what an
-    eager message takes beyond its way through the link at most. What nothing tells is ``assumed``.
+    it, and at most for what an eager message takes beyond its way through the link; where that is not known,
+    for the least interval of a stream of small messages, and at most for half of that. Where eager messages
+    pass faster than the link carries them in the long run (`BURST`), each waits until those before it have
+    been sent. What nothing tells is ``assumed``.
 
     Parameters
     ----------
@@ -167,13 +172,21 @@ def derive(
         if (peak := _peak(curves, names)) and peak[1] > 1.001 * rate:
             rate = peak[1]
             told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
+    long_run = rate
+    if burst := _burst(sizes, times, limit):
+        rate, long_run = max(rate, burst[0]), burst[1]
+        simulate["sustained_MBps"] = round(long_run, 3)
+        told.append(
+            f"Single messages pass faster than the {number(long_run)} MB/s that the link carries in the long "
+            "run: each waits until those before it have been sent."
+        )
     curve = {} if rate == link_rate(sizes, times) else {"peak_MBps": round(rate, 3)}
     simulate["curve"] = {"benchmark": name, **({"empty_as_bytes": empty_as} if empty_as else {}), **curve}
     simulate["eager_limit_bytes"] = limit
     if others:
         simulate["switches_bytes"] = others
     assumed = []
-    busy = _busy(curves, limit)
+    busy = _busy(curves, limit, long_run if burst else None)
     if overhead := busy and _overhead(busy, sizes, times, limit, rate):
         simulate["host_overhead"] = overhead
         us, ns = (number(overhead[f"send_{unit}"]) for unit in ("us", "ns_per_byte"))
@@ -190,10 +203,10 @@ def derive(
     if both is None:
         assumed.append("both_ways")
         told.append("Both directions are assumed not to slow each other down.")
-    elif both[1] < SAME * rate:
+    elif both[1] < SAME * long_run and not burst:
         simulate["half_duplex"] = True
         told.append(f"Both directions share the bandwidth of one, as {both[0]} shows.")
-    elif both[1] < FREE * rate:
+    elif both[1] < FREE * long_run:
         simulate["both_ways_MBps"] = both[1]
         told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
     fewest = busy.us if busy else None
@@ -211,6 +224,38 @@ def derive(
     return Derived(simulate, pingpong, told + said)
 
 
+def at_rate(made: Derived, rate: float) -> Derived:
+    """Give the model of the same interconnect with a slower link: each byte takes as much longer.
+
+    Parameters
+    ----------
+    rate : float
+        What the link carries in the long run, MB/s.
+
+    Raises
+    ------
+    InputError
+        A rate above what the benchmarks show: one line.
+    """
+    curve, known = made.simulate["curve"], made.curve.dropna(subset="bytes").sort_values("bytes")
+    by_itself = link_rate(known["bytes"].to_numpy(float), known["latency_us"].to_numpy(float))
+    shown = made.simulate.get("sustained_MBps", curve.get("peak_MBps", by_itself))
+    if rate > shown:
+        raise InputError(f"--rate: {rate:g}: is above the {number(shown)} MB/s that the benchmarks show")
+    later = known["latency_us"] + known["bytes"] * (1 / rate - 1 / shown)
+    simulate = dict(made.simulate)
+    if "sustained_MBps" in simulate:
+        simulate["sustained_MBps"] = rate
+    elif "peak_MBps" in curve:
+        simulate["curve"] = curve | {"peak_MBps": rate}
+    if "both_ways_MBps" in simulate:
+        simulate["both_ways_MBps"] *= rate / shown
+    said = (
+        f"The link is taken to carry {number(rate)} MB/s instead of the {number(shown)} that were measured."
+    )
+    return Derived(simulate, known.assign(latency_us=later, bandwidth_MBps=np.nan), [*made.told, said])
+
+
 @dataclass(frozen=True)
 class _Busy:
     """How long a message keeps either processor busy, and how that shows; `ns_per_byte` None is not known."""
@@ -220,22 +265,34 @@ class _Busy:
     how: str
 
 
-def _busy(curves: pd.DataFrame, limit: int) -> _Busy | None:
+def _burst(sizes: Sequence[int], times: Sequence[float], limit: int) -> tuple[float, float] | None:
+    """What a burst passes at, and what the link carries in the long run, MB/s; None without a burst."""
+    known = [(size, time) for size, time in zip(sizes, times, strict=True) if SMALL_BYTES < size <= limit]
+    long_run = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
+    if not known or max(size / time for size, time in known) <= BURST * long_run:
+        return None
+    return max(size / max(time - times[0], 0.05 * times[0]) for size, time in known), long_run
+
+
+def _busy(curves: pd.DataFrame, limit: int, held_to: float | None) -> _Busy | None:
     """What the curves tell of the time that processors spend with messages; None where they tell nothing.
 
-    An exchange sends a message and receives one, which are taken to keep the processor busy for as long.
+    An exchange sends a message and receives one, which are taken to keep the processor busy for as long. One
+    that takes hardly longer than the link, where that is `held_to` a rate in MB/s, tells nothing.
     """
     shared = _first(curves, AVAILABILITY)
     if shared is not None and "part" in shared:
         known = availability(shared).groupby("bytes")[["exchange_us", "overhead_us"]].median().reset_index()
         known = known[known["bytes"] <= limit]
+        if held_to is not None:
+            known = known[known["exchange_us"] > FREE * known["bytes"] / held_to]
         each = known["overhead_us"].clip(0, known["exchange_us"]).to_numpy(float) / 2
         size = known["bytes"].to_numpy(float)
         small = size <= SMALL_BYTES
         if small.any():
             us = float(np.median(each[small]))
-            slopes = (each - us)[~small] / size[~small]
-            a_byte = 1000 * max(0.0, float(np.median(slopes))) if len(slopes) else None
+            more, of = (each - us)[~small], size[~small]
+            a_byte = 1000 * max(0.0, float(more @ of / (of @ of))) if len(of) else None
             return _Busy(us, a_byte, "half of what an exchange takes from work beside it")
     stream = _first(curves.dropna(subset="bandwidth_MBps"), STREAMS)
     small = None if stream is None else stream[(stream["bytes"] > 0) & (stream["bytes"] <= SMALL_BYTES)]
@@ -303,12 +360,17 @@ def _overhead(
     """
     known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
     left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
-    each = max(0.0, min(busy.us, float(left.min()) / 2))
-    hidden = each < min(busy.us, float(left[known[:, 0] <= SMALL_BYTES].min()) / 2) / 2
+    if (
+        busy.ns_per_byte is None
+    ):  # an interval may be the adapter's: both ends together take what is left at most
+        left = left / 2
+    each = max(0.0, min(busy.us, float(left.min())))
+    hidden = each < min(busy.us, float(left[known[:, 0] <= SMALL_BYTES].min())) / 2
     if hidden or (busy.ns_per_byte is None and each < 0.01 * times[0]):
         return None
     copied = known[:, 0] > SMALL_BYTES
-    slopes = np.minimum(left - left[0], left - 2 * each)[copied] / (2 * known[copied, 0])
+    least = each if busy.ns_per_byte is not None else max(each, left[0])
+    slopes = (left[copied] - least) / known[copied, 0]
     most = 1000 * max(0.0, float(slopes.min())) if copied.any() else 0.0
     a_byte = most if busy.ns_per_byte is None else min(busy.ns_per_byte, most)
     costs = {"us": round(0.999 * each, 4), "ns_per_byte": round(0.999 * a_byte, 5)}

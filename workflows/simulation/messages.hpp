@@ -1,9 +1,10 @@
 // What a message costs on a platform that workflows/simulation/platform.py described.
 //
 // The costs are in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
-// BYTES:WAIT:SEND:RECEIVE, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the wire,
-// beside the time that the links need for the bytes; SEND and RECEIVE keep the two ends busy. "hop_us" is added for
-// each switch after the first. "gap_us" passes at least between two messages that a node sends to others.
+// BYTES:WAIT:SEND:RECEIVE:AFTER, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the
+// wire, beside the time that the links need for the bytes; SEND and RECEIVE keep the two ends busy, AFTER the sender when
+// the message has left. "hop_us" is added for each switch after the first. Between two messages that a node sends to
+// others pass "gap_us", and "gap_us_per_byte" for each byte of the first, at least.
 
 #pragma once
 
@@ -25,7 +26,7 @@ namespace s4u = simgrid::s4u;
 constexpr double ENVELOPE_BYTES = 16;
 
 struct Knot {
-  double bytes, wait, send, receive;
+  double bytes, wait, send, receive, after;
 };
 
 using Part = double Knot::*;
@@ -39,7 +40,8 @@ public:
     std::istringstream words(text);
     for (std::string word; words >> word;) {
       Knot knot;
-      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive) != 4)
+      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive,
+                      &knot.after) != 5)
         throw std::invalid_argument("platform: bad knot " + word);
       knots.push_back(knot);
     }
@@ -64,15 +66,21 @@ public:
 // Costs of messages between nodes and inside one; on the wire they are SimGrid's as soon as this is made.
 class Messages {
   Curve between, inside;
-  double hop, gap;
+  double hop, gap, gap_a_byte;
   mutable std::unordered_map<const s4u::Host*, double> free_at; // when a node may send the next message
 
   // Seconds that a message waits for its node to have sent those before it.
-  double queued(const s4u::Host* from) const
+  double queued(const s4u::Host* from, double bytes) const
   {
     double now = s4u::Engine::get_clock(), &free = free_at[from], begins = std::max(now, free);
-    free = begins + gap;
+    free = begins + gap + bytes * gap_a_byte;
     return begins - now;
+  }
+
+  static double microseconds(const s4u::NetZone* zone, const char* property)
+  {
+    const char* told = zone->get_property(property);
+    return told ? std::stod(told) * 1e-6 : 0;
   }
 
   double wire(double size, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) const
@@ -89,7 +97,7 @@ class Messages {
     if (from != to)
       wanted += std::max(0, wires - 2) * hop;
     double passes = std::max(0.0, wanted - (size - bytes) / bandwidth);
-    return (passes + (gap > 0 && from != to ? queued(from) : 0)) / nominal;
+    return (passes + (gap + gap_a_byte > 0 && from != to ? queued(from, bytes) : 0)) / nominal;
   }
 
 public:
@@ -99,7 +107,8 @@ public:
       : between(zone->get_property("between_nodes"))
       , inside(zone->get_property("inside_node"))
       , hop(std::stod(zone->get_property("hop_us")) * 1e-6)
-      , gap(zone->get_property("gap_us") ? std::stod(zone->get_property("gap_us")) * 1e-6 : 0)
+      , gap(microseconds(zone, "gap_us"))
+      , gap_a_byte(microseconds(zone, "gap_us_per_byte"))
       , eager_limit(std::stod(zone->get_property("eager_limit_bytes")))
   {
     auto* network = zone->get_network_model();

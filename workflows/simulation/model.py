@@ -23,13 +23,14 @@ class Knot:
     """Costs of a message of `bytes`, in microseconds; those of other sizes lie on a line between two knots.
 
     ``wait_us`` passes on the way, beside the time that the links need for the bytes; ``send_us`` and
-    ``receive_us`` keep the two ranks busy.
+    ``receive_us`` keep the two ranks busy, ``after_us`` the sender when the message has left already.
     """
 
     bytes: int
     wait_us: float
     send_us: float
     receive_us: float
+    after_us: float
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,10 @@ class InterconnectModel:
         How packets are passed on, see the schema; None where messages share links as fluids do.
     gap_us : float
         Least time between two messages that a node sends to others.
+    gap_us_per_byte : float
+        More of it for each byte of the first of them.
+    one_sided : str
+        What carries one-sided calls: ``transfers`` without the target's processor, or ``messages``.
     """
 
     curve: PingPongCurve
@@ -77,6 +82,8 @@ class InterconnectModel:
     collectives: Mapping[str, str]
     packets: Mapping[str, Any] | None = None
     gap_us: float = 0.0
+    gap_us_per_byte: float = 0.0
+    one_sided: str = "transfers"
 
 
 def check_section(simulate: Mapping[str, Any]) -> str | None:
@@ -136,9 +143,10 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
 
     A message of s bytes takes T(s), linear between the points of the curve. The link needs s / bandwidth of
     it. Where the interconnect's file says what sending and receiving cost the processors, they are busy for
-    so long with an eager message; those of a larger one wait anyway. Where it does not, what an eager message
-    takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The rest passes without keeping
-    anything busy. A ping-pong does not show the difference.
+    so long with an eager message; those of a larger one wait anyway. What both together are busy for beyond
+    T(s), the sender is when the message has left: a ping-pong hides it, an exchange does not. Without such
+    costs, what an eager message takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The
+    rest passes without keeping anything busy. A ping-pong does not show the difference.
 
     Parameters
     ----------
@@ -153,7 +161,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     Raises
     ------
     InputError
-        See `workflows.simulation.curve.read_curve`; or processors busy for longer than a message takes, both
+        See `workflows.simulation.curve.read_curve`; or a receiver busy for longer than a message takes, both
         directions slower than one direction alone.
     """
     simulate = interconnect.simulate
@@ -168,7 +176,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     return InterconnectModel(
         curve=curve,
         between=_knots(curve, simulate["eager_limit_bytes"], overhead, where),
-        inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0),),
+        inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0, 0.0),),
         memory_bytes_per_us=node["memory_MBps"],
         eager_limit_bytes=simulate["eager_limit_bytes"],
         cores_per_node=node["cores"],
@@ -179,6 +187,8 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         collectives=simulate.get("collectives", {}),
         packets=simulate.get("packets"),
         gap_us=1e6 / simulate["messages_per_second"] if "messages_per_second" in simulate else 0.0,
+        gap_us_per_byte=1 / simulate["sustained_MBps"] if "sustained_MBps" in simulate else 0.0,
+        one_sided=simulate.get("one_sided", "transfers"),
     )
 
 
@@ -224,12 +234,13 @@ def _knots(
         eager = sizes <= eager_limit  # SMPI lets ranks that wait for each other do nothing else
         send = eager * (overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000)
         receive = eager * (overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000)
-    wait = times - link - send - receive
-    if (wait < -1e-9 * times).any():
-        size = int(sizes[wait.argmin()])
+    left = times - link - receive
+    if (left < -1e-9 * times).any():
+        size = int(sizes[left.argmin()])
         raise InputError(
-            f"{where}: simulate.host_overhead: the processors would be busy for longer than the "
-            f"{times[wait.argmin()] - link[wait.argmin()]:.3g} µs that a message of {size} bytes leaves them"
+            f"{where}: simulate.host_overhead: the receiver would be busy for longer than the "
+            f"{times[left.argmin()] - link[left.argmin()]:.3g} µs that a message of {size} bytes leaves it"
         )
-    columns = zip(sizes, np.maximum(wait, 0.0), send, receive, strict=True)
+    after = np.maximum(0.0, send - np.maximum(left, 0.0))
+    columns = zip(sizes, np.maximum(left - send, 0.0), send - after, receive, after, strict=True)
     return tuple(Knot(int(size), *map(float, costs)) for size, *costs in columns)

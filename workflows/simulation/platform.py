@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -14,7 +14,7 @@ from workflows.simulation.rings import make_rings, ring_zone
 from workflows.simulation.tree import make_tree, tree_zone
 
 INFINITE = 1e12
-FREE = (Knot(0, 0.0, 0.0, 0.0),)
+FREE = (Knot(0, 0.0, 0.0, 0.0, 0.0),)
 """Messages that cost nothing."""
 
 _FIXED = {
@@ -64,7 +64,8 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "hop_us": float(model.hop_us),
         "eager_limit_bytes": model.eager_limit_bytes,
         "mpi": model.mpi,
-        **({"gap_us": float(model.gap_us)} if model.gap_us else {}),
+        "one_sided": model.one_sided,
+        **{name: gap for name in ("gap_us", "gap_us_per_byte") if (gap := float(getattr(model, name)))},
         **({"corun_percent": corun_percent} if corun_percent else {}),
     }
     lines = [
@@ -103,12 +104,13 @@ def ideal(model: InterconnectModel) -> InterconnectModel:
         both_ways_bytes_per_us=None,
         hop_us=0.0,
         gap_us=0.0,
+        gap_us_per_byte=0.0,
         topology={},
     )
 
 
 def _as_text(knots: Sequence[Knot]) -> str:
-    return " ".join(f"{knot.bytes}:{knot.wait_us!r}:{knot.send_us!r}:{knot.receive_us!r}" for knot in knots)
+    return " ".join(":".join(map(repr, astuple(knot))) for knot in knots)
 
 
 def _properties(values: Mapping[str, Any]) -> list[str]:

@@ -41,6 +41,8 @@ struct Rank {
 std::vector<Rank> ranks;
 std::string folder;
 double eager_limit;
+bool by_messages; // how one-sided calls are carried
+const Messages* messages;
 double corun; // how much longer a rank computes for each other of its node that computes at the same time
 
 Rank& this_rank()
@@ -95,6 +97,29 @@ template <bool ASKS> void transfer(Words& words)
   s4u::Comm::sendto(ASKS ? there : here, ASKS ? here : there, bytes);
 }
 
+// What was done to the targets is complete there. Where one-sided calls are carried by messages, each target is asked for
+// that: it answers in its own time, which it lacks later unless it waits for an answer itself.
+void flush(Words& words)
+{
+  if (!by_messages)
+    return;
+  Rank& rank  = this_rank();
+  auto pass   = [](double seconds) { s4u::this_actor::sleep_for(seconds); };
+  for (size_t word = 2; word < words.size(); word++) {
+    Rank& target = ranks.at(std::stoi(words[word]));
+    auto cost    = [&](Part part) { return messages->seconds(0, rank.host, target.host, part); };
+    double sending = cost(&Knot::send), receiving = cost(&Knot::receive);
+    pass(sending);
+    double waits = s4u::Engine::get_clock();
+    s4u::Comm::sendto(rank.host, target.host, ENVELOPE_BYTES);
+    pass(receiving + sending);
+    target.due += receiving + sending + cost(&Knot::after);
+    s4u::Comm::sendto(target.host, rank.host, ENVELOPE_BYTES);
+    rank.due = std::max(0.0, rank.due - (s4u::Engine::get_clock() - waits)) + cost(&Knot::after);
+    pass(receiving);
+  }
+}
+
 void mark(Words& words)
 {
   std::printf("mark %s %.9f\n", words[0].c_str(), s4u::Engine::get_clock());
@@ -105,7 +130,7 @@ const Operation& operation(const std::string& name)
 {
   static std::unordered_map<std::string, Operation> known = {
       {"compute", compute}, {"mark", mark},           {"put", transfer<false>}, {"accumulate", transfer<false>},
-      {"get", transfer<true>}, {"fetch", transfer<true>}};
+      {"get", transfer<true>}, {"fetch", transfer<true>}, {"flush", flush}};
   auto found = known.find(name);
   if (found == known.end()) {
     try {
@@ -203,23 +228,26 @@ int main(int argc, char** argv)
         return n ? all / cores * n / (1 + corun * (n - 1)) : all;
       });
 
-  Messages messages(engine.get_netzone_root());
-  eager_limit = messages.eager_limit;
-  auto cost = [&messages](Part part) {
-    return [&messages, part](size_t size, const s4u::Host* from, const s4u::Host* to) {
-      return messages.seconds(static_cast<double>(size), from, to, part);
+  Messages costs(engine.get_netzone_root());
+  messages    = &costs;
+  eager_limit = costs.eager_limit;
+  by_messages = engine.get_netzone_root()->get_property("one_sided") == std::string("messages");
+  auto cost = [](Part part) {
+    return [part](size_t size, const s4u::Host* from, const s4u::Host* to) {
+      return messages->seconds(static_cast<double>(size), from, to, part);
     };
   };
   bool tells = engine.get_netzone_root()->get_property("tell_messages");
-  auto send = [cost = cost(&Knot::send), tells](size_t size, s4u::Host* from, s4u::Host* to) {
+  auto send = [cost, tells](size_t size, s4u::Host* from, s4u::Host* to) {
     if (tells)
       std::printf("message %s %s %zu\n", from->get_cname(), to->get_cname(), size);
-    return cost(size, from, to);
+    Rank& rank = this_rank();
+    double due = take_due(rank);
+    rank.due += cost(&Knot::after)(size, from, to);
+    return due + cost(&Knot::send)(size, from, to);
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
-  smpi_register_op_cost_callback(SmpiOperation::ISEND, [send](auto... message) {
-    return take_due(this_rank()) + send(message...);
-  });
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
   smpi_register_op_cost_callback(SmpiOperation::RECV, cost(&Knot::receive));
 
   SMPI_app_instance_register("replay", nullptr, processes);

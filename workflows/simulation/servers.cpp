@@ -133,6 +133,7 @@ Carried send(Rank& own, Rank& to, Tag tag, double bytes, const std::string& oper
     to.announced.push_back(message);
     to.event->release();
   }
+  own.spend(costs->seconds(bytes, own.host, to.host, &Knot::after));
   return message;
 }
 

@@ -47,6 +47,7 @@ void transfer(Process& from, Process& to, double bytes)
   busy(from, costs->seconds(bytes, from.host, to.host, &Knot::send));
   s4u::Comm::sendto(from.host, to.host, bytes + ENVELOPE_BYTES);
   busy(to, costs->seconds(bytes, from.host, to.host, &Knot::receive));
+  busy(from, costs->seconds(bytes, from.host, to.host, &Knot::after));
 }
 
 // The head and the data. Small data is sent together with its head, larger data when a buffer was given to it.

@@ -29,16 +29,18 @@ ACTIONS = {
     "compute": 1,
     **dict.fromkeys(("send", "isend", "recv", "irecv", "wait"), 3),
     **dict.fromkeys(ONE_SIDED, 2),
+    "flush": None,
     **dict.fromkeys(COLLECTIVES, None),
 }
-"""Actions of a trace, and how many numbers each has; of collective calls, SimGrid checks that."""
+"""Actions of a trace, and how many numbers each has; of collective calls, SimGrid checks that.
+``flush`` names the ranks at which what was done to them is complete."""
 
 _FACTORS = ("corrected_factor", "low_factor", "high_factor")
 _LINE = re.compile(r"\d+ \w+(?: \d+)*", re.ASCII)
 _SHAPES = {b" %b%b" % (name.encode(), b" " * count) for name, count in ACTIONS.items() if count is not None}
 """Lines without their digits, of actions whose number of numbers is known."""
-_COLLECTIVE = re.compile(f" ({'|'.join(sorted(COLLECTIVES))}) *".encode())
-"""Shape of a collective call with whole numbers alone."""
+_COLLECTIVE = re.compile(f" (flush|{'|'.join(sorted(COLLECTIVES))}) *".encode())
+"""Shape of an action with any whole numbers."""
 
 
 @dataclass(frozen=True)

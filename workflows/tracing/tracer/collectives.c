@@ -132,3 +132,14 @@ static void closed(MPI_Win win)
 }
 
 static void fenced(MPI_Win win) { meet(sharing(win)); }
+
+/* All that the rank did to a target, or (NULL) to all, is done there; to itself it is at once. */
+static void flushed(MPI_Win win, const int *target)
+{
+    const Members *all = sharing(win);
+    if (target ? *target < 0 || *target == all->rank : all->size == 1) return;
+    begin_line("flush");
+    for (int rank = 0; rank < all->size; rank++)
+        if (rank != all->rank && (!target || rank == *target)) number(all->ranks[rank]);
+    text("\n");
+}
