@@ -263,7 +263,7 @@ class TestDrawings:
                 if line.get_marker() in style.MARKERS
             }
             assert (faces == {style.PAPER}) is hollow
-            assert ("there are no intervals" in scaling.caption) is hollow
+            assert ("Hollow points have no interval: there is one sample each" in scaling.caption) is hollow
 
     def test_captions_say_when_kinds_are_compared(self, drawings):
         improvement = next(drawing for drawing in drawings if drawing.topic == "improvement")
