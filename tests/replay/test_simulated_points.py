@@ -1,6 +1,7 @@
 """From a study to its simulated points, and from its traces to their records."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from workflows.replay.points import replay_study
 from workflows.results.collect import simulated_table
 from workflows.results.details import make_details
 from workflows.results.facts import facts
+from workflows.simulation.replayer import replay
 from workflows.tracing.capture import CORUN
 from workflows.tracing.trace import Trace, write_rank
 
@@ -93,6 +95,33 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
     file = traced.paths.simulated / "elbow_segregated-smoke/gigabit_ethernet/processes-4.json"
     record = json.loads(file.read_text())
     assert record["details"]["transfer_seconds"][2] == pytest.approx(10 * (31e-6 + 10000 / 112.5e6))
+
+
+def test_a_study_that_is_stopped_keeps_its_replays(traced, monkeypatch):
+    """Each comes to the same, and none is made twice; what was kept is gone in the end."""
+    replay_study(traced, 1)
+    whole = simulated_table(traced)[0]["seconds"]
+    shutil.rmtree(traced.paths.simulated)
+    made, stop_at = [], 3
+
+    def counting(*arguments):
+        if len(made) == stop_at:
+            raise KeyboardInterrupt
+        made.append(arguments[-1])
+        return replay(*arguments)
+
+    monkeypatch.setattr(study, "replay", counting)
+    with pytest.raises(KeyboardInterrupt):
+        replay_study(traced, 1)
+    assert not traced.paths.simulated.exists()
+    before, stop_at = len(made), None
+    replay_study(traced, 1)
+    once = len(made)
+    assert simulated_table(traced)[0]["seconds"].equals(whole)
+    replay_study(traced, 1)
+    assert (
+        before == 3 and len(made) - once == once and not traced.paths.simulated.with_name(".replays").exists()
+    )
 
 
 def computing(plan):

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import Point
+from workflows.domain import Point, short_digest
 from workflows.paths import RESULTS, ROOT
 from workflows.plan import files
 from workflows.plan.plan import Plan
@@ -47,7 +47,8 @@ def replay_study(plan: Plan, threads: int) -> None:
     """Simulate every simulated point of a study: replay its trace, or carry out its pattern or its tasks.
 
     What it makes goes where `plan.paths` says: how well each model repeats its curve (see `fit.fit_table`),
-    and the records, ``<case>/<interconnect>/processes-<p>.json``. Nothing is written before all is well.
+    and the records, ``<case>/<interconnect>/processes-<p>.json``. These are written once all is well; until
+    then replays are kept beside them, and a study that was stopped goes on from there.
 
     Parameters
     ----------
@@ -69,12 +70,14 @@ def replay_study(plan: Plan, threads: int) -> None:
     models = {name: at["corrected"] for name, at in ends.items()}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
     made: dict[Path, SimulatedRecord] = {}
+    kept = plan.paths.simulated.with_name(".replays")
+    kept.mkdir(parents=True, exist_ok=True)
     traced, cores = files.traced(plan), core_speed(plan.asked.study.simulation, plan.paths.processor)
     trace_of = attrgetter("case", "processes")
     for (case, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
         points = list(group)
         trace = read_trace(plan.paths.trace(case, processes))
-        done = _replay_trace(program, trace, points, ends, plan.asked.study.simulation, cores, threads)
+        done = _replay_trace(program, trace, points, ends, plan.asked.study.simulation, cores, threads, kept)
         for point, replays in zip(points, done, strict=True):
             made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays, cores.speed))
     for point in (point for point in plan.design.simulated if point not in traced):
@@ -88,6 +91,7 @@ def replay_study(plan: Plan, threads: int) -> None:
         file = plan.paths.simulated / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(record.as_json(), indent=1) + "\n")
+    shutil.rmtree(kept)
 
 
 def record_path(point: Point) -> Path:
@@ -114,6 +118,7 @@ def _replay_trace(
     simulation: Mapping[str, Any],
     cores: CoreSpeed,
     threads: int,
+    kept: Path,
 ) -> list[Replays]:
     """Replays of one trace at all points that it serves, in their order."""
     anybody = next(iter(models.values()))["corrected"]  # a serial run has no messages, so any model serves
@@ -133,12 +138,26 @@ def _replay_trace(
             if key not in begun:
                 platform = Path(scratch) / f"platform-{len(begun)}.xml"
                 platform.write_text(text)
-                begun[key] = pool.submit(replay, program, platform, Path(scratch), factors, per_node, what)
+                of = json.dumps([str(program), what, trace.about, *key], sort_keys=True)
+                file = kept / f"{short_digest(of.encode())}.json"
+                arguments = program, platform, Path(scratch), factors, per_node, what
+                begun[key] = pool.submit(_once, file, *arguments)
             return begun[key]
 
         ways = (("low", False), ("high", False), ("corrected", False), ("corrected", True))
         asked = [[replayed(point, end, free) for end, free in ways] for point in points]
         return [Replays(*(one.result() for one in four)) for four in asked]
+
+
+def _once(file: Path, *arguments: Any) -> Replay:
+    """What `replay` gives, from where it is kept if it was made before."""
+    if file.exists():
+        return Replay.of(json.loads(file.read_text()))
+    made = replay(*arguments)
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(json.dumps(vars(made)))
+    unfinished.rename(file)
+    return made
 
 
 def corun_percent(trace: Trace, simulation: Mapping[str, Any], end: str) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from workflows.simulation import programs
 
@@ -31,6 +32,11 @@ class Replay:
     marks: tuple[float, ...]
     cpu_seconds: float
     memory_bytes: int
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Replay:
+        """Make it of its attributes as JSON has them."""
+        return cls(**{name: tuple(one) if isinstance(one, list) else one for name, one in values.items()})
 
 
 def replay(
