@@ -82,7 +82,7 @@ processors UNDEFINED
 qtype BATCH INTERACTIVE
 ckpt_list NONE
 pe_list mpi
-rerun FALSE
+rerun TRUE
 slots 1
 tmpdir /tmp
 shell /bin/sh
