@@ -154,6 +154,7 @@ def test_neighbours_are_the_jobs_of_others(monkeypatch):
     ("shown", "user", "hidden"),
     [
         ("PrivateData             = jobs,usage", 1000, True),
+        ("PrivateData             = nodes", 1000, True),
         ("PrivateData             = none", 1000, False),
         ("PrivateData             = accounts,users", 1000, False),
         ("PrivateData             = jobs", 0, False),  # root sees all

@@ -185,3 +185,5 @@ def test_a_neighbour_on_exclusive_nodes_makes_a_run_invalid(at_work, monkeypatch
     assert len(seen) == 1  # asked at most every ten seconds
     at_work.here.exclusive, at_work.here._seen = False, None
     assert at_work.here.neighbour() is None
+    at_work.here.exclusive, at_work.here.neighbours_hidden, at_work.here._looked = True, True, None
+    assert at_work.here.neighbour() is None and len(seen) == 1  # where nodes are hidden, it would be refused

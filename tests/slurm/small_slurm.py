@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.slurm.small_cluster import SmallCluster, join_anew, small_cluster
 from tests.slurm.unpacked import CACHE
-from workflows.launch.emulation import EmulatedNode, usable_cores
+from workflows.launch.emulation import EmulatedNode
 
 _CONFIGURATION = """
 ClusterName=small
@@ -175,7 +175,7 @@ def small_slurm(
         Emulated interconnects, none faster than the first one; each has a partition, a feature and a switch of its
         name with two nodes, which it joins, beside the partition ``all``.
     cores : sequence of int
-        Of each node, where it is not one: nodes share them, and have 1000 MB a core and 1000 MB more.
+        What Slurm is told of each node, which has one; with 1000 MB a core and 1000 MB more.
     energy : bool
         Each node is told that it takes `WATTS`: a program plays the counter that Slurm reads on a Cray.
 
@@ -185,15 +185,11 @@ def small_slurm(
         If a part of it does not start; with the ends of the logs.
     """
     with small_cluster(nodes, interconnect) as made:
-        every = tuple(
-            replace(node, cores=tuple(usable_cores()[:count])) if count > 1 else node
-            for node, count in zip(made.nodes, cores or [1] * nodes, strict=True)
-        )
-        slurm = SmallSlurm(every, made.head, made.folder, made.first_process)
+        slurm = SmallSlurm(made.nodes, made.head, made.folder, made.first_process)
         of_two = {name: made.nodes[2 * place : 2 * place + 2] for place, name in enumerate(partitions)}
         for name, two in of_two.items():
             join_anew(two, name)
-        _write_configuration(slurm, accounting, of_two, energy)
+        _write_configuration(slurm, accounting, of_two, cores or [1] * nodes, energy)
         if energy:
             _begin_counter(slurm)
         _begin(slurm, accounting)
@@ -201,13 +197,17 @@ def small_slurm(
 
 
 def _write_configuration(
-    slurm: SmallSlurm, accounting: bool, partitions: Mapping[str, Sequence[EmulatedNode]], energy: bool
+    slurm: SmallSlurm,
+    accounting: bool,
+    partitions: Mapping[str, Sequence[EmulatedNode]],
+    cores: Sequence[int],
+    energy: bool,
 ) -> None:
     feature = {node.name: f" Feature={name}" for name, own in partitions.items() for node in own}
     nodes = "\n".join(
-        f"NodeName={node.name} NodeAddr={node.address} CPUs={len(node.cores)} "
-        f"RealMemory={1000 + 1000 * len(node.cores)}{feature.get(node.name, '')}"
-        for node in slurm.nodes
+        f"NodeName={node.name} NodeAddr={node.address} CPUs={count} RealMemory={1000 + 1000 * count}"
+        f"{feature.get(node.name, '')}"
+        for node, count in zip(slurm.nodes, cores, strict=True)
     )
     address, folder = slurm.head.address, slurm.folder
     kept = _ACCOUNTING.format(address=address, folder=folder) if accounting else _NO_ACCOUNTING

@@ -147,7 +147,7 @@ def test_a_user_to_whom_all_is_hidden(slurm):
     slurm.wait_for_jobs()
     slurm.forget_jobs()
     said = folder.run_well(*by_sacct)
-    assert "Slurm hides the jobs of others from you (PrivateData)" in said
+    assert "Slurm hides jobs of others or nodes from you (PrivateData)" in said
     first, last = folder.records().values()
     assert (first["cluster"]["state"], last["cluster"]["state"]) == ("CANCELLED", "RUNNING"), said
     assert f"job {note['job']} ended as CANCELLED on emulated-node" in said

@@ -56,7 +56,7 @@ def test_jobs_deleted_put_back_and_without_their_host_are_attempts_that_do_not_c
     third = folder.until(
         lambda: next((note for note in folder.under_way() if note["planned"]["block"] not in known), None)
     )
-    cell.ask("qmod", "-rj", third["job"])
+    cell.ask("qmod", "-rj", third["job"])  # to two other hosts, which the others leave free when they end
     said = folder.finish(study)
     cell.start_node(off)
     assert said.endswith("exit status 0"), said

@@ -233,9 +233,9 @@ def neighbours(own: Job) -> list[str]:
 
 @functools.cache
 def hides_neighbours() -> bool:
-    """Whether Slurm shows a user no jobs of others (``PrivateData=jobs``): `neighbours` then finds none."""
+    """Whether Slurm hides jobs of others or nodes from a user (``PrivateData``): `neighbours` needs both."""
     found = re.search(r"^PrivateData\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M)
-    return found is not None and "jobs" in found[1].split(",") and os.geteuid() != 0
+    return found is not None and not {"jobs", "nodes"}.isdisjoint(found[1].split(",")) and os.geteuid() != 0
 
 
 def complaint(errors: str) -> str | None:

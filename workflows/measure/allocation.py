@@ -114,7 +114,8 @@ class Allocation:
     def neighbour(self) -> str | None:
         """Say in one line who else is on nodes that were to be exclusive."""
         now = time.monotonic()
-        if self.exclusive and (self._looked is None or now - self._looked > NEIGHBOURS_SECONDS):
+        visible = self.exclusive and not self.neighbours_hidden
+        if visible and (self._looked is None or now - self._looked > NEIGHBOURS_SECONDS):
             others = slurm.neighbours(self.job)
             self._seen = f"{NOT_ALONE}: {', '.join(others)}" if others else None
             self._looked = time.monotonic()

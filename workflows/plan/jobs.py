@@ -217,8 +217,8 @@ def wanted_minutes(plan: Plan, batch: Batch) -> int:
 
 
 _HIDDEN = (
-    "Slurm hides the jobs of others from you (PrivateData): whether somebody else was on a node that was to "
-    "be exclusive is not checked"
+    "Slurm hides jobs of others or nodes from you (PrivateData): whether somebody else was on a node that "
+    "was to be exclusive is not checked"
 )
 
 
