@@ -21,6 +21,11 @@ FACTS = "facts.json"
 """Beside the runs.csv of a study of ours: titles of cases and interconnects, machine, versions."""
 
 
+def trace_name(processes: int, threads: int = 1) -> str:
+    """Folder of a trace within those of its case."""
+    return f"processes-{processes}" + (f"-threads-{threads}" if threads > 1 else "")
+
+
 class StudyPaths:
     """Where everything of a study lies, below the folder of its results: `RESULTS` / its name."""
 
@@ -58,9 +63,9 @@ class StudyPaths:
         """File of the answer that runs of a case must give."""
         return self.results / "prepared" / case / "reference.json"
 
-    def trace(self, case: str, processes: int) -> Path:
-        """Folder of the trace of a case on a process count."""
-        return self.results / "traces" / case / f"processes-{processes}"
+    def trace(self, case: str, processes: int, threads: int = 1) -> Path:
+        """Folder of the trace of a case on a process count, of processes of so many threads."""
+        return self.results / "traces" / case / trace_name(processes, threads)
 
     def times(self, case: str) -> Path:
         """File that says how long the tasks of a case take in serial runs."""

@@ -34,7 +34,7 @@ NODE_LOSS = {
         **{name: one for part in PARTS for name, one in with_interval(f"{part}_percent", NUMBER).items()},
     )
 }
-_KEYS = ["case", "processes", "site"]
+_KEYS = ["case", "processes", "site", "threads"]
 
 
 def make_node_loss(scaling: pd.DataFrame, simulated: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

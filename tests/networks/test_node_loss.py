@@ -27,6 +27,7 @@ TRACE = {
     "corun_percent_low": 0.0,
     "corun_percent_high": 25.0,
     "site": None,
+    "threads": 1,
 }
 REPLAYED = {
     "case": "duct",
@@ -37,6 +38,7 @@ REPLAYED = {
     "load_balance": 0.95,
     "serialisation_efficiency": 0.9,
     "site": None,
+    "threads": 1,
 }
 
 

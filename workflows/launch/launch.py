@@ -223,11 +223,16 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         host, process, local_rank, cores = said
         numbers = {"process": int(process), "local_rank": int(local_rank)}
         placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
-        if (told := folder / f"{rank}.threads").exists():
-            threads = [line.split() for line in told.read_text().splitlines()]
-            by_time = sorted(((float(seconds), own) for seconds, own in threads), reverse=True)
-            placement[-1]["threads"] = [{"cores": own, "cpu_seconds": seconds} for seconds, own in by_time]
+        if threads := read_threads(folder / f"{rank}.threads"):
+            placement[-1]["threads"] = threads
     return placement
+
+
+def read_threads(file: Path) -> list[dict[str, Any]]:
+    """Read what a rank said of its threads, busiest first; nothing where it said nothing."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    threads = ((float(seconds), own) for seconds, own in map(str.split, lines))
+    return [{"cores": own, "cpu_seconds": seconds} for seconds, own in sorted(threads, reverse=True)]
 
 
 def check_placement(

@@ -48,8 +48,8 @@ def kept(plan: Plan) -> list[str]:
 
 
 def traces(plan: Plan) -> list[str]:
-    """Traces that are replayed: one for each case and process count; some cases need none."""
-    return _each(plan.paths.trace(point.case, point.processes) for point in traced(plan))
+    """Traces that are replayed: one for each case, process count and threads; some cases need none."""
+    return _each(plan.paths.trace(point.case, point.processes, point.threads) for point in traced(plan))
 
 
 def traced(plan: Plan) -> list[Point]:

@@ -47,6 +47,8 @@ class Here:
         Why a case cannot run over an interconnect, by the names of the two; serially, by its name and None.
     unthreaded : mapping
         Why its processes have one thread only over an interconnect, where the study asks for more.
+    traced_cores : int or None
+        Cores that the threads of a traced rank can have; None where no threads are traced.
     """
 
     cluster: Cluster | None
@@ -54,6 +56,7 @@ class Here:
     unavailable: Mapping[str, str]
     unsuited: Mapping[tuple[str, str | None], str]
     unthreaded: Mapping[tuple[str, str], str]
+    traced_cores: int | None = None
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -90,14 +93,18 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
         if name not in missing
         for over in (None, *launched)
     )
+    several = max(asked.study.threads, default=1) > 1
     unthreaded = _reasons(
         ((name, over), _unthreaded(case, joined[over]))
-        for name, case in (asked.cases if max(asked.study.threads, default=1) > 1 else {}).items()
+        for name, case in (asked.cases if several else {}).items()
         if name not in missing
         for over in joined
         if over not in unavailable
     )
-    return Here(cluster, missing, unavailable, unsuited, unthreaded)
+    cores = None
+    if several and any(interconnect.simulate for interconnect in joined.values()):
+        cores = cluster.nodes_of(None).cores if cluster else len(usable_cores())
+    return Here(cluster, missing, unavailable, unsuited, unthreaded, cores)
 
 
 def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:

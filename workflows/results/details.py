@@ -119,12 +119,16 @@ def _of_models(
     found: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit")
     }
-    points = {(record.case, record.processes) for record in records if record.kind == "simulated"}
-    traced = [(study.case_of(case), count, paths.trace(case, count)) for case, count in points]
-    for case, processes, folder in sorted(traced):
+    simulated = [record.point for record in records if record.kind == "simulated"]
+    traced = {(one.case, one.processes, one.threads) for one in simulated}
+    for of_trace in sorted(
+        (study.case_of(case), *counts, paths.trace(case, *counts)) for case, *counts in traced
+    ):
+        case, processes, threads, folder = of_trace
         if folder.is_dir():
             for name, table in _read_trace(folder).items():
-                found[name].append(table.assign(case=case, processes=processes, site=study.site))
+                own = {"case": case, "processes": processes, "threads": threads, "site": study.site}
+                found[name].append(table.assign(**own))
     for name in sorted(runs["interconnect"].dropna().unique()):
         if (file := paths.fit(name)).exists():
             found["model_fit"].append(_read_csv(file).assign(interconnect=name))
