@@ -14,6 +14,7 @@ from workflows.domain import Case, Interconnect, LeftOut
 from workflows.errors import EmulationError
 from workflows.jobs.cluster import Cluster
 from workflows.launch import emulation, mpi
+from workflows.launch.domains import cannot_place
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
 from workflows.launch.launchers import program_of_build
 from workflows.launch.page_cache import cannot_drop
@@ -164,7 +165,7 @@ def unavailable(interconnect: Interconnect) -> str | None:
         return f"is on {interconnect.nodes} nodes, and runs can be started on this machine only"
     if interconnect.cores_per_node > len(usable_cores()):
         return f"needs {interconnect.cores_per_node} cores, {len(usable_cores())} are usable here"
-    return None
+    return cannot_place(launch["placement"], usable_cores()) if "placement" in launch else None
 
 
 def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
