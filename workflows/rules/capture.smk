@@ -67,7 +67,9 @@ use rule capture_serial as capture with:
 use rule capture as capture_threads with:
     """Tracing {wildcards.case} on {wildcards.processes} processes of {wildcards.threads} threads"""
     output:
-        trace=directory("<results>/traces/{case}/processes-{processes}-threads-{threads}"),
+        trace=directory(
+            "<results>/traces/{case}/processes-{processes}-threads-{threads}"
+        ),
     log:
         "<results>/logs/traces/{case}-{processes}-threads-{threads}.log",
 
