@@ -40,6 +40,8 @@ class StudyPaths:
         """What was replayed; unlike records of runs, it belongs to a rule and is made anew."""
         self.processor = results / "processor.json"
         """How fast a core is of the machine that traces."""
+        self.bandwidth = results / "bandwidth.json"
+        """What bandwidth of memory 1, 2, 4, ... all of its cores have."""
         self.measured = results / "measured"
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"

@@ -131,6 +131,7 @@ DETAILS = {
         ),
         trace_profile=dict(**OF_A_TRACE, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER),
         trace_pairs=dict(**OF_A_TRACE, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER),
+        bandwidth=dict(cores=COUNT, **with_interval("bandwidth_MBps", POSITIVE)),
         model_fit=dict(
             interconnect=TEXT,
             bytes=WHOLE,

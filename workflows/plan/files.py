@@ -69,6 +69,13 @@ def processor(plan: Plan) -> list[str]:
     return [str(plan.paths.processor)] if derived else []
 
 
+def bandwidth(plan: Plan) -> list[str]:
+    """What is known of the memory that cores share, where ranks of one node are both run and traced."""
+    runs = {(one.case, one.processes) for one in plan.design.points if one.nodes == 1 < one.processes}
+    both = any((one.case, one.processes) in runs for one in traced(plan))
+    return [str(plan.paths.bandwidth)] if both else []
+
+
 def replayed(plan: Plan) -> list[str]:
     """Folder of what was replayed, if anything is."""
     return [str(plan.paths.simulated)] if plan.design.simulated else []
