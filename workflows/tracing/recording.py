@@ -145,11 +145,9 @@ class _ByItself:
             more = {"NODEWORTH_TRACE_CLOCK": "thread_cpu", **own_settings}
             if threads > 1:
                 places = ",".join(f"{{{core}}}" for core in cores)
-                more |= dict.fromkeys(THREADS, str(threads)) | {
-                    "OMP_PLACES": places,
-                    "OMP_PROC_BIND": "close",
-                }
-                more |= OF_THREADS | {"NODEWORTH_THREADS_FILE": str(folder / f"threads-{listed}")}
+                bound = {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+                bound |= {"NODEWORTH_THREADS_FILE": str(folder / f"threads-{listed}")}
+                more |= OF_THREADS | dict.fromkeys(THREADS, str(threads)) | bound
             prefix = preload(self.tracer, folder, self.request.marks, more)
             command = ["taskset", "-c", listed, *prefix, *app.command(case, self.processes, threads)]
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
@@ -185,9 +183,8 @@ def record(request: TraceRequest, point: Point) -> Traced:
         before = read_counters()
         more = (logged if request.alone else {}) | (OF_THREADS if several else {})
         prefix = preload(tracer, written, request.marks, more)
-        if (
-            crowded := several and point.oversubscription > 1
-        ):  # a BLAS makes no more threads than it has cores
+        crowded = several and point.oversubscription > 1
+        if crowded:  # all cores for each, as a BLAS makes no more threads than it has cores
             prefix = ["taskset", "-c", _listed(usable_cores()), *prefix]
         done = run(short, point, prepared, carrier, (), request.time_limit_seconds, prefix)
         noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
