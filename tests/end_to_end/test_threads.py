@@ -66,7 +66,7 @@ def test_processes_or_threads(tmp_path):
     assert told.returncode == 1 and "no run over both_on_a_core is valid" in told.stderr
     results = folder.results("threads")
     runs = pd.read_csv(results / "runs.csv")
-    simulated, runs = (runs[runs["interconnect"].eq("gigabit_ethernet") == own] for own in (True, False))
+    simulated, runs = (runs[runs["kind"].eq("simulated") == own] for own in (True, False))
     bad = runs["interconnect"] == "both_on_a_core"
     assert list(runs)[-1] == "threads" and runs.loc[~bad, "valid"].all()
     assert runs.loc[bad, "reason"].str.contains("rank 0: 2 of its threads on core 0, not 1 on each of").all()
@@ -101,7 +101,7 @@ def test_processes_or_threads(tmp_path):
 def check_simulated(results, runs, hybrid):
     """Two threads are traced on two cores, and two ranks of two threads share them; alone each rank has both."""
     points = runs[["processes", "threads", "cores", "nodes"]].values.tolist()
-    assert sorted(points) == [[1, 2, 2, 1], [2, 1, 2, 1], [2, 2, 4, 2]], "two cores a node"
+    assert sorted(points) == [[1, 1, 1, 1], [1, 2, 2, 1], [2, 1, 2, 1], [2, 2, 4, 2]], "two cores a node"
     traces = pd.read_csv(results / "tables/traces.csv").set_index(["processes", "threads"])
     assert (traces["timing"] == "alone").all()
     assert traces["clock"].tolist() == ["thread_cpu", "elapsed", "thread_cpu", "elapsed"]
