@@ -29,6 +29,11 @@ def record_name(repetition: Repetition, attempt: int) -> str:
     return f"{where}/{over}/block-{repetition.block}-attempt-{attempt}.json"
 
 
+def trace_name(processes: int, threads: int = 1) -> str:
+    """Folder of a trace within those of its case."""
+    return f"processes-{processes}" + (f"-threads-{threads}" if threads > 1 else "")
+
+
 class StudyPaths:
     """Where everything of a study lies, below the folder of its results: `RESULTS` / its name."""
 
@@ -43,6 +48,8 @@ class StudyPaths:
         """What was replayed; unlike records of runs, it belongs to a rule and is made anew."""
         self.processor = results / "processor.json"
         """How fast a core is of the machine that traces."""
+        self.bandwidth = results / "bandwidth.json"
+        """What bandwidth of memory 1, 2, 4, ... all of its cores have."""
         self.measured = results / "measured"
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"
@@ -68,9 +75,9 @@ class StudyPaths:
         """File of the answer that runs of a case must give."""
         return self.results / "prepared" / case / "reference.json"
 
-    def trace(self, case: str, processes: int) -> Path:
-        """Folder of the trace of a case on a process count."""
-        return self.results / "traces" / case / f"processes-{processes}"
+    def trace(self, case: str, processes: int, threads: int = 1) -> Path:
+        """Folder of the trace of a case on a process count, of processes of so many threads."""
+        return self.results / "traces" / case / trace_name(processes, threads)
 
     def times(self, case: str) -> Path:
         """File that says how long the tasks of a case take in serial runs."""

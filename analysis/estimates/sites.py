@@ -6,6 +6,7 @@ Results of two sites share no curve, no block, no reference and no comparison. E
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -117,6 +118,11 @@ def _by_threads(runs: pd.DataFrame, tables: Tables, facts: Facts) -> tuple[pd.Da
         name: table if name in _OF_ALL_THREADS else _of_threads(table) for name, table in tables.items()
     }
     return _of_threads(runs), changed, replace(facts, interconnects=apart)
+
+
+def without_threads(name: str) -> str:
+    """Name an interconnect as it is called of one thread a process."""
+    return re.sub(r"@\d+-threads$", "", name)
 
 
 def _of_threads(table: pd.DataFrame) -> pd.DataFrame:

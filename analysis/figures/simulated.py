@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from analysis.figures import style
 from analysis.figures.axes import fixed_ticks, rank_axes
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
-from analysis.tables.details import USES
+from analysis.tables.details import USES, with_fewest_threads
 from analysis.text.formats import counted, listed, number, percent, seconds
 from analysis.text.labels import Labels
 
@@ -52,7 +52,7 @@ def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> lis
         times = labels.by_case(tables["simulated_times"])
         drawings += [_times_figure(case, rows, labels) for case, rows in times]
     if "trace_pairs" in tables:
-        table = tables["trace_pairs"]
+        table = with_fewest_threads(tables["trace_pairs"])
         pairs = labels.by_case(table[(table["processes"] >= FEWEST_RANKS) & (table["bytes"] > 0)])
         drawings += [_pairs_figure(case, rows, labels) for case, rows in pairs]
     return drawings

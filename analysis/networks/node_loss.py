@@ -7,6 +7,9 @@ A run beside its trace: E = T(1) / (p T(p)) is the product of four factors.
   from re-runs of one and of several ranks at once (`workflows.tracing.alone`).
 - waiting: load balance × serialisation of the trace replayed with messages that cost nothing.
 - communication: what is left of E, and with it whatever the trace does not tell.
+
+Beside them stands what the bandwidth B of memory explains at most: if all computing waited for memory, it
+would take p B(1) / B(p) times as long, B of 1, 2, 4, ... all cores by STREAM's triad, between them on lines.
 """
 
 from __future__ import annotations
@@ -32,12 +35,16 @@ NODE_LOSS = {
         **with_interval("efficiency", POSITIVE),
         **{name: one for part in PARTS for name, one in with_interval(f"{part}_factor", POSITIVE).items()},
         **{name: one for part in PARTS for name, one in with_interval(f"{part}_percent", NUMBER).items()},
+        **with_interval("bandwidth_factor", POSITIVE),
+        **with_interval("bandwidth_percent", NUMBER),
     )
 }
-_KEYS = ["case", "processes", "site"]
+_KEYS = ["case", "processes", "site", "threads"]
 
 
-def make_node_loss(scaling: pd.DataFrame, simulated: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def make_node_loss(
+    scaling: pd.DataFrame, simulated: Mapping[str, pd.DataFrame], bandwidth: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
     """Make the table ``node_loss`` of the runs on one node whose ranks were also timed alone.
 
     Parameters
@@ -46,6 +53,8 @@ def make_node_loss(scaling: pd.DataFrame, simulated: Mapping[str, pd.DataFrame])
         Of a study of strong scaling.
     simulated : mapping of str to DataFrame
         As `analysis.networks.replays.make_simulated_tables` gives them.
+    bandwidth : DataFrame
+        Side table of what the cores of the node have; without rows where it was not measured.
 
     Returns
     -------
@@ -85,10 +94,28 @@ def make_node_loss(scaling: pd.DataFrame, simulated: Mapping[str, pd.DataFrame])
     lost = np.log(np.where((efficiency < 1).all(axis=1, keepdims=True), efficiency, np.nan))
     columns = {name: rows[name] for name in ("case", "interconnect", "kind", "processes", "site")}
     columns |= {f"efficiency{end}": rows[f"efficiency{end}"] for end in ("", "_low", "_high")}
+    factors["bandwidth"] = _of_bandwidth(bandwidth, rows).reshape(len(rows), 1, -1, 1)
     for part, factor in factors.items():
         columns |= _with_ends(f"{part}_factor", factor + 0 * efficiency)
         columns |= _with_ends(f"{part}_percent", 100 * np.log(factor) / lost)
     return {"node_loss": validated(NODE_LOSS["node_loss"], pd.DataFrame(columns))}
+
+
+def _of_bandwidth(bandwidth: pd.DataFrame, rows: pd.DataFrame) -> NDArray[np.float64]:
+    """Give B(p) / (p B(1)), at most 1, with its least and most: shape (rows, 3), nan where B is not known."""
+    found = np.full((len(rows), 3), np.nan)
+    for number, (site, processes) in enumerate(
+        zip(rows["site"], rows["processes"].astype(float), strict=True)
+    ):
+        own = bandwidth[bandwidth["site"].eq(site) | (bandwidth["site"].isna() & pd.isna(site))]
+        own = own.sort_values("cores")
+        if own.empty or processes > own["cores"].max():
+            continue
+        ends = [f"bandwidth_MBps{end}" for end in ("", "_low", "_high")]
+        of_all = [np.interp(processes, own["cores"].astype(float), own[end]) for end in ends]
+        alone = own[ends].iloc[0].to_numpy()[[0, 2, 1]]
+        found[number] = np.minimum(of_all / (processes * alone), 1)
+    return found
 
 
 def _with_ends(name: str, values: NDArray[np.float64]) -> Mapping[str, object]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.tables.contract import COUNT, POSITIVE, TEXT, table_schemas, validated
-from analysis.tables.details import DETAILS, FACTORS, RUN, SECONDS, USES, WHOLE, Details
+from analysis.tables.contract import COUNT, POSITIVE, TEXT, THREADS, table_schemas, validated
+from analysis.tables.details import DETAILS, FACTORS, OF_A_TRACE, RUN, SECONDS, USES, WHOLE, Details
 
-_POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT}
+_POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT, **THREADS}
 _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "bytes")}
 """Amounts that are given for one step of a trace, by table."""
 
@@ -37,12 +37,11 @@ def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.
     dict of DataFrame
         Those that have rows; none of a study that replayed nothing here.
     """
-    order = ["case", "processes"]
     points = runs.loc[runs["interconnect"].notna(), [*RUN, *_POINT, "site"]]
-    points = points.sort_values(order, kind="stable")
+    points = points.sort_values(list(OF_A_TRACE), kind="stable")
     efficiency = points.merge(details["replays"], on=list(RUN))
     first, second, third = (efficiency[name] for name in FACTORS)
-    steps = details["traces"][[*order, "site", "steps"]]
+    steps = details["traces"][[*OF_A_TRACE, "site", "steps"]]
     tables = {
         "simulated_times": points.merge(details["replay_ranks"], on=list(RUN)),
         "simulated_efficiency": efficiency.assign(parallel_efficiency=first * second * third),

@@ -39,11 +39,14 @@ def node_loss(content: Content) -> Section | None:
         numbers("Processes", formats.whole, "processes"),
         numbers("Efficiency", lambda line: formats.bracketed(*interval(line, "efficiency"))),
         *(numbers(head, share(part)) for part, head in heads.items()),
+        numbers("Bandwidth at most (%)", share("bandwidth")),
     ]
     how = (
         "Runs on one node beside their traces, whose ranks ran again alone and several at once. Memory: how "
         "much longer a rank computes while others of its node do. Waiting: of the trace if messages cost "
-        "nothing. Work: CPU time of all ranks alone over the serial run's. Communication is the rest. In "
+        "nothing. Work: CPU time of all ranks alone over the serial run's. Communication is the rest. "
+        "Bandwidth at most: what cores that share a memory would lose if all computing waited for it, by "
+        "STREAM's triad on one and several cores; it is no part of the sum, but bounds memory's share. In "
         "brackets is what the interval of the efficiency and the bands of the traces allow. Factors are in "
         "tables/node_loss.csv."
     )
@@ -67,4 +70,19 @@ def _sentence(line: Line, labels: Labels) -> str:
         f"{formats.percent_with_interval(*interval(line, f'{part}_percent'))} is {_NAMES[part]}"
         for part in parts
     )
-    return f"{where}: the efficiency is {efficiency}. Of the loss, {listed(told)}."
+    return f"{where}: the efficiency is {efficiency}. Of the loss, {listed(told)}.{_of_bandwidth(line)}"
+
+
+def _of_bandwidth(line: Line) -> str:
+    """What the bandwidth of memory allows, beside what the re-runs say; empty where it was not measured."""
+    most = interval(line, "bandwidth_percent")
+    if is_missing(most[0]):
+        return ""
+    told = f" Sharing the bandwidth of memory explains at most {formats.percent_with_interval(*most)}"
+    if line["memory_percent_low"] <= line["bandwidth_percent_high"]:
+        return f"{told} of it, and the re-runs' share of memory agrees with that."
+    by_runs = formats.percent_with_interval(*interval(line, "memory_percent"))
+    return (
+        f"{told} of it, but re-runs of several ranks at once say {by_runs}: the two disagree, so ranks share "
+        "more than bandwidth, as caches, or the clock of busy cores."
+    )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from analysis.estimates.sites import without_threads
 from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
@@ -44,7 +45,7 @@ def simulated(content: Content) -> Section | None:
     """Models of the simulated interconnects of a study that ran on them."""
     known = content.facts.interconnects
     runs = content.runs[content.runs["kind"] == "simulated"]
-    ran = set(runs["interconnect"].dropna())
+    ran = set(map(without_threads, runs["interconnect"].dropna()))
     models = {name: about.model for name, about in known.items() if name in ran and about.model}
     if not models:
         return None

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
-from analysis.tables.details import FACTORS
+from analysis.tables.details import FACTORS, with_fewest_threads
 from analysis.tables.missing import Line, as_float, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed, number
@@ -15,8 +15,9 @@ from analysis.text.labels import Labels
 from analysis.text.network_words import size_text
 
 HOW = (
-    "A trace holds what every rank computes and communicates in a few steps. Over serial: the CPU time of "
-    "all ranks over that of the same steps in the serial run, or in serial runs beside them. Another rank: "
+    "A trace holds what every rank computes and communicates in a few steps. Computing: CPU time of all "
+    "ranks; of ranks of several threads, the time until the last thread is done. Over serial: "
+    "that, times the threads, over the same steps in the serial run, or in serial runs beside. Another rank: "
     "how much longer a rank computes for each other rank that computes on the same node at the same time; "
     "ranks were timed alone and at once, and these are the ends of its band."
 )
@@ -108,11 +109,11 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
         return f"alone, {formats.counted(repeats, 'time')}" if timing == "alone" else "together"
 
     fields = [
-        numbers("Processes", formats.whole, "processes"),
+        numbers("Processes", _with_threads, "processes", "threads"),
         numbers("Cores", formats.whole, "cores"),
         numbers("Steps", formats.whole, "steps"),
         numbers("Serial CPU time (s)", number, "serial_seconds"),
-        numbers("CPU time (s)", number, "compute_seconds"),
+        numbers("Computing (s)", number, "compute_seconds"),
         numbers("Over serial", number, "inflation"),
         numbers("CPU pressure (%)", lambda share: formats.whole(100 * as_float(share)), "noise"),
         numbers("Band (s)", lambda *ends: "–".join(map(number, ends)), "low_seconds", "high_seconds"),
@@ -121,8 +122,12 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
         texts("Clock", lambda clock: "CPU time" if clock == "thread_cpu" else clock, "clock"),
         texts("Corrected by", lambda way: CORRECTED[way], "correction"),
     ]
-    lines = labels.lines(rows, "case", "processes")
+    lines = labels.lines(rows, "case", "processes", "threads")
     return line_table("Traces that were replayed.", fields, lines, lambda line: labels.case(line["case"]))
+
+
+def _with_threads(processes: int, threads: int) -> str:
+    return formats.whole(processes) + (f" × {threads} threads" if threads > 1 else "")
 
 
 def _corun(percent: float, low: float, high: float) -> str:
@@ -131,6 +136,7 @@ def _corun(percent: float, low: float, high: float) -> str:
 
 def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
     """Calls and bytes by operation and size, of each case at its largest process count."""
+    profile = with_fewest_threads(profile)
     most = profile["processes"] == profile.groupby("case")["processes"].transform("max")
     rows = profile[most & ~profile["operation"].isin(_ENDS)]
     rows = rows.assign(whole=rows.groupby("case")["bytes"].transform("sum"))

@@ -18,6 +18,7 @@ from analysis.tables.contract import (
     POSITIVE,
     SHARE,
     TEXT,
+    THREADS,
     table_schemas,
     with_interval,
 )
@@ -41,6 +42,9 @@ USES = ("compute", "waiting", "transfer")
 """What the time of a replayed rank is spent with."""
 FACTORS = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
 """Factors of the parallel efficiency, as the POP centre of excellence defines them."""
+
+OF_A_TRACE = {"case": TEXT, "processes": COUNT, **THREADS}
+"""Columns that name a trace."""
 
 CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
 
@@ -109,8 +113,7 @@ DETAILS = {
     **table_schemas(
         jobs=dict(job=TEXT, state=TEXT, cores=COUNT, seconds=RATE, energy_joules=RATE),
         traces=dict(
-            case=TEXT,
-            processes=COUNT,
+            **OF_A_TRACE,
             steps=COUNT,
             clock=TEXT,
             cores=COUNT,
@@ -126,12 +129,9 @@ DETAILS = {
             noise=SHARE,
             cpu=NOTE,
         ),
-        trace_profile=dict(
-            case=TEXT, processes=COUNT, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER
-        ),
-        trace_pairs=dict(
-            case=TEXT, processes=COUNT, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER
-        ),
+        trace_profile=dict(**OF_A_TRACE, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER),
+        trace_pairs=dict(**OF_A_TRACE, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER),
+        bandwidth=dict(cores=COUNT, **with_interval("bandwidth_MBps", POSITIVE)),
         model_fit=dict(
             interconnect=TEXT,
             bytes=WHOLE,
@@ -144,6 +144,12 @@ DETAILS = {
 
 Details = Mapping[str, pd.DataFrame]
 """Side tables of a study by their names; those without rows may be missing."""
+
+
+def with_fewest_threads(traces: pd.DataFrame) -> pd.DataFrame:
+    """Choose of the traces of a process count those with the fewest threads: all send the same messages."""
+    fewest = traces.groupby(["case", "processes"])["threads"].transform("min")
+    return traces[traces["threads"] == fewest]
 
 
 def read_details(folder: str | Path) -> dict[str, pd.DataFrame]:

@@ -16,9 +16,10 @@ name: threads
 cases_folder: cases
 interconnects_folder: interconnects
 cases: [pi]
-interconnects: [shared_memory, both_on_a_core]
+interconnects: [shared_memory, both_on_a_core, gigabit_ethernet]
 processes: [1, 2]
 threads: [1, 2]
+simulation: {repeats: 3}
 exclude: [{interconnect: both_on_a_core, threads: 1}]
 blocks: 2
 limits: {idle_seconds: 0.1}
@@ -65,8 +66,9 @@ def test_processes_or_threads(tmp_path):
     assert told.returncode == 1 and "no run over both_on_a_core is valid" in told.stderr
     results = folder.results("threads")
     runs = pd.read_csv(results / "runs.csv")
+    simulated, runs = (runs[runs["kind"].eq("simulated") == own] for own in (True, False))
     bad = runs["interconnect"] == "both_on_a_core"
-    assert list(runs)[-1] == "threads" and runs.loc[~bad, "valid"].all()
+    assert list(runs)[-3:] == ["threads", "seconds_low", "seconds_high"] and runs.loc[~bad, "valid"].all()
     assert runs.loc[bad, "reason"].str.contains("rank 0: 2 of its threads on core 0, not 1 on each of").all()
     assert sorted(runs.loc[~bad, ["processes", "threads", "cores"]].values.tolist()) == [
         *[[1, 1, 1]] * 2,
@@ -87,8 +89,22 @@ def test_processes_or_threads(tmp_path):
         first, second = rank["threads"][:2]
         assert first["cores"] != second["cores"] and second["cpu_seconds"] > 0.3 * first["cpu_seconds"]
 
-    (row,) = pd.read_csv(results / "tables/hybrid.csv").to_dict("records")
+    hybrid = pd.read_csv(results / "tables/hybrid.csv").set_index("kind")
+    row = hybrid.loc["measured"]
     assert (row["processes"], row["threads"], row["processes_of_baseline"]) == (1, 2, 2)
     assert row["paired"] and row["blocks"] == 2
+    check_simulated(results, simulated, hybrid)
     report = (results / "report.html").read_text()
     assert "Processes or threads" in report and "1 × 2 against 2 × 1" in report
+
+
+def check_simulated(results, runs, hybrid):
+    """Two threads are traced on two cores, and two ranks of two threads share them; alone each rank has both."""
+    points = runs[["processes", "threads", "cores", "nodes"]].values.tolist()
+    assert sorted(points) == [[1, 1, 1, 1], [1, 2, 2, 1], [2, 1, 2, 1], [2, 2, 4, 2]], "two cores a node"
+    traces = pd.read_csv(results / "tables/traces.csv").set_index(["processes", "threads"])
+    assert (traces["timing"] == "alone").all()
+    assert traces["clock"].tolist() == ["thread_cpu", "elapsed", "thread_cpu", "elapsed"]
+    assert traces["cores"].tolist() == [1, 2, 2, 2]
+    row = hybrid.loc["simulated"]
+    assert (row["processes"], row["threads"], row["processes_of_baseline"]) == (1, 2, 2)

@@ -104,3 +104,14 @@ def test_a_parameter_that_only_moves_with_the_point_is_fine(written):
 )
 def test_a_bad_table_is_told_in_one_line(written, text, message):
     assert re.search(message, refusal(TableError, read_foreign, written(text)))
+
+
+def test_threads_and_energy_need_no_mapping(foreign):
+    found = read_foreign(foreign / "jube/hybrid.csv")
+    columns = ["processes", "threads", "cores", "seconds", "energy_joules"]
+    assert found.unread == [] and found.runs[columns].to_numpy().tolist() == [
+        [1, 2, 2, 0.768, 4.731],
+        [1, 2, 2, 0.5146, 4.857],
+        [2, 1, 2, 1.422, 4.759],
+        [2, 1, 2, 1.3358, 4.719],
+    ]

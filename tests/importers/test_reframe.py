@@ -179,3 +179,15 @@ def test_a_log_with_a_row_too_long_or_cut_off(foreign, written):
 def test_a_log_in_another_format_says_so(written):
     with pytest.raises(TableError, match="line 1: has not the header of ReFrame's default format"):
         read_foreign(written("2026-11-21|reframe 3.12|jacobi|time=1\n"), "reframe-perflog")
+
+
+@pytest.mark.parametrize("file", ["hybrid_4.10.json", "hybrid_4.10.log"])
+def test_threads_and_energy_need_no_mapping(foreign, file):
+    found = read_foreign(foreign / "reframe" / file)
+    columns = ["processes", "threads", "cores", "seconds", "energy_joules"]
+    assert found.unread == [] and found.runs[columns].to_numpy().tolist() == [
+        [2, 1, 2, 1.4347, 4.745],
+        [2, 1, 2, 1.2328, 4.849],
+        [1, 2, 2, 0.9970, 4.840],
+        [1, 2, 2, 1.0692, 5.166],
+    ]

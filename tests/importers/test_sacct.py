@@ -68,6 +68,17 @@ def test_energy_is_that_of_the_job_where_slurm_counted_it(year):
     assert runs["energy_joules"].tolist()[:3] == [292_320, 310_320, pytest.approx(float("nan"), nan_ok=True)]
 
 
+def test_a_job_whose_energy_slurm_counted_on_a_real_machine(foreign):
+    """The job's, not that of its steps, which hold it again; threads are CPUs a task, as the user says."""
+    named = {"case": {"from": "JobName"}, "interconnect": {"value": "slingshot"}, "processes": "ntasks"}
+    found = read_foreign(foreign / "sacct/alps.txt", mapping=make_mapping(named | {"threads": {"value": 72}}))
+    [row] = found.runs.to_dict("records")
+    told = [
+        row[key] for key in ("nodes", "processes", "threads", "cores", "seconds", "energy_joules", "valid")
+    ]
+    assert found.unread == [] and told == [4, 16, 72, 1152, 2102, 20_543_125, True]
+
+
 def test_the_step_may_be_what_counts(year):
     mapping = make_mapping(NAMES | {"seconds": {"from": "step_seconds", "unit": "s"}})
     found = read_foreign(year, mapping=mapping)

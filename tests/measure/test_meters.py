@@ -5,6 +5,7 @@ import subprocess
 from functools import partial
 
 import pytest
+from programs import write_program
 from study_files import study_file
 from test_speed import STUDY
 
@@ -123,6 +124,68 @@ def test_power_is_integrated():
 def test_what_is_not_known_is_no_energy(meter, readings, machines, problem):
     found = energy_of(meter, readings, machines)
     assert (found.joules, found.problem) == (None, problem)
+
+
+DCMI = """
+    Instantaneous power reading:                   {} Watts
+    Minimum during sampling period:                 86 Watts
+    Maximum during sampling period:                494 Watts
+    Average power reading over sample period:      219 Watts
+    IPMI timestamp:                           Mon Nov 23 20:11:02 2026
+    Sampling period:                          00000005 Seconds.
+    Power reading state is:                   activated
+
+"""
+"""What ipmitool prints of a BMC that has DCMI's power management."""
+
+
+@pytest.fixture
+def bmc(tmp_path, monkeypatch):
+    """A machine with a BMC and a played ipmitool, which tells other watts at each reading."""
+
+    def make(*told):
+        energy._of_machine.cache_clear()
+        tree(tmp_path, {"dev/ipmi0": "", "sys/class/hwmon/hwmon0/name": "nvme"})
+        for number, text in enumerate(told):
+            (tmp_path / f"told-{number}").write_text(text)
+        (tmp_path / "bin").mkdir()
+        count = f"n=$(ls {tmp_path} | grep -c ^asked); : >{tmp_path}/asked-$n; [ $n -lt {len(told)} ] || n=0"
+        script = f'#!/bin/sh\n[ "$*" = "dcmi power reading" ] || exit 1\n{count}; cat {tmp_path}/told-$n\n'
+        write_program(tmp_path / "bin/ipmitool", script)
+        monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=":")
+        return meter_of((), tmp_path / "sys")
+
+    return make
+
+
+def test_a_bmc_is_asked_for_the_power_of_its_node(bmc, tmp_path):
+    """Two readings when it is looked for; of the run 214 W at the begin and 226 W at the end."""
+    meter = bmc(*(DCMI.format(watts) for watts in (200, 200, 214, 226)))
+    assert (meter.source, meter.power, meter.update_seconds) == ("IPMI: DCMI power", True, 10)
+    (tmp_path / "readings").mkdir()
+    done = subprocess.run([*meter.prefix(tmp_path / "readings"), "sleep", "0.3"])
+    [text] = readings(tmp_path)
+    (begun, first), (ended, last) = (map(float, line.split()) for line in text.splitlines()[1:])
+    assert (done.returncode, first, last) == (0, 214e6, 226e6)
+    found = energy_of(meter, [text], 1)
+    assert found == Energy(pytest.approx(220 * (ended - begun)), "IPMI: DCMI power", None, 10)
+
+
+@pytest.mark.parametrize(
+    "told", ["DCMI request failed because: Invalid command (c1)\n", DCMI.format(0), "", "    Power: 9 W"]
+)
+def test_a_bmc_without_dcmi_power_is_a_problem(bmc, told):
+    assert bmc(told).problem == "ipmitool dcmi power reading: tells no watts"
+
+
+def test_a_bmc_that_cannot_be_asked_is_a_problem(tmp_path, monkeypatch):
+    tree(tmp_path, {"dev/ipmi0": ""})
+    monkeypatch.setattr(energy.shutil, "which", lambda _: None)
+    needs = f"{tmp_path}/dev/ipmi0: needs the program ipmitool, which is not there"
+    assert meter_of((), tmp_path / "sys").problem == needs
+    energy._of_machine.cache_clear()
+    monkeypatch.setattr(energy.os, "access", lambda *_: False)
+    assert meter_of((), tmp_path / "sys").problem == f"{tmp_path}/dev/ipmi0: may not be read"
 
 
 CONFIG = "AcctGatherEnergyType    = acct_gather_energy/{}\nAcctGatherNodeFreq      = 30 sec\n"

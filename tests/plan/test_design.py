@@ -146,6 +146,19 @@ def test_threads_are_points_of_their_own():
     ]
 
 
+def test_threads_are_simulated_where_a_rank_can_be_traced_with_them():
+    some = study(threads=(1, 2, 4), processes=(2,), oversubscription=(1,), interconnects=("ethernet",))
+    simulated = replace(interconnect("ethernet", "simulated", 8, 4), simulate={"node": {"cores": 4}})
+    found, left_out = points(some, ONLY, {"ethernet": simulated}, traced_cores=2)
+    assert [(p.threads, p.nodes, p.cores) for p in found] == [(1, 1, 2), (2, 1, 4)]
+    assert [(one.what, one.reason) for one in left_out] == [
+        (
+            "2 processes of 4 threads at oversubscription 1 over ethernet",
+            "a rank is traced with a core for each thread, and there are 2",
+        )
+    ]
+
+
 def test_oversubscription_counts_threads():
     some = study(threads=(2,), processes=(1, 2), interconnects=("shared_memory",))
     found, _ = points(some, ONLY, BOTH)

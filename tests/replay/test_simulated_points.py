@@ -77,7 +77,7 @@ def test_measured_interconnects_beside_simulated_ones_have_a_serial_run_of_their
 def test_oversubscription_is_not_simulated():
     plan = make_plan(ELBOW, {"oversubscription": [1, 2]})
     (left,) = plan.design.left_out
-    assert "a simulated interconnect has a core for each process" in left.reason
+    assert "a simulated interconnect has a core for each thread" in left.reason
 
 
 def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
@@ -138,6 +138,62 @@ def test_ranks_of_a_node_slow_each_other_down_as_traced_unless_the_study_says_by
     assert computing(traced) == pytest.approx([0.55e-3, 0.6e-3, 1.4e-3])
     traced.asked.study.simulation["corun_percent"] = 0
     assert computing(traced)[1] == pytest.approx(0.5e-3)
+
+
+def test_processes_of_several_threads_have_a_core_for_each(monkeypatch, tmp_path):
+    """Nodes of two cores: 2 x 2 are on two of them. 2 ms of work by two threads, and a message over the wire."""
+    monkeypatch.chdir(tmp_path)
+    varied = {"threads": [1, 2], "processes": [1, 2], "cases": ["matrix_product-smoke"]}
+    plan = make_plan(ELBOW, TWO | varied)
+    over = [point for point in plan.design.simulated if point.interconnect != "infiniband"]
+    told = [(point.processes, point.threads, point.nodes, point.cores) for point in over]
+    assert told == [(1, 1, 1, 1), (1, 2, 1, 2), (2, 1, 1, 2), (2, 2, 2, 4)]
+    folders = {plan.paths.trace("matrix_product-smoke", p, t): (p, t) for p, t, *_ in told}
+    assert (
+        {folder.name for folder in folders}
+        == {
+            "processes-1",
+            "processes-1-threads-2",
+            "processes-2",
+            "processes-2-threads-2",
+        }
+        == {Path(folder).name for folder in files.traces(plan)}
+    )
+    for folder, (processes, threads) in folders.items():
+        folder.mkdir(parents=True)
+        ends = [["send 1 0 10000"], ["recv 0 0 10000"]] if processes > 1 else [[]]
+        for rank, lines in enumerate(ends):
+            work = f"compute {4_000_000 // processes // threads}"
+            write_rank(folder, rank, [f"{rank} {line}" for line in (work, *lines)])
+
+    def read(folder):
+        processes, threads = folders[folder]
+        factors = dict.fromkeys(("corrected_factor", "low_factor", "high_factor"), [1.0] * processes)
+        about = {"timing": "alone", "threads": threads, **factors, **dict.fromkeys(CORUN, 0.0)}
+        return Trace(folder, processes, 1, 1, about)
+
+    monkeypatch.setattr(study, "read_trace", read)
+    replay_study(plan, 2)
+    times, records = simulated_table(plan)
+    seconds = times[times["interconnect"] != "infiniband"].set_index(["processes", "threads"])["seconds"]
+    wire = 31e-6 + 10000 / 112.5e6
+    assert seconds[1, 1] == pytest.approx(4e-3) and seconds[1, 2] == pytest.approx(2e-3)
+    assert seconds[2, 2] == pytest.approx(1e-3 + wire) and 2e-3 < seconds[2, 1] < 2e-3 + wire
+    assert {record.threads for record in records} == {1, 2}
+
+
+def test_what_ranks_of_several_threads_take_from_each_other_follows_from_one_thread(tmp_path):
+    """Of 10 % a busy core: 1.3 for four threads of two ranks against 1.1 for two threads of one, 18.2 % longer."""
+
+    def trace(threads, percent):
+        about = {"timing": "alone", "threads": threads} | dict.fromkeys(CORUN, percent)
+        return Trace(tmp_path, 2, 1, 1, about)
+
+    one, two = trace(1, 10.0), trace(2, None)
+    assert study.corun_percent(two, one, None, "high") == pytest.approx(100 * (1.3 / 1.1 - 1))
+    assert study.corun_percent(trace(2, 7.0), one, None, "low") == 7.0
+    assert study.corun_percent(two, None, None, "low") == 0.0
+    assert study.corun_percent(two, one, 3.0, "low") == 3.0
 
 
 def test_the_band_reaches_from_the_fastest_cores_to_the_slowest(traced, slower):

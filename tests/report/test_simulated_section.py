@@ -12,11 +12,11 @@ FIT = {"points": 24, "mean_percent": 0.001, "largest_percent": 0.01}
 FIT |= {"left_out_points": 8, "left_out_mean_percent": 0.14, "left_out_largest_percent": 0.44}
 
 
-def made(kind="simulated", host=None, tables=None, **fit):
+def made(kind="simulated", host=None, tables=None, names=("swift",), **fit):
     model = {"source": "A paper, table 3.", "two_points": False, "fit": FIT | fit}
     model["host"] = host or {"host_speed": 1, "source": None}
     facts = Facts.of({"interconnects": {"swift": {"title": "Swift", "kind": kind, "model": model}}})
-    runs = pd.DataFrame({"interconnect": ["swift"], "kind": [kind], "application": ["openfoam"]})
+    runs = pd.DataFrame({"interconnect": names, "kind": kind, "application": "openfoam"})
     return simulated(Content(runs, tables or {}, facts, [], {}))
 
 
@@ -27,6 +27,11 @@ def test_each_model_stands_with_its_errors_and_its_source():
     (sources,) = blocks(section, "list")
     assert sources["items"] == ["Swift (sim): A paper, table 3."]
     assert "were not measured" in said(section) and "as fast as those" in said(section)
+
+
+def test_a_model_stands_once_for_all_numbers_of_threads():
+    (table,) = blocks(made(names=["swift@2-threads", "swift", "swift@4-threads"]), "table")
+    assert [row[0] for row in cells(table)] == ["Swift (sim)"]
 
 
 def test_a_bad_fit_and_an_unsourced_host_are_told():

@@ -8,7 +8,14 @@ from refused import refusal
 
 from workflows.domain import InputError
 from workflows.simulation import processor
-from workflows.simulation.processor import BENCHMARKS, bandwidth_MBps, core_speed, print_bandwidths, probe
+from workflows.simulation.processor import (
+    BENCHMARKS,
+    bandwidth_MBps,
+    core_speed,
+    print_bandwidths,
+    probe,
+    probe_bandwidth,
+)
 
 need("cc")
 
@@ -47,6 +54,9 @@ def test_cores_share_the_memory(monkeypatch):
     monkeypatch.setattr(processor, "SOURCE", type("Source", (), {"read_text": lambda self: small})())
     found = bandwidth_MBps([1, 2])
     assert list(found) == [1, 2] and all(rate > 50 for rate in found.values())
+    monkeypatch.setattr(processor, "usable_cores", lambda: [0])
+    (rounds,) = probe_bandwidth().values()
+    assert len(rounds) == processor.BANDWIDTH_ROUNDS
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ class MadeRepeats:
     """
 
     def __init__(self, folder, disturbed=()):
-        self.folder, self.disturbed, self.begun = folder, disturbed, []
+        self.folder, self.disturbed, self.begun, self.cores = folder, disturbed, [], []
         self.raws = [
             Raw(rank, 3, "thread_cpu", 5, "", 1, 1, pack(rank, [f"{rank} compute 5000000"]))
             for rank in range(3)
@@ -105,14 +105,15 @@ class MadeRepeats:
 
     def __call__(self, placed, written):
         ranks = [rank for rank, _ in placed]
+        self.cores.append([cores for _, cores in placed])
         for rank in ranks:
             waited = (rank, sum(rank in some for some in self.begun)) in self.disturbed
             about = [rank, 3, 1, 8, 10 if waited else 0, 100]
             np.array([*about, 9_000_000 if waited else 1_000_000], np.int64).tofile(written / f"alone-{rank}")
         self.begun.append(ranks)
 
-    def run(self):
-        return run_alone(self.raws, whole(self.raws), self.folder, self, None, 3)
+    def run(self, threads=1):
+        return run_alone(self.raws, whole(self.raws), self.folder, self, None, 3, threads)
 
 
 @pytest.fixture
@@ -137,6 +138,14 @@ def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_p
     alone_again = [some for some in made.begun if some == [1]]
     assert len(alone_again) == 2, "a quarter of nine runs"
     assert alone.disturbed == 3 and alone.seconds[:, 1] == pytest.approx([9e-3] * 3)
+
+
+def test_ranks_of_two_threads_have_two_cores_each(tmp_path, four_cores):
+    """One rank at a time, on half of the cores; then two at once."""
+    made = MadeRepeats(tmp_path)
+    alone = made.run(threads=2)
+    assert made.cores[:2] == [[(2, 3)] * 3, [(2, 3), (0, 1), (2, 3)]]
+    assert alone.width == 1 and set(alone.corun_seconds) == {1, 5 / 3}
 
 
 @pytest.mark.parametrize("taken", [1, 3, 4])

@@ -10,12 +10,14 @@ from needs import need
 from workflows.applications import application
 from workflows.domain import Case, InputError, Option, Point
 from workflows.launch import execution
+from workflows.launch.emulation import usable_cores
+from workflows.launch.launch import ranks_of_nodes
 from workflows.measure.running import run
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import capture
+from workflows.tracing.capture import capture, placed
 from workflows.tracing.raw import steps_window
 from workflows.tracing.recording import preload
 from workflows.tracing.request import STEPS, TraceRequest
@@ -86,6 +88,39 @@ def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tmp_path
         assert (one.about["timing"], one.about["timing_reason"]) == ("alone", "")
     assert (trace.about["correction"], len(trace.about["serial_beside_seconds"])) == ("serial_beside", 3)
     assert all(seconds > 0 for seconds in trace.about["compute_seconds"])
+
+
+@pytest.mark.parametrize(("processes", "cores"), [(1, 2), (3, 2)])
+def test_ranks_are_timed_with_their_threads(processes, cores, prepared, tmp_path):
+    """Of three ranks of two threads, which share two cores while they are recorded, each has both of them alone."""
+    if len(usable_cores()) < cores:
+        pytest.skip("needs two cores")
+    serial = traced("matrix_product-smoke", 1, prepared, tmp_path / "1")
+    trace = traced(
+        "matrix_product-smoke", processes, prepared, tmp_path / "of", serial.folder, True, threads=2
+    )
+    about = trace.about
+    assert (trace.threads, about["timing"], about["clock"]) == (2, "alone", "elapsed"), about["timing_reason"]
+    assert len(about["compute_seconds"]) == processes and min(about["compute_seconds"]) > 0
+    work = 2 * trace.factors("corrected")[0] * sum(about["compute_seconds"])
+    assert about["inflation"] == pytest.approx(work / about["serial_cpu_seconds"])
+
+
+@pytest.mark.parametrize(
+    ("cores", "processes", "threads", "level", "used", "each"),
+    [(8, 2, 4, 1, 8, 4), (8, 3, 4, 4, 3, 1), (2, 3, 2, 4, 2, 1), (2, 4, 1, 2, 2, 1), (2, 1, 2, 1, 2, 2)],
+)
+def test_recorded_ranks_have_a_core_a_thread_or_share_cores_whole(
+    cores, processes, threads, level, used, each, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("workflows.tracing.capture.usable_cores", lambda: range(cores))
+    carrier = replace(SHARED_MEMORY, cores_per_node=cores)
+    case = load_case("matrix_product-smoke", CASES)
+    point = placed(TraceRequest(case, processes, tmp_path, carrier, 1.0, 1, threads=threads))
+    assert (point.oversubscription, point.cores, point.cores_per_process) == (level, used, each)
+    assert sum(ranks_of_nodes(point)) == processes
+    with pytest.raises(InputError, match=rf"a core for each thread, {cores + 1}, and there are {cores}"):
+        placed(TraceRequest(case, processes, tmp_path, carrier, 1.0, 1, threads=cores + 1))
 
 
 def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tmp_path):

@@ -77,7 +77,7 @@ def test_a_complete_trace_is_read(folder):
     assert trace.factors("corrected") == pytest.approx((1 / 1.1, 1 / 1.1))
     assert (trace.factors("low"), trace.factors("high")) == (trace.factors("corrected"), (1.0, 1.0))
     assert trace.summary().endswith(
-        "5 steps, 1 calls, 1.1 s of CPU time, 1.10 times the serial run's; ranks timed together, "
+        "5 steps, 1 calls, 1.1 s of computing, 1.10 times the serial run's; ranks timed together, "
         "since it was not asked for; correction: serial_sum"
     )
 

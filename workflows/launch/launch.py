@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -214,22 +215,30 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
     -------
     list of dict
         By rank: ``rank, host, process, local_rank, cores``; `cores` is the kernel's list (``0-1``). Of
-        processes of several threads ``threads`` too: ``cores`` and ``cpu_seconds`` of each, busiest first.
+        processes of several threads ``threads`` too: ``cores`` and ``cpu_seconds`` of each, busiest first;
+        of ranks placed among the domains of a node ``domains``: by core of it, the number of its domain.
         A rank that was stopped before it could say all of it is missing.
     """
     placement = []
     for rank in sorted(int(file.name) for file in folder.iterdir() if not file.suffix):
         said = (folder / str(rank)).read_text().splitlines()
-        if len(said) != 4:
+        if len(said) not in (4, 5):
             continue
-        host, process, local_rank, cores = said
+        host, process, local_rank, cores, *domains = said
         numbers = {"process": int(process), "local_rank": int(local_rank)}
         placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
-        if (told := folder / f"{rank}.threads").exists():
-            threads = [line.split() for line in told.read_text().splitlines()]
-            by_time = sorted(((float(seconds), own) for seconds, own in threads), reverse=True)
-            placement[-1]["threads"] = [{"cores": own, "cpu_seconds": seconds} for seconds, own in by_time]
+        if domains:
+            placement[-1]["domains"] = dict(map(str.split, domains[0].split(), repeat("=")))
+        if threads := read_threads(folder / f"{rank}.threads"):
+            placement[-1]["threads"] = threads
     return placement
+
+
+def read_threads(file: Path) -> list[dict[str, Any]]:
+    """Read what a rank said of its threads, busiest first; nothing where it said nothing."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    threads = ((float(seconds), own) for seconds, own in map(str.split, lines))
+    return [{"cores": own, "cpu_seconds": seconds} for seconds, own in sorted(threads, reverse=True)]
 
 
 def check_placement(
@@ -304,6 +313,36 @@ def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | No
                 return (
                     f"{who}: {there} of its threads on {where}, not {most} on each of cores {rank['cores']}"
                 )
+    return None
+
+
+def check_domains(placement: Sequence[dict[str, Any]], wanted: str | None) -> str | None:
+    """Compare the domains (NUMA nodes, else L3 caches) where ranks ran with how they are to be placed.
+
+    Parameters
+    ----------
+    wanted : str or None
+        ``packed``: no second domain of a node is begun before the one before is full. ``spread``: as many as
+        can be have ranks, and equally many, or one more.
+
+    Returns
+    -------
+    str or None
+        One line for the first node that differs.
+    """
+    for host in dict.fromkeys(rank["host"] for rank in placement) if wanted else ():
+        here = [rank for rank in placement if rank["host"] == host]
+        of_core: dict[str, str] = here[0].get("domains", {})
+        room, used = Counter(of_core.values()), Counter()
+        for rank in here:
+            cores = [of_core.get(str(core), "?") for core in listed(rank["cores"])]
+            used.update(cores if wanted == "packed" else cores[:1])
+        begun = [domain for domain, count in used.items() if count < room[domain]]
+        least, most = min(used.values()), max(used.values())
+        spread = len(used) == min(len(room), len(here)) and most - least <= 1
+        if "?" in used or not (len(begun) <= 1 if wanted == "packed" else spread):
+            ran = ", ".join(f"{count} in domain {domain}" for domain, count in sorted(used.items()))
+            return f"{host}: {ran} of {len(room)}, which is not {wanted}"
     return None
 
 

@@ -30,6 +30,8 @@ def launch_ranks(
     The arguments are those of `workflows.launch.mpirun`.
     """
     environment = search_path(interconnect) | environment
+    if interconnect and "placement" in interconnect.launch:
+        environment |= {"NODEWORTH_PLACEMENT": interconnect.launch["placement"]}
     if nodes and isinstance(nodes[0], JobNode):
         return launch_in_job(point, interconnect, nodes, command, environment, scratch)
     library = interconnect.launch["mpi"] if interconnect else "openmpi"

@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from analysis.importers.sacct import counted_joules
 from workflows.domain import Energy, InputError
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
@@ -27,8 +31,11 @@ COUNTER_SECONDS = 30
 POWER_SECONDS = 1
 ACCOUNT_SECONDS = 10.0
 """For which Slurm's accounting may lag behind a step."""
-_NOT_COUNTED = 2**63
-"""Slurm writes numbers from this on for what it does not know."""
+IPMI = "ipmi"
+"""Stands for a file of microwatts: `PROGRAM` then asks the node's BMC, by DCMI."""
+IPMI_SECONDS = 10.0
+"""Between two readings, each of which takes ipmitool some 0.1 s."""
+_IPMI_DEVICES = ("ipmi0", "ipmi/0", "ipmidev/0")
 _UPDATE_SECONDS = 0.001
 """Of RAPL, by powercap or amd_energy (Intel SDM 3B, 15.10; Linux, Documentation/hwmon/amd_energy.rst)."""
 _COUNTING = {"amd_energy": "Esocket", "aem1": "", "aem2": ""}
@@ -44,7 +51,7 @@ class Meter:
     source : str
         What it is and what it covers, for the record.
     files : tuple of str
-        Of microjoules, or of microwatts where it is `power`; none for Slurm, which is asked.
+        Of microjoules, or of microwatts where it is `power`; `IPMI` for a BMC, and none for Slurm, are asked.
     ranges : tuple of int or None
         Of each file, where it begins again; None where it does not.
     update_seconds : float or None
@@ -74,23 +81,35 @@ class Meter:
 
 
 def meter_of(nodes: Sequence[JobNode], root: Path = SYSTEM) -> Meter | None:
-    """Find what counts energy: Slurm, RAPL or hwmon, the first of these; None where nothing does.
+    """Find what counts energy: Slurm, RAPL, hwmon or IPMI, the first of these; None where nothing does.
 
     Parameters
     ----------
     nodes : sequence of JobNode
         Those of the job, all taken to have what this one, the first, has; none elsewhere.
     root : Path
-        Where the kernel shows its meters.
+        Where the kernel shows its meters; its devices are in ``dev`` beside that.
     """
     return (_slurm() if nodes and nodes[0].scheduler == "slurm" else None) or _of_machine(root)
 
 
 @cache
 def _of_machine(root: Path) -> Meter | None:
-    found = [_rapl(root / "class/powercap"), *_hwmon(root / "class/hwmon")]
-    there = [meter for meter in found if meter]
-    return next((meter for meter in there if not meter.problem), there[0] if there else None)
+    first = None
+    for meter in _meters(root):
+        if not meter.problem:
+            return meter
+        first = first or meter
+    return first
+
+
+def _meters(root: Path) -> Iterator[Meter]:
+    """Give what there is; a BMC comes last, since to ask it takes a moment."""
+    if rapl := _rapl(root / "class/powercap"):
+        yield rapl
+    yield from _hwmon(root / "class/hwmon")
+    if ipmi := _ipmi(root.parent / "dev"):
+        yield ipmi
 
 
 @cache
@@ -148,6 +167,23 @@ def _hwmon(folder: Path) -> Iterator[Meter]:
             milliseconds = _text(place / "power1_average_interval")
             update = float(milliseconds) / 1000 if milliseconds else None
             yield _readable(Meter("hwmon: power_meter", (str(files[0]),), (None,), True, None, update))
+
+
+def _ipmi(devices: Path) -> Meter | None:
+    """Power of the node as its BMC tells it, in watts; whether it does is tried once."""
+    device = next((path for name in _IPMI_DEVICES if (path := devices / name).exists()), None)
+    if device is None:
+        return None
+    meter = Meter("IPMI: DCMI power", (IPMI,), (None,), True, None, IPMI_SECONDS)
+    if not os.access(device, os.R_OK | os.W_OK):
+        return replace(meter, problem=f"{device}: may not be read")
+    if not shutil.which("ipmitool"):
+        return replace(meter, problem=f"{device}: needs the program ipmitool, which is not there")
+    with tempfile.TemporaryDirectory() as readings:
+        subprocess.run([*meter.prefix(Path(readings)), "true"])
+        (told,) = Path(readings).iterdir()
+        counts = told.read_text().split()[-1] != "-"
+    return meter if counts else replace(meter, problem="ipmitool dcmi power reading: tells no watts")
 
 
 def _places(hwmon: Path) -> Iterable[Path]:
@@ -236,6 +272,7 @@ def _of_step(step: str) -> float:
         if time.monotonic() > deadline:
             raise InputError(f"sacct: step {step} is not in the accounting after {ACCOUNT_SECONDS:g} s")
         time.sleep(0.5)
-    if not joules.isdigit() or not 0 < int(joules) < _NOT_COUNTED:
+    counted = counted_joules({"ConsumedEnergyRaw": joules})
+    if counted is None:
         raise InputError(f"sacct: ConsumedEnergyRaw of step {step}: {joules or 'empty'}")
-    return float(joules)
+    return counted

@@ -18,7 +18,13 @@ from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launch import Launch, check_placement, check_threads, read_placement
+from workflows.launch.launch import (
+    Launch,
+    check_domains,
+    check_placement,
+    check_threads,
+    read_placement,
+)
 from workflows.launch.launchers import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.one_sided import check_components, read_windows
@@ -128,6 +134,7 @@ def run(
         problem_of(app, execution, reading, time_limit_seconds)
         or check_placement(placement, placed, nodes)
         or check_threads(placement, point)
+        or check_domains(placement, interconnect and interconnect.launch.get("placement"))
         or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
     )
     return Run(launch, execution, reading, placement, windows, probe, meter_readings, problem)

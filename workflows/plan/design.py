@@ -125,7 +125,10 @@ def design(asked: Asked, here: Here, blocks: int) -> Design:
     measured, impossible = points(
         study, {} if only_simulated else to_measure, launched, here.unsuited, here.unthreaded
     )
-    simulated, not_simulated = points(study.replayed, to_replay, replayed) if replayed else ([], [])
+    simulated, not_simulated = [], []
+    if replayed:
+        threads_here = here.unthreaded, here.traced_cores
+        simulated, not_simulated = points(study.replayed, to_replay, replayed, {}, *threads_here)
     left_out = (*here.left_out, *impossible, *not_simulated)
     return Design(asked, here, tuple(measured), tuple(simulated), left_out, blocks)
 
@@ -136,6 +139,7 @@ def points(
     interconnects: Mapping[str, Interconnect],
     unsuited: Mapping[tuple[str, str | None], str] = MappingProxyType({}),
     unthreaded: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    traced_cores: int | None = None,
 ) -> tuple[list[Point], list[LeftOut]]:
     """Every point of a study that can be run, and what was left out.
 
@@ -143,7 +147,7 @@ def points(
     ----------
     cases, interconnects : mapping of str to Case, Interconnect
         Those that can be used here; a name of the study that is missing is passed over.
-    unsuited, unthreaded : mapping
+    unsuited, unthreaded, traced_cores
         Why a case cannot run over an interconnect, or serially, and why not with threads: see `Here`.
 
     Returns
@@ -175,6 +179,10 @@ def points(
             reason = unsuited.get((name, interconnect.name))
             if several > 1:
                 reason = reason or unthreaded.get((name, interconnect.name))
+            if traced_cores and several > traced_cores:
+                reason = (
+                    reason or f"a rank is traced with a core for each thread, and there are {traced_cores}"
+                )
             reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and study.excludes(point):
                 reason = "excluded by the study"
@@ -219,12 +227,10 @@ def _too_few(point: Point, case: Case) -> str | None:
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
     have = interconnect.nodes * interconnect.cores_per_node
     each, level = point.running_per_process, point.oversubscription
-    if point.threads > 1 and interconnect.simulate:
-        return "traces are made of processes of one thread each, so nothing else is simulated"
     if point.threads > 1 and point.servers_per_process:
         return "data servers run beside processes of one thread only"
-    if interconnect.simulate and (level > 1 or each > 1) and not has_array(case):
-        return "a simulated interconnect has a core for each process, and no servers but in data_servers"
+    if interconnect.simulate and (level > 1 or point.servers) and not has_array(case):
+        return "a simulated interconnect has a core for each thread, and no servers but in data_servers"
     if interconnect.simulate and sends_beside_mpi(case):
         return "its messages do not go through MPI, so nothing of them can be traced and replayed"
     beside = "threads" if point.threads > 1 else "servers"
@@ -329,6 +335,8 @@ def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case
     return Cost(runs, seconds, core_seconds / 3600)
 
 
+_trace_of = attrgetter("case", "processes", "threads")
+
 TRACING_SECONDS = 1.1
 """A rank of a trace, timed alone, of flow cases of a few thousand cells: the elbow of 4,000 was traced on 1,
 2, 8, 16 and 64 ranks in 97 s."""
@@ -341,7 +349,7 @@ def expected_simulation(points: Collection[Point]) -> float:
 
     Both grow with the number of ranks, however little each of them computes.
     """
-    traced = sum(processes for _, processes in {(point.case, point.processes) for point in points})
+    traced = sum(processes for _, processes, _ in {_trace_of(point) for point in points})
     replayed = sum(point.processes for point in points if point.processes > 1)
     return TRACING_SECONDS * traced + REPLAYING_SECONDS * replayed
 

@@ -50,8 +50,8 @@ def kept(plan: Plan) -> list[str]:
 
 
 def traces(plan: Plan) -> list[str]:
-    """Traces that are replayed: one for each case and process count; some cases need none."""
-    return _each(plan.paths.trace(point.case, point.processes) for point in traced(plan))
+    """Traces that are replayed: one for each case, process count and threads; some cases need none."""
+    return _each(plan.paths.trace(point.case, point.processes, point.threads) for point in traced(plan))
 
 
 def traced(plan: Plan) -> list[Point]:
@@ -69,6 +69,13 @@ def processor(plan: Plan) -> list[str]:
     """What is known of the core that traces, where simulated cores are told beside it."""
     derived = "processor" in plan.asked.study.simulation and plan.design.simulated
     return [str(plan.paths.processor)] if derived else []
+
+
+def bandwidth(plan: Plan) -> list[str]:
+    """What is known of the memory that cores share, where ranks of one node are both run and traced."""
+    runs = {(one.case, one.processes) for one in plan.design.points if one.nodes == 1 < one.processes}
+    both = any((one.case, one.processes) in runs for one in traced(plan))
+    return [str(plan.paths.bandwidth)] if both else []
 
 
 def replayed(plan: Plan) -> list[str]:

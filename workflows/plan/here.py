@@ -15,6 +15,7 @@ from workflows.errors import EmulationError
 from workflows.inputs import is_there
 from workflows.jobs.cluster import Cluster
 from workflows.launch import emulation, mpi
+from workflows.launch.domains import cannot_place
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
 from workflows.launch.launchers import program_of_build
 from workflows.launch.page_cache import cannot_drop
@@ -48,6 +49,8 @@ class Here:
         Why a case cannot run over an interconnect, by the names of the two; serially, by its name and None.
     unthreaded : mapping
         Why its processes have one thread only over an interconnect, where the study asks for more.
+    traced_cores : int or None
+        Cores that the threads of a traced rank can have; None where no threads are traced.
     """
 
     cluster: Cluster | None
@@ -55,6 +58,7 @@ class Here:
     unavailable: Mapping[str, str]
     unsuited: Mapping[tuple[str, str | None], str]
     unthreaded: Mapping[tuple[str, str], str]
+    traced_cores: int | None = None
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -91,14 +95,18 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
         if name not in missing
         for over in (None, *launched)
     )
+    several = max(asked.study.threads, default=1) > 1
     unthreaded = _reasons(
         ((name, over), _unthreaded(case, joined[over]))
-        for name, case in (asked.cases if max(asked.study.threads, default=1) > 1 else {}).items()
+        for name, case in (asked.cases if several else {}).items()
         if name not in missing
         for over in joined
         if over not in unavailable
     )
-    return Here(cluster, missing, unavailable, unsuited, unthreaded)
+    cores = None
+    if several and any(interconnect.simulate for interconnect in joined.values()):
+        cores = cluster.nodes_of(None).cores if cluster else len(usable_cores())
+    return Here(cluster, missing, unavailable, unsuited, unthreaded, cores)
 
 
 def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:
@@ -158,7 +166,7 @@ def unavailable(interconnect: Interconnect) -> str | None:
         return f"is on {interconnect.nodes} nodes, and runs can be started on this machine only"
     if interconnect.cores_per_node > len(usable_cores()):
         return f"needs {interconnect.cores_per_node} cores, {len(usable_cores())} are usable here"
-    return None
+    return cannot_place(launch["placement"], usable_cores()) if "placement" in launch else None
 
 
 def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:

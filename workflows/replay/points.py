@@ -73,13 +73,19 @@ def replay_study(plan: Plan, threads: int) -> None:
     kept = plan.paths.simulated.with_name(".replays")
     kept.mkdir(parents=True, exist_ok=True)
     traced, cores = files.traced(plan), core_speed(plan.asked.study.simulation, plan.paths.processor)
-    trace_of = attrgetter("case", "processes")
-    for (case, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
+    of_one_thread: dict[str, Trace] = {}
+    trace_of = attrgetter("case", "threads", "processes")
+    for (case, several, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
         points = list(group)
-        trace = read_trace(plan.paths.trace(case, processes))
-        done = _replay_trace(program, trace, points, ends, plan.asked.study.simulation, cores, threads, kept)
+        trace = read_trace(plan.paths.trace(case, processes, several))
+        if several == 1:
+            of_one_thread[case] = trace  # the one on the most processes comes last
+        beside, stated = of_one_thread.get(case), plan.asked.study.simulation.get("corun_percent")
+        corun = {end: corun_percent(trace, beside, stated, end) for end in ENDS}
+        done = _replay_trace(program, trace, points, ends, corun, cores, threads, kept)
         for point, replays in zip(points, done, strict=True):
-            made[record_path(point)] = _record(plan, point, **_replayed(plan, trace, replays, cores.speed))
+            told = _replayed(trace, replays, cores.speed, corun["corrected"])
+            made[record_path(point)] = _record(plan, point, **told)
     for point in (point for point in plan.design.simulated if point not in traced):
         carry = _carried if is_pattern(plan.asked.cases[point.case]) else _served
         made[record_path(point)] = _record(plan, point, **carry(plan, point, models, cores, threads))
@@ -98,7 +104,8 @@ def record_path(point: Point) -> Path:
     """Path of the record of a simulated point in the folder of all of them."""
     placed = f"-per-node-{point.processes_per_node}" if point.processes_per_node else ""
     shared = f"-oversubscription-{point.oversubscription}" if point.oversubscription > 1 else ""
-    name = f"processes-{point.processes}{placed}{shared}.json"
+    several = f"-threads-{point.threads}" if point.threads > 1 else ""
+    name = f"processes-{point.processes}{placed}{shared}{several}.json"
     return Path(point.case) / (point.interconnect or "serial") / name
 
 
@@ -115,7 +122,7 @@ def _replay_trace(
     trace: Trace,
     points: Sequence[Point],
     models: Mapping[str, Mapping[str, InterconnectModel]],
-    simulation: Mapping[str, Any],
+    corun: Mapping[str, float],
     cores: CoreSpeed,
     threads: int,
     kept: Path,
@@ -129,9 +136,8 @@ def _replay_trace(
         def replayed(point: Point, end: str, free: bool) -> Future[Replay]:
             """A replay that is under way; equal ones, as many without messages are, are made once."""
             model = models[point.interconnect][end] if point.interconnect else anybody
-            per_node = point.processes_per_node or model.cores_per_node
-            factors, percent = trace.factors(end), corun_percent(trace, simulation, end)
-            slower = percent if min(per_node, point.processes) > 1 else 0.0
+            per_node = point.processes_per_node or model.cores_per_node // point.threads
+            factors, slower = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
             text = platform_xml(ideal(model) if free else model, point.nodes, cores.at(end), slower)
             what = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
@@ -160,18 +166,24 @@ def _once(file: Path, *arguments: Any) -> Replay:
     return made
 
 
-def corun_percent(trace: Trace, simulation: Mapping[str, Any], end: str) -> float:
+def corun_percent(trace: Trace, of_one_thread: Trace | None, stated: float | None, end: str) -> float:
     """How much longer a rank computes for each other of its node that does: stated, else as traced.
 
-    Ranks that were timed together hold their disturbance already.
+    Ranks that were timed together hold their disturbance already. Where there were too few cores for two
+    ranks of several threads, it follows from ranks of one thread of the same case, if there are some: each
+    busy core beside slows by the same, those of the rank's own threads among them.
     """
     if trace.about["timing"] == "together":
         return 0.0
-    stated = simulation.get("corun_percent")
-    return trace.corun_percent(end) if stated is None else stated
+    if stated is not None:
+        return stated
+    if trace.threads == 1 or of_one_thread is None or trace.about["corun_percent"] is not None:
+        return trace.corun_percent(end)
+    each = of_one_thread.corun_percent(end)
+    return each * trace.threads / (1 + (trace.threads - 1) * each / 100)
 
 
-def _replayed(plan: Plan, trace: Trace, replays: Replays, speed: float) -> dict[str, Any]:
+def _replayed(trace: Trace, replays: Replays, speed: float, corun: float) -> dict[str, Any]:
     """What a record of a replayed point says beside what was asked."""
     scale = trace.timed_steps / trace.steps
     band = [one.seconds * scale for one in (replays.low, replays.high, replays.corrected)]
@@ -184,7 +196,7 @@ def _replayed(plan: Plan, trace: Trace, replays: Replays, speed: float) -> dict[
             "steps": trace.steps,
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
-            "corun_percent": corun_percent(trace, plan.asked.study.simulation, "corrected"),
+            "corun_percent": corun,
             **split_times(replays, scale),
             "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
         },

@@ -68,7 +68,7 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
     write_tables(make_improvement_mean(improvement, request.weights, request.settings.level), folder)
     simulated = make_simulated_tables(runs, side_tables)
     if request.settings.scaling == "strong":
-        simulated |= make_node_loss(tables["scaling"], simulated)
+        simulated |= make_node_loss(tables["scaling"], simulated, side_tables["bandwidth"])
     write_tables(simulated, folder)
     write_tables(make_core_hours(runs, side_tables["jobs"]), folder)
     write_tables(make_data_servers(runs, side_tables["data_servers"]), folder)

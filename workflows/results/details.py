@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,18 +118,31 @@ def _of_models(
 ) -> dict[str, pd.DataFrame]:
     """Make the side tables of what was replayed: of each trace once, and of each model."""
     found: dict[str, list[pd.DataFrame]] = {
-        name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit")
+        name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit", "bandwidth")
     }
-    points = {(record.case, record.processes) for record in records if record.kind == "simulated"}
-    traced = [(study.case_of(case), count, paths.trace(case, count)) for case, count in points]
-    for case, processes, folder in sorted(traced):
+    if paths.bandwidth.exists():
+        found["bandwidth"].append(_read_bandwidth(paths.bandwidth).assign(site=study.site))
+    simulated = [record.point for record in records if record.kind == "simulated"]
+    traced = {(one.case, one.processes, one.threads) for one in simulated}
+    for of_trace in sorted(
+        (study.case_of(case), *counts, paths.trace(case, *counts)) for case, *counts in traced
+    ):
+        case, processes, threads, folder = of_trace
         if folder.is_dir():
             for name, table in _read_trace(folder).items():
-                found[name].append(table.assign(case=case, processes=processes, site=study.site))
+                own = {"case": case, "processes": processes, "threads": threads, "site": study.site}
+                found[name].append(table.assign(**own))
     for name in sorted(runs["interconnect"].dropna().unique()):
         if (file := paths.fit(name)).exists():
             found["model_fit"].append(_read_csv(file).assign(interconnect=name))
     return {name: validated(DETAILS[name], _stacked(tables)) for name, tables in found.items()}
+
+
+def _read_bandwidth(file: Path) -> pd.DataFrame:
+    """Median, least and most of the rounds, by cores."""
+    rounds = json.loads(file.read_text())
+    rows = ((int(cores), statistics.median(rates), min(rates), max(rates)) for cores, rates in rounds.items())
+    return pd.DataFrame(rows, columns=["cores", *(f"bandwidth_MBps{end}" for end in ("", "_low", "_high"))])
 
 
 def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:

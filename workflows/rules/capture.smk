@@ -1,7 +1,8 @@
 """
 Traces a case at a process count: what every rank computes and communicates in a few steady steps, to be replayed
-on simulated interconnects. There may be far more processes than cores: each rank is timed by itself afterwards, and
-where that cannot be, a trace is corrected by the CPU time of the serial one. All cores are kept for one trace at a time.
+on simulated interconnects. There may be far more processes than cores: each rank is timed by itself afterwards, with
+its threads, and where that cannot be, a trace is corrected by the CPU time of the serial one. All cores are kept for one
+trace at a time.
 
 REQUIRED INPUTS:
 
@@ -12,7 +13,8 @@ REQUIRED INPUTS:
 
 OUTPUTS:
 
-    trace       = <results>/traces/{case}/processes-{processes}: rank-<r>.txt.gz, trace.json, profile.csv, pairs.csv
+    trace       = <results>/traces/{case}/processes-{processes}: rank-<r>.txt.gz, trace.json, profile.csv, pairs.csv;
+                  of processes of several threads <results>/traces/{case}/processes-{processes}-threads-{threads}
 """
 
 from workflows.paths import INTERCONNECTS
@@ -60,6 +62,16 @@ use rule capture_serial as capture with:
         trace=directory("<results>/traces/{case}/processes-{processes}"),
     log:
         "<results>/logs/traces/{case}-{processes}.log",
+
+
+use rule capture as capture_threads with:
+    """Tracing {wildcards.case} on {wildcards.processes} processes of {wildcards.threads} threads"""
+    output:
+        trace=directory(
+            "<results>/traces/{case}/processes-{processes}-threads-{threads}"
+        ),
+    log:
+        "<results>/logs/traces/{case}-{processes}-threads-{threads}.log",
 
 
 ruleorder: capture_serial > capture

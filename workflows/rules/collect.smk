@@ -10,6 +10,7 @@ REQUIRED INPUTS:
     imports     = files of imported results that the study names, and facts.json, records and simulated beside them
     simulated   = <results>/simulated, if the study has simulated interconnects
     traces      = <results>/traces/{case}/processes-{processes}, all of what is replayed
+    bandwidth   = <results>/bandwidth.json, if ranks of one node are both run and traced
 
 OUTPUTS:
 
@@ -33,6 +34,7 @@ rule collect:
         imports=lambda _: files.imports(plan),
         simulated=files.replayed(plan),
         traces=files.traces(plan),
+        bandwidth=files.bandwidth(plan),
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",

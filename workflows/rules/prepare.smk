@@ -21,6 +21,7 @@ if plan.here.cluster and plan.here.cluster.container:
 
 wildcard_constraints:
     processes=r"\d+",
+    threads=r"\d+",
 
 
 # What scripts need of the study that know no more of it: a change of another key makes nothing of theirs anew.

@@ -11,6 +11,8 @@ OUTPUTS:
 
     probed      = <results>/processor.json, how fast a core is here, if the study says which processor it simulates
     times       = <results>/times/{case}.json, how long the tasks of such a case take in serial runs
+    probed      = <results>/bandwidth.json, the bandwidth of memory of 1, 2, 4, ... all cores, if ranks of one node are
+                  both run and traced
     simulated   = <results>/simulated: fit/{interconnect}.csv, how well each model repeats its ping-pong, and
                   {case}/{interconnect}/processes-{processes}.json, a record a point
 """
@@ -64,6 +66,14 @@ rule probe:
         source=source_digest("probe"),
     script:
         "../scripts/probe.py"
+
+
+use rule probe as probe_bandwidth with:
+    """Measuring the memory that cores share"""
+    output:
+        probed="<results>/bandwidth.json",
+    log:
+        "<results>/logs/bandwidth.log",
 
 
 rule replay:

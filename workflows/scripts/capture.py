@@ -21,6 +21,7 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
             snakemake.params.steps,
             Path(base) if (base := snakemake.input.get("base")) else None,
             repeats=snakemake.params.repeats,
+            threads=int(snakemake.wildcards.get("threads", 1)),
         )
         trace = capture(request, Path(snakemake.output.trace), Path(serial) if serial else None)
     print(trace.summary(), file=log)

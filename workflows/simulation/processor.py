@@ -28,6 +28,7 @@ from workflows.launch.provenance import machine
 
 SOURCE = Path(__file__).with_suffix(".c")
 BENCHMARKS = ("linpack_100_Mflops", "stream_triad_MBps")
+BANDWIDTH_ROUNDS = 3
 LIMIT_SECONDS = 120
 MEMORIES = Path("/sys/devices/system/node")
 _BUILD = ("cc", "-O3", "-x", "c", "-", "-o")
@@ -136,10 +137,27 @@ def bandwidth_MBps(cores: Iterable[int], placement: str = "packed") -> dict[int,
         }
 
 
+def probe_bandwidth() -> dict[int, list[float]]:
+    """Measure the bandwidth of 1, 2, 4, ... all cores together, `BANDWIDTH_ROUNDS` times in turn.
+
+    Returns
+    -------
+    dict of int to list of float
+        Million bytes a second of each round.
+    """
+    rounds = [bandwidth_MBps(core_counts()) for _ in range(BANDWIDTH_ROUNDS)]
+    return {number: [one[number] for one in rounds] for number in rounds[0]}
+
+
+def core_counts() -> list[int]:
+    """1, 2, 4, ... and all cores of this machine."""
+    most = len(usable_cores())
+    return sorted({2**power for power in range(most.bit_length())} | {most})
+
+
 def print_bandwidths(memories: Path = MEMORIES) -> None:
     """Print the bandwidth of 1, 2, 4, ... all cores, and spread where there are more memories."""
-    most = len(usable_cores())
-    cores = sorted({2**power for power in range(most.bit_length())} | {most})
+    cores = core_counts()
     several = len(list(memories.glob("node[0-9]*"))) > 1
     found = {way: bandwidth_MBps(cores, way) for way in ("packed", "spread")[: 1 + several]}
     alone = found["packed"][1]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from operator import itemgetter
 from pathlib import Path
 
 from workflows.applications import application
 from workflows.domain import Case, InputError
 from workflows.errors import one_line_errors
 from workflows.measure.running import scratch_folder
-from workflows.paths import CASES, INTERCONNECTS
+from workflows.paths import CASES, INTERCONNECTS, trace_name
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.capture import capture
@@ -17,7 +18,7 @@ from workflows.tracing.request import CARRIER, TraceRequest
 
 
 def main() -> None:
-    """Trace a case at process counts, and on one process, into ``FOLDER/processes-<count>``."""
+    """Trace a case at process counts, and on one process, into ``FOLDER/processes-<count>[-threads-<t>]``."""
     parser = argparse.ArgumentParser(prog="python -m workflows.tracing", description=main.__doc__)
     parser.add_argument("case", help="a case, with its size: elbow_segregated-4k")
     parser.add_argument("processes", help="process counts, separated by commas: 2,4,8")
@@ -30,9 +31,10 @@ def main() -> None:
     parser.add_argument(
         "--repeats", type=int, help="how often each rank runs alone; without it at least 3 times"
     )
+    parser.add_argument("--threads", type=int, default=1, help="threads of each process")
     parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
     given = parser.parse_args()
-    for name in ("steps", "repeats"):
+    for name in ("steps", "repeats", "threads"):
         if (number := getattr(given, name)) is not None and number < 1:
             raise InputError(f"--{name}: {number}: must be at least 1")
     case = load_case(given.case, CASES, "CASE")
@@ -43,10 +45,13 @@ def main() -> None:
         )
     serial = given.folder / "processes-1"
     with scratch_folder() as scratch:
-        for count in [1, *(count for count in _counts(given.processes) if count > 1)]:
+        wanted = {(count, given.threads) for count in _counts(given.processes)} | {(1, 1)}
+        for count, threads in sorted(wanted, key=itemgetter(1, 0)):
             prepared = scratch / f"processes-{count}"
-            beside = scratch / "processes-1" if count > 1 else None
-            _prepare(case, count, prepared, beside)
+            alone = (count, threads) == (1, 1)
+            beside = None if alone else scratch / "processes-1"
+            if not prepared.exists():
+                _prepare(case, count, prepared, beside)
             request = TraceRequest(
                 case,
                 count,
@@ -57,8 +62,9 @@ def main() -> None:
                 beside,
                 alone=not given.together,
                 repeats=given.repeats,
+                threads=threads,
             )
-            trace = capture(request, given.folder / f"processes-{count}", serial if count > 1 else None)
+            trace = capture(request, given.folder / trace_name(count, threads), None if alone else serial)
             print(trace.summary(), flush=True)
 
 

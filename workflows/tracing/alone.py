@@ -98,8 +98,11 @@ class _Repeat:
     disturbed: bool
 
 
-Start = Callable[[Sequence[tuple[int, int]], Path], str | None]
-"""Runs ranks, each by itself on a core, those on the same core one after another; they write to a folder.
+Cores = tuple[int, ...]
+"""What a rank by itself has: a core for each of its threads."""
+
+Start = Callable[[Sequence[tuple[int, Cores]], Path], str | None]
+"""Runs ranks, each by itself on its cores, those on the same cores one after another; they write to a folder.
 
 Says what went wrong.
 """
@@ -125,6 +128,7 @@ def run_alone(
     start: Start,
     serial: Callable[[int], float] | None,
     wanted: int | None = None,
+    threads: int = 1,
 ) -> Alone:
     """Run each rank by itself, several times, and take the times of its computing.
 
@@ -145,6 +149,8 @@ def run_alone(
         Runs the case on one process on a core, and gives the seconds that its window computed.
     wanted : int, optional
         Repeats; without it as many as `REPEATS_SECONDS` allow.
+    threads : int
+        Of each rank, which has as many cores; there are at least so many here.
 
     Raises
     ------
@@ -152,10 +158,11 @@ def run_alone(
         A rank does not do the same by itself, or does not end.
     """
     cores = usable_cores()
-    width = min(len(raws), max(1, len(cores) // 2))
+    places = [tuple(cores[end - threads : end]) for end in range(len(cores), threads - 1, -threads)]
+    width = min(len(raws), max(1, len(places) // 2))
     chunk = max(width, RANKS_A_SERIAL_RUN // width * width)
-    spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(cores)))]
-    some, widths = spread[:CORUN_RANKS], corun_widths(min(len(cores), len(spread)), width)
+    spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(places)))]
+    some, widths = spread[:CORUN_RANKS], corun_widths(min(len(places), len(spread)), width)
     serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
     again, begun = max(1, len(raws) * (wanted or FEWEST_REPEATS) // 4), time.monotonic()
 
@@ -168,13 +175,13 @@ def run_alone(
         for first in range(0, len(raws), chunk):
             beside += [serial(cores[-1])] if serial else []
             chosen = raws[first : first + chunk]
-            made, again = _run_all(raws, chosen, window, written, folder, start, cores[-width:], again)
+            made, again = _run_all(raws, chosen, window, written, folder, start, places[:width], again)
             repeat |= made
         serial_seconds.append(beside)
         repeats.append(repeat)
         for number in widths:
             chosen, at_once = spread[: max(number, len(some))], folder / f"at-once-{number}"
-            made, _ = _run_all(raws, chosen, window, written, at_once, start, cores[-number:], 0)
+            made, _ = _run_all(raws, chosen, window, written, at_once, start, places[:number], 0)
             coruns[number].append([seconds_of(raw, made[raw.rank]) for raw in some])
     seconds = np.array([[seconds_of(raw, repeat[raw.rank]) for raw in raws] for repeat in repeats])
     corun_seconds = {
@@ -217,14 +224,14 @@ def _run_all(
     written: Path,
     folder: Path,
     start: Start,
-    cores: Sequence[int],
+    places: Sequence[Cores],
     again: int,
 ) -> tuple[dict[int, _Repeat], int]:
     """One repeat of the chosen ranks; up to `again` runs are made again, and what is left of that is told."""
 
     def ran(some: Sequence[Raw], own: Path) -> dict[int, _Repeat]:
         own.mkdir(parents=True, exist_ok=True)
-        placed = [(raw.rank, core) for raw, core in zip(some, cycle(cores), strict=False)]
+        placed = [(raw.rank, cores) for raw, cores in zip(some, cycle(places), strict=False)]
         for _ in range(_STARTS):
             (own / "failed.txt").unlink(missing_ok=True)
             problem = start(placed, own)

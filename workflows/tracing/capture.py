@@ -58,13 +58,14 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
         steps cannot be told apart.
     """
     case, processes, steps = request.case, request.processes, request.steps
-    carrier = request.interconnect
-    cores = min(processes, len(usable_cores()), carrier.cores_per_node)
-    point = Point(case.name, carrier.name, processes, math.ceil(processes / cores), nodes=1, cores=cores)
     try:
+        point = placed(request)
         traced = record(request, point)
+        if request.threads > 1 and point.oversubscription > 1 and not traced.alone:
+            raise InputError(f"its {point.running} threads share {point.cores} cores, and {traced.reason}")
         of_serial = _read_serial(serial, case, traced.steps) if serial else None
-        rate = of_serial["ns_per_count"] if of_serial else _ns_per_count(traced.raws[0])
+        nanoseconds = traced.raws[0].clock == "elapsed" or not of_serial
+        rate = _ns_per_count(traced.raws[0]) if nanoseconds else of_serial["ns_per_count"]
         actions = replayable(traced.raws, traced.window, 1.0 if traced.alone else rate)
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
@@ -77,7 +78,7 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
         summed = profile(counts)
         serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
         clock = traced.raws[0].clock
-        polluted = processes > cores and clock != "instructions"
+        polluted = point.oversubscription > 1 and clock != "instructions"
         pressure = traced.load["pressure_share"] if processes > 1 else None
         about = {
             "format": FORMAT,
@@ -91,13 +92,16 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
             "skipped_steps": request.skipped,
             "mark": list(request.marks),
-            "clock": "thread_cpu" if traced.alone else clock,
+            "threads": request.threads,
+            "clock": "thread_cpu" if traced.alone and request.threads == 1 else clock,
             "clock_cost": [raw.clock_cost for raw in traced.raws],
             "ns_per_count": rate,
             **(
-                timed_alone(summed.compute_seconds, serial_seconds, traced.alone)
+                timed_alone(summed.compute_seconds, serial_seconds, traced.alone, request.threads)
                 if traced.alone
-                else correction(summed.compute_seconds, serial_seconds, polluted, pressure, traced.reason)
+                else correction(
+                    summed.compute_seconds, serial_seconds, polluted, pressure, traced.reason, request.threads
+                )
             ),
             "log_bytes": traced.log_bytes,
             "load": traced.load,
@@ -112,12 +116,25 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
     return read_trace(folder)
 
 
+def placed(request: TraceRequest) -> Point:
+    """Place the ranks of the traced run: each thread has a core, or whole ranks share cores."""
+    carrier, threads = request.interconnect, request.threads
+    cores, wanted = min(len(usable_cores()), carrier.cores_per_node), request.processes * threads
+    if threads > cores:
+        raise InputError(f"a rank is traced with a core for each thread, {threads}, and there are {cores}")
+    level = 1 if wanted <= cores else math.ceil(request.processes / cores) * threads
+    used = wanted if level == 1 else min(request.processes, cores)
+    name = request.case.name
+    return Point(name, carrier.name, request.processes, level, nodes=1, cores=used, threads=threads)
+
+
 def correction(
     compute_seconds: Sequence[float],
     serial_cpu_seconds: float,
     polluted: bool,
     pressure: float | None = None,
     reason: str = "",
+    threads: int = 1,
 ) -> dict[str, Any]:
     """Find what the compute amounts of ranks that ran together are to be multiplied by.
 
@@ -137,13 +154,15 @@ def correction(
         Share of the time in which a task waited for a core, where there was more than one rank.
     reason : str
         Why ranks were not timed alone.
+    threads : int
+        Of each rank.
 
     Returns
     -------
     dict
         Keys of trace.json, as its schema describes them.
     """
-    inflation = sum(compute_seconds) / serial_cpu_seconds
+    inflation = threads * sum(compute_seconds) / serial_cpu_seconds
     needed = polluted and inflation > 1
     ranks = len(compute_seconds)
     factors = [1 / inflation if needed else 1.0] * ranks
@@ -166,7 +185,9 @@ def correction(
     }
 
 
-def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alone: Alone) -> dict[str, Any]:
+def timed_alone(
+    compute_seconds: Sequence[float], serial_cpu_seconds: float, alone: Alone, threads: int = 1
+) -> dict[str, Any]:
     """Find the same of ranks that were timed alone.
 
     Where the serial run was repeated beside them, all are multiplied by how much faster it was in its own
@@ -180,6 +201,8 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         By rank.
     serial_cpu_seconds : float
         Of the same steps in the serial trace.
+    threads : int
+        Of each rank.
 
     Returns
     -------
@@ -212,7 +235,7 @@ def timed_alone(compute_seconds: Sequence[float], serial_cpu_seconds: float, alo
         "serial_beside_seconds": beside.mean(axis=1).tolist() if len(beside) else [],
         "compute_seconds": list(compute_seconds),
         "serial_cpu_seconds": serial_cpu_seconds,
-        "inflation": float(whole / serial_cpu_seconds),
+        "inflation": float(threads * whole / serial_cpu_seconds),
         "corrected_factor": corrected,
         "low_factor": low,
         "high_factor": high,

@@ -29,7 +29,7 @@ class Raw:
     ----------
     rank, processes : int
     clock : str
-        ``thread_cpu`` or ``task_clock``: computing is in nanoseconds; or ``instructions``.
+        ``thread_cpu``, ``elapsed`` or ``task_clock``: computing is in nanoseconds; or ``instructions``.
     clock_cost : int
         What one reading of the clock costs, in the clock's unit; it is subtracted already.
     library : str

@@ -12,13 +12,24 @@ from typing import Any
 
 from workflows.applications import application, tools
 from workflows.domain import Case, InputError, Point
+from workflows.launch.attesters import telling_threads
+from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
+from workflows.launch.launch import check_threads, read_threads
 from workflows.launch.launchers import one_process
 from workflows.launch.mpich import NO_FINALIZE
 from workflows.measure.noise import noise_between, read_counters
-from workflows.measure.running import Run, case_environment, run, scratch_folder
-from workflows.tracing.alone import Alone, UnrepeatableError, Window, cannot_repeat, computing_in, run_alone
+from workflows.measure.running import THREADS, Run, case_environment, run, scratch_folder
+from workflows.tracing.alone import (
+    Alone,
+    Cores,
+    UnrepeatableError,
+    Window,
+    cannot_repeat,
+    computing_in,
+    run_alone,
+)
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.raw import Raw, read_raw
 from workflows.tracing.request import TraceRequest
@@ -28,6 +39,9 @@ MOST_LOGGED_BYTES = 16_000_000_000
 
 LOGS = "logs"
 """Folder of the logs within that of a run."""
+
+OF_THREADS = {"NODEWORTH_TRACE_CLOCK": "elapsed"}
+"""Settings of the tracer for a rank of several threads, which computes until the last of them is done."""
 
 NOT_ASKED = "it was not asked for"
 """Why ranks were not run by themselves."""
@@ -72,29 +86,38 @@ class _ByItself:
     prepared: Path
     library: str  # that the program is bound to
     ending: dict[str, str]  # environment that says how its ranks ended when they were recorded
-    tracer: Path
+    tracer: str  # what is preloaded
     scratch: Path
 
-    def ranks(self, placed: Sequence[tuple[int, int]], folder: Path) -> str | None:
-        """Run ranks from the log, each on its core, those of a core in turn; say what went wrong."""
-        on_core: dict[int, list[str]] = {}
-        for rank, core in placed:
-            on_core.setdefault(core, []).append(str(rank))
+    def ranks(self, placed: Sequence[tuple[int, Cores]], folder: Path) -> str | None:
+        """Run ranks from the log, each on its cores, those of the same in turn; say what went wrong."""
+        on_cores: dict[Cores, list[str]] = {}
+        for rank, cores in placed:
+            on_cores.setdefault(cores, []).append(str(rank))
         log = {"NODEWORTH_TRACE_LOG": str(self.scratch / LOGS)}
-        settings = {core: log | {"NODEWORTH_TRACE_ALONE": ",".join(ranks)} for core, ranks in on_core.items()}
-        return self._start(settings, folder, max(map(len, on_core.values())))
+        settings = {
+            cores: log | {"NODEWORTH_TRACE_ALONE": ",".join(ranks)} for cores, ranks in on_cores.items()
+        }
+        problem = self._start(settings, folder, max(map(len, on_cores.values())))
+        for cores, ranks in on_cores.items() if not problem else ():
+            told = read_threads(folder / f"threads-{_listed(cores)}")
+            placed = {"rank": int(ranks[0]), "cores": _listed(cores), "threads": told}
+            own = Point(self.request.case.name, None, 1, 1, 1, len(cores), threads=len(cores))
+            if elsewhere := check_threads([placed], own):
+                raise UnrepeatableError(f"{elsewhere}, by itself")
+        return problem
 
     def serial(self, steps: int) -> Callable[[int], float]:
         """Make what runs the case on one process and gives the seconds that its steps computed on a core."""
-        request = self.request
+        request = dataclasses.replace(self.request, threads=1)
         prepared, written = self.scratch / "prepared-serial", self.scratch / "serial"
         prepare_short(request.case, request.short, request.beside, prepared)
-        single = dataclasses.replace(self, processes=1, prepared=prepared)
+        single = dataclasses.replace(self, request=request, processes=1, prepared=prepared)
 
         def seconds(core: int) -> float:
             shutil.rmtree(written, ignore_errors=True)
             written.mkdir()
-            problem = single._start({core: {}}, written)
+            problem = single._start({(core,): {}}, written)
             try:
                 raws = read_raw(written, 1)
                 window, made = request.window(raws)
@@ -107,18 +130,26 @@ class _ByItself:
 
         return seconds
 
-    def _start(self, settings: Mapping[int, Mapping[str, str]], folder: Path, in_turn: int = 1) -> str | None:
-        """Run the program on cores, on each with its settings and with at most so many ranks in turn."""
+    def _start(
+        self, settings: Mapping[Cores, Mapping[str, str]], folder: Path, in_turn: int = 1
+    ) -> str | None:
+        """Run the program on cores, each time with its settings and with at most so many ranks in turn."""
         case, limit = self.request.short, self.request.time_limit_seconds * in_turn
-        app, parts = application(case.application), []
-        for core, own_settings in settings.items():
-            own = self.scratch / f"core-{core}"
+        app, threads, parts = application(case.application), self.request.threads, []
+        for cores, own_settings in settings.items():
+            listed = _listed(cores)
+            own = self.scratch / f"cores-{listed}"
             shutil.rmtree(own, ignore_errors=True)
             own.mkdir()
             app.stage(case, self.prepared.resolve(), own)
-            clock = {"NODEWORTH_TRACE_CLOCK": "thread_cpu"}
-            prefix = preload(self.tracer, folder, self.request.marks, {**own_settings, **clock})
-            command = ["taskset", "-c", str(core), *prefix, *app.command(case, self.processes)]
+            more = {"NODEWORTH_TRACE_CLOCK": "thread_cpu", **own_settings}
+            if threads > 1:
+                places = ",".join(f"{{{core}}}" for core in cores)
+                bound = {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+                bound |= {"NODEWORTH_THREADS_FILE": str(folder / f"threads-{listed}")}
+                more |= OF_THREADS | dict.fromkeys(THREADS, str(threads)) | bound
+            prefix = preload(self.tracer, folder, self.request.marks, more)
+            command = ["taskset", "-c", listed, *prefix, *app.command(case, self.processes, threads)]
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
         own = case_environment(case, self.processes) | self.ending
         environment = one_process(self.library, own, self.scratch)
@@ -136,9 +167,11 @@ def record(request: TraceRequest, point: Point) -> Traced:
     """
     short = request.short
     program = application(short.application).command(short, point.processes)[0]
-    carrier = request.interconnect if point.processes > 1 else None
+    carrier = request.interconnect if point.running > 1 else None
     library = carrier.launch["mpi"] if carrier else "openmpi"
-    tracer = build(compiler_for(program, library))
+    tracer = str(build(compiler_for(program, library)))
+    if several := point.threads > 1:
+        tracer = f"{telling_threads(library)['NODEWORTH_THREADS']}:{tracer}"
     alone, reason = None, NOT_ASKED
     with scratch_folder() as scratch:
         prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / LOGS
@@ -148,10 +181,16 @@ def record(request: TraceRequest, point: Point) -> Traced:
         room = min(MOST_LOGGED_BYTES, shutil.disk_usage(scratch).free // 2) // point.processes
         logged = {"NODEWORTH_TRACE_LOG": str(logs), "NODEWORTH_TRACE_LOG_BYTES": str(room)}
         before = read_counters()
-        prefix = preload(tracer, written, request.marks, logged if request.alone else {})
+        more = (logged if request.alone else {}) | (OF_THREADS if several else {})
+        prefix = preload(tracer, written, request.marks, more)
+        crowded = several and point.oversubscription > 1
+        if crowded:  # all cores for each, as a BLAS makes no more threads than it has cores
+            prefix = ["taskset", "-c", _listed(usable_cores()), *prefix]
         done = run(short, point, prepared, carrier, (), request.time_limit_seconds, prefix)
         noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
         _check_run(done, written)
+        if not crowded and (wrong := check_threads(done.placement, point)):
+            raise InputError(wrong)
         raws = read_raw(written, point.processes)
         window, steps = request.window(raws)
         log_bytes = sum(path.stat().st_size for path in logs.iterdir())
@@ -160,7 +199,10 @@ def record(request: TraceRequest, point: Point) -> Traced:
             by_itself = _ByItself(request, point.processes, prepared, library, ending, tracer, scratch)
             beside = by_itself.serial(steps) if request.beside else None
             try:
-                alone, reason = run_alone(raws, window, written, by_itself.ranks, beside, request.repeats), ""
+                alone = run_alone(
+                    raws, window, written, by_itself.ranks, beside, request.repeats, request.threads
+                )
+                reason = ""
             except UnrepeatableError as why:
                 reason = str(why)
     load = {
@@ -175,14 +217,14 @@ def record(request: TraceRequest, point: Point) -> Traced:
 
 
 def preload(
-    tracer: Path, written: Path, marks: Sequence[str], more: Mapping[str, str] | None = None
+    tracer: Path | str, written: Path, marks: Sequence[str], more: Mapping[str, str] | None = None
 ) -> list[str]:
     """Begin a rank's command so that it is traced.
 
     Parameters
     ----------
-    tracer : Path
-        From `workflows.tracing.build.build`.
+    tracer : path
+        From `workflows.tracing.build.build`; before it, with a colon, what else is preloaded.
     written : Path
         Folder for what the ranks write.
     marks : sequence of str
@@ -213,6 +255,10 @@ def prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None
             _own(folder / parent)
         path.unlink()
         path.write_bytes(content)
+
+
+def _listed(cores: Sequence[int]) -> str:
+    return ",".join(map(str, cores))
 
 
 def _own(folder: Path) -> None:

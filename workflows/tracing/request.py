@@ -62,6 +62,8 @@ class TraceRequest:
         Whether each rank is timed by itself, if it can be.
     repeats : int or None
         How often each rank runs by itself; None: as often as there is time.
+    threads : int
+        Threads that each process computes with. No more than there are cores.
     """
 
     case: Case
@@ -73,6 +75,7 @@ class TraceRequest:
     beside: Path | None = None
     alone: bool = True
     repeats: int | None = None
+    threads: int = 1
 
     @property
     def steps(self) -> Steps | None:

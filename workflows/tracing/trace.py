@@ -63,6 +63,11 @@ class Trace:
     timed_steps: int
     about: dict[str, Any]
 
+    @property
+    def threads(self) -> int:
+        """Threads that each rank computed with."""
+        return self.about.get("threads", 1)
+
     def factors(self, end: str) -> tuple[float, ...]:
         """By rank, what its compute amounts are multiplied by: ``corrected``, or ``low`` or ``high``."""
         return tuple(map(float, self.about[f"{end}_factor"]))
@@ -86,7 +91,7 @@ class Trace:
         if slower is not None:
             timed += f"; {slower:.0f} % slower for each other rank that computes on its node"
         return (
-            f"{self.folder}: {self.steps} steps, {calls} calls, {computing:.3g} s of CPU time, "
+            f"{self.folder}: {self.steps} steps, {calls} calls, {computing:.3g} s of computing, "
             f"{about['inflation']:.2f} times the serial run's; {timed}; correction: {about['correction']}"
         )
 

@@ -307,19 +307,6 @@ static void sends_to_all(const void *buf, const int counts[], int count, const i
 
 /* ---- the end ---- */
 
-/* Time that the process waited for a core, ns; -1 where the kernel does not tell. */
-static int64_t waited_ns(void)
-{
-    char told[128];
-    long long ran, waited = -1;
-    int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, told, sizeof told - 1);
-    if (file >= 0) close(file);
-    if (length <= 0) return -1;
-    told[length] = 0;
-    return sscanf(told, "%lld %lld", &ran, &waited) == 2 ? waited : -1;
-}
-
 /* Where the lines of computing are among the calls: the call before the first, and the one before which each ends. */
 static uint32_t *points;
 static int64_t point_count, point_space;
@@ -352,7 +339,7 @@ static void close_log(void)
         for (int64_t i = 0; i < calls; i++) is_short = is_short && bursts[i] >= INT32_MIN && bursts[i] <= INT32_MAX;
         int64_t each = is_short ? sizeof(int32_t) : sizeof(int64_t);
         for (int64_t i = 0; is_short && i < calls; i++) memcpy((char *)bursts + i * each, &(int32_t){bursts[i]}, each);
-        int64_t about[] = {me, world_size, calls, each, waited_ns(), cpu_ns()};
+        int64_t about[] = {me, world_size, calls, each, waited_ns(getpid()), cpu_ns()};
         int file = create(in_folder("alone", me));
         if (!written(file, about, sizeof about) || !written(file, bursts, calls * each))
             fail("cannot write its files: %s", strerror(errno));

@@ -9,7 +9,8 @@
  *              NODEWORTH_TRACE_LOG_BYTES  a rank whose log would be longer says in unrepeatable-<rank> that it is not
  *              NODEWORTH_TRACE_ALONE   ranks, separated by commas, that run by themselves one after another, their calls
  *                                      answered from their logs
- *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), instructions, task_clock (CPU time by perf_event, ns), or
+ *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), elapsed (ns; of ranks of several threads, see clock.c),
+ *                                      instructions, task_clock (CPU time by perf_event, ns), or
  *                                      auto: instructions where the machine counts them, else thread_cpu
  *
  * A program that cannot be traced ends with one line, on stderr and in failed.txt of that folder.
@@ -23,6 +24,7 @@
  *   # end CPU_NS COUNT                                             the last line: the run by CPU time and by the clock
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
