@@ -110,18 +110,14 @@ def _draw_bars(
             bar, line["interconnect"], point_text(labels, {**line, "processes": needed}, name, value)
         )
         inside = needed > 0.6 * widest
-        notes = (
-            axes.text(0, place - 0.26, f" {shortened(name, LETTERS, lines=1)}", va="bottom", fontsize=7),
-            axes.text(
-                needed if not inside else 0,
-                place,
-                f" {value}",
-                va="center",
-                fontsize=7,
-                color=_ink_on(colour) if inside else style.INK,
-            ),
-        )
-        for note in notes:
+        ink = _ink_on(colour) if inside else style.INK
+        for text, at, aligned, written in (
+            (shortened(name, LETTERS, lines=1), (0, place - 0.26), "bottom", style.INK),
+            (value, (0 if inside else needed, place), "center", ink),
+        ):
+            note = axes.annotate(
+                text, at, xytext=(3, 0), textcoords="offset points", va=aligned, fontsize=7, color=written
+            )
             drawing.mark(note, line["interconnect"])
     axes.set_yticks([])
     axes.set_ylim(len(bars) - 0.6, -0.75)

@@ -197,8 +197,10 @@ def label_ends(
     names = [shortened(curve.title(labels), letters, lines) for curve in curves]
     ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
     low, high = (math.log(end) for end in axes.get_ylim())
-    room = (high - low) * LABEL_INCHES * max(name.count("\n") + 1 for name in names) / inches
-    right = max(curve.rows[-1][panel.counts] for curve in curves) * 1.12
+    more_lines = max(name.count("\n") for name in names)
+    room = (high - low) * LABEL_INCHES * (1 + 1.35 * more_lines) / inches
+    first, last = axes.get_xlim()
+    right = max(curve.rows[-1][panel.counts] for curve in curves) * (last / first) ** 0.06
     for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
         colour = labels.look(curve.interconnect, curve.placement).colour
         text = axes.annotate(

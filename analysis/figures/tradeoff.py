@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ COLUMNS = 3
 MOST_PANELS = 12
 """Of one figure; further ones make another."""
 PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
+CLOSE = 0.05
+"""Share of an axis: the number of a point that is so close behind another is on its other side."""
 FAINT = 0.35
 """Opacity of what is in no Pareto set."""
 
@@ -196,15 +199,19 @@ def _draw_panel(
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
     # Fronts of several interconnects are close where their counts are the same; one front numbers all points.
     once = ["processes"] if fronts else [x.column, y.column]
-    for row in best.drop_duplicates(once).to_dict("records"):
-        axes.annotate(
-            str(row["processes"]), (row[x.column], row[y.column]), xytext=(-2.5, 2.5),
-            textcoords="offset points", ha="right", va="bottom", fontsize=7,
-        )  # fmt: skip
     for side, horizontal in ((x, True), (y, False)):
         ends = ("", "_low", "_high") if side.bars else ("",)
         values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel()
         log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
+    before, width = 0.0, math.log(axes.get_xlim()[1] / axes.get_xlim()[0])
+    for row in best.drop_duplicates(once).to_dict("records"):
+        close = math.log(row[x.column] / before) < CLOSE * width if before else False
+        where = {"xytext": (2.5, -2.5), "ha": "left", "va": "top"}
+        if not close:
+            where = {"xytext": (-2.5, 2.5), "ha": "right", "va": "bottom"}
+        at = row[x.column], row[y.column]
+        axes.annotate(str(row["processes"]), at, textcoords="offset points", fontsize=7, **where)
+        before = row[x.column]
 
 
 def _draw_point(axes: Axes, row: Line, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels) -> None:

@@ -15,8 +15,7 @@ from analysis.text.labels import Labels
 def asked(content: Content) -> Section | None:
     """What was asked, and what was run for an answer."""
     facts, labels = content.facts, content.labels
-    texts = [facts.study.question, _extent(content)] if facts.study.question else [_extent(content)]
-    blocks = [paragraph(text) for text in texts]
+    blocks = [paragraph(_extent(content))]
     ran = labels.sorted_cases(content.runs["case"])
     if not ran:
         return section("asked", "What was asked", blocks)

@@ -64,7 +64,7 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
         return None
     names = {curve["interconnect"] for panel in panels for curve in panel["curves"]}
     offered = tariffs(market_costs(content.runs, market)) if market and market.offers else {}
-    prices = {name: offered.get(name.partition("@")[0]) for name in names}
+    prices = {name: offered.get(name.partition("@")[0]) for name in sorted(names)}
     weak = labels.weak
     return {
         "panels": panels,

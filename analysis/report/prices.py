@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.report.blocks import Section, bullets, paragraph, section
+from analysis.report.blocks import Section, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING
-from analysis.text.money import amount, list_price_sentences, money, offer_name
+from analysis.text.money import amount, money, offer_name
 
 HOW = (
     "Prices of interconnects alone, with adapters, switches and cables, of the year told, not "
@@ -37,7 +37,6 @@ def prices(content: Content) -> Section | None:
     lines = labels.lines(listed, "interconnect")
     blocks = [
         paragraph(HOW),
-        bullets(list_price_sentences(listed, labels)),
         *content.figures("prices"),
         line_table("Prices of interconnects by size.", fields, lines, title, of_cases=False),
     ]

@@ -96,6 +96,7 @@ class TestData:
 
     def test_prices_stand_from_the_size_on_at_which_they_change(self):
         told = explored(duct())
+        assert list(told["ports"]) == ["gigabit", "infiniband"]  # the same page each time
         assert told["ports"]["gigabit"] == [[1, 0, 0, 0], [2, 100, 100, 100]]
         assert told["ports"]["infiniband"] == [[1, 0, 0, 0], [2, 500, 500, 500], [8, 400, 400, 400]]
         assert (told["node"], told["currency"]) == (1000, "USD")

@@ -82,8 +82,8 @@ class TestWhole:
 
 class TestWords:
     def test_what_was_asked(self, report):
+        assert "What is an interconnect worth?" in plain(part(report, "answer"))
         said = plain(part(report, "asked"))
-        assert "What is an interconnect worth?" in said
         assert "2 cases over 3 interconnects on 1, 2 and 4 processes, at oversubscription 1 and 2" in said
         assert "312 repetitions, 1 of them invalid." in said
         assert "What elbow stands for." in said
