@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,7 +78,7 @@ def recorded(paths: StudyPaths) -> set[str]:
     top, found = str(paths.records), set()
     for folder, _, files in os.walk(top):
         below = folder[len(top) + 1 :]
-        found |= {f"{below}/{file}" for file in files if file.endswith(".json")}
+        found |= {f"{below}/{file}" for file in files if fnmatchcase(file, "block-*-attempt-*.json")}
     return found
 
 
