@@ -37,7 +37,7 @@ from tests.benchmarks.figures import cost  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from workflows.launch.emulation import EmulatedNode, occupants  # noqa: E402
 
-NAME, NODES, GROWTH = "killed", 2, 3
+NAME, NODES, GROWTH = "killed", 2, 6
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
