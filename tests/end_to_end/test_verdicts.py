@@ -130,13 +130,3 @@ def test_what_the_report_says(tables):
     assert "1 of them one run each" in said and "; one run each" not in said
     assert "have one count" in said and "more block" not in said
     assert "speedup still rises at 17 processes" not in said
-
-
-def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(study_folder, tmp_path):
-    noise = np.exp(np.random.default_rng(1).normal(0, 0.02, (2, 600, 20)))
-    found = [line for case in range(600) for line in both(case, 2, 8 * noise[0, case], 4 * noise[1, case])]
-    (tmp_path / "times.csv").write_text("\n".join([HEAD, *found]) + "\n")
-    study = study_folder.write(f"name: many\nbaselines: [slow]\nimport: [{tmp_path}/times.csv]\n")
-    study_folder.run_well(study, "--", "results/many/report.json")
-    improvement = pd.read_csv(study_folder.results("many") / "tables/improvement.csv")
-    assert (improvement["verdict"] == "faster").all() and len(improvement) == 600

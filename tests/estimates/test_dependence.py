@@ -1,12 +1,14 @@
 """How many independent blocks a series is worth."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.estimates.compared import compare_points
 from analysis.estimates.dependence import effective_sweeps, lag_one, of_fewer, spread_about, worth
-from analysis.estimates.points import Sample
+from analysis.estimates.points import Sample, block_times, point_table
 from analysis.estimates.shift import Shift
+from analysis.runs.runs import complete_runs
 
 
 def test_lag_one_by_hand():
@@ -52,6 +54,12 @@ def test_thirty_blocks_keep_level_and_coverage_however_they_depend(correlation):
     found = [one.shift for one in compare_points([samples(row) for row in series], [0.05] * len(series))]
     held = np.mean([shift.low <= 0 <= shift.high for shift in found])
     assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in found]) < 0.06
+    runs = pd.DataFrame({"case": "duct", "interconnect": np.repeat(np.arange(1_000), 30).astype(str),
+                         "processes": 2, "block": np.tile(np.arange(30), 1_000)})  # fmt: skip
+    table = point_table(
+        *block_times(complete_runs(runs.assign(seconds=np.exp(series[:1_000].ravel())))), 0.95
+    )
+    assert 0.95 < np.mean((table["seconds_low"] <= 1) & (table["seconds_high"] >= 1)) < 0.995
 
 
 def noise(correlation, points, blocks, rng):
