@@ -286,7 +286,7 @@ def median_interval(
     (n, 1/2), for any continuous distribution (David and Nagaraja, Order Statistics, 2003, section
     7.1). k is the largest that reaches `confidence`; where none does, the widest interval is given, with
     its coverage 1 - 2 (1/2)^n. Where times are worth fewer independent ones, the ranks lie farther from the
-    middle by as much as the error of their mean is larger (`analysis.estimates.dependence.spread_about`).
+    middle by as much as the error of their mean is larger (`analysis.estimates.dependence.widening`).
 
     Parameters
     ----------

@@ -268,7 +268,7 @@ class TestVerdicts:
             "seconds": seconds,
         }
         runs = complete_runs(pd.DataFrame(columns | {"processes": 2, "block": block}))
-        table = make_tables(runs, Settings(draws=50, baselines=("slow",)))["improvement"]
+        table = make_tables(runs, Settings(draws=100, baselines=("slow",)))["improvement"]
         assert len(table) == 600 and (table["verdict"] == "faster").all()
 
     def test_one_of_four_that_is_short_is_untestable_alone(self):
