@@ -277,17 +277,22 @@ def tail(draws: int, confidence: float) -> int:
     return max(int((draws + 1) * (1 - confidence) / 2 + 1e-9), 1)
 
 
-def median_interval(times: Floats, confidence: float = 0.95) -> tuple[Floats, Floats, float]:
+def median_interval(
+    times: Floats, confidence: float = 0.95, effective: Floats | None = None
+) -> tuple[Floats, Floats, float]:
     """Order-statistic interval of the median, and its coverage.
 
     From the k-th smallest to the k-th largest of n times: coverage 1 - 2 P(X < k), X binomial
     (n, 1/2), for any continuous distribution (David and Nagaraja, Order Statistics, 2003, section
     7.1). k is the largest that reaches `confidence`; where none does, the widest interval is given, with
-    its coverage 1 - 2 (1/2)^n.
+    its coverage 1 - 2 (1/2)^n. Where times are worth fewer independent ones, the ranks lie farther from the
+    middle by as much as the error of their mean is larger (`analysis.estimates.dependence.widening`).
 
     Parameters
     ----------
     times : array (points, n)
+    effective : array (points,), optional
+        Independent times that those of each point are worth; by default all.
 
     Returns
     -------
@@ -300,7 +305,12 @@ def median_interval(times: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
         return np.full(len(times), np.nan), np.full(len(times), np.nan), np.nan
     k, coverage = _rank(blocks, confidence)
     ordered = np.sort(times, axis=1)
-    return ordered[:, k - 1], ordered[:, blocks - k], coverage
+    if effective is None:
+        return ordered[:, k - 1], ordered[:, blocks - k], coverage
+    middle, row = (blocks + 1) / 2, np.arange(len(times))
+    wider = np.sqrt((blocks - 1) / (effective - 1))
+    ranks = np.floor(middle - (middle - k) * wider + 1e-9).clip(min=1).astype(int)
+    return ordered[row, ranks - 1], ordered[row, blocks - ranks], coverage
 
 
 @cache

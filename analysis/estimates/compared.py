@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.dependence import lag_one, of_fewer, spread_about, worth
+from analysis.estimates.dependence import lag_one, spread_about, widening, worth
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST, EITHER, STOPPED
 from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
@@ -89,10 +89,16 @@ def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.b
     shifts = paired_shift(ratios, alphas)
     correlation, dependent = lag_one(ratios)
     if dependent.any():
-        pairs, own = ratios.shape[1], alphas[dependent]
+        pairs, own, centre = ratios.shape[1], alphas[dependent], shifts.estimate[dependent]
         effective = worth(correlation[dependent], pairs)
-        spread = spread_about(ratios[dependent], shifts.estimate[dependent], effective)
-        wider = of_fewer(paired_shift(spread, own), pairs, effective, own)
+
+        def widened(level: Floats) -> Shift:
+            factor = widening(effective, pairs, level)
+            return paired_shift(spread_about(ratios[dependent], centre, factor), own)
+
+        wider = widened(own)
+        at_its_level = widened(np.minimum(wider.p_value, own)).p_value  # far out, Student's t is wider still
+        wider = wider._replace(p_value=np.maximum(wider.p_value, at_its_level))
         for all_rows, some in zip(shifts, wider, strict=True):
             all_rows[dependent] = some
     return shifts, dependent

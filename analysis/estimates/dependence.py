@@ -8,8 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.distributions import t_quantile, t_tail
-from analysis.estimates.shift import Shift
+from analysis.estimates.distributions import t_quantile
 from analysis.runs.groups import Floats, Integers
 
 CREDIBLE = 0.025
@@ -20,8 +19,8 @@ ORDERS = 399
 """Random orders of the blocks that a correlation is tested against."""
 MOST = 0.95
 """Largest correlation that is believed."""
-TINY = 1e-12
-"""Smallest p-value that Student's t is asked about."""
+TINY = 1e-4
+"""Smallest level that Student's t is asked about: that of 500 tests at once."""
 LEAST = 4
 """Independent blocks that any number of blocks is taken to be worth at least."""
 
@@ -69,44 +68,34 @@ def worth(correlation: Floats, n: int) -> Floats:
     return np.maximum(n * (1 - corrected) / (1 + corrected), min(LEAST, n))
 
 
-def spread_about(series: Floats, centre: Floats, effective: Floats) -> Floats:
-    """Series spread about their estimates so that their mean has the error of so many independent values.
+def widening(effective: Floats, n: int, alphas: Floats) -> Floats:
+    """By how much intervals of n dependent blocks are wider than those of independent ones, array (rows,).
 
     By the root of (n - 1) over (m - 1), for m effective blocks: the spread of n dependent values is less than
-    that of independent ones, by just so much (Bayley and Hammersley, as above).
+    that of independent ones, by just so much (Bayley and Hammersley, as above). And by Student's t: its
+    freedom is n - 1 where all blocks are independent, and else half of what the effective blocks have, since
+    their number is estimated from the same blocks (found by simulation; from `MANY` blocks on, intervals then
+    hold as often as stated: docs/reviewers.md).
 
     Parameters
     ----------
-    series : array (..., n)
-    centre, effective : arrays (...)
-    """
-    factor = np.sqrt((series.shape[-1] - 1) / (effective - 1))[..., None]
-    return centre[..., None] + factor * (series - centre[..., None])
-
-
-def of_fewer(shift: Shift, n: int, effective: Floats, alphas: Floats) -> Shift:
-    """Intervals and p-values of n blocks as they are with the uncertain spread of fewer.
-
-    By Student's t: its freedom is n - 1 where all blocks are independent, and else half of what the effective
-    blocks have, since their number is estimated from the same blocks (found by simulation; from `MANY` blocks
-    on, intervals then hold as often as stated: docs/figures.md, coverage).
-
-    Parameters
-    ----------
-    shift : Shift of arrays (rows,)
     effective, alphas : arrays (rows,)
     """
     freedom = np.maximum((effective - 1) // 2, LEAST - 1).astype(int).tolist()
-    wider = [
-        t_quantile(alpha / 2, own) / t_quantile(alpha / 2, n - 1)
-        for alpha, own in zip(alphas.tolist(), freedom, strict=True)
+    uppers = (np.maximum(alphas, TINY) / 2).tolist()
+    by_t = [
+        t_quantile(upper, own) / t_quantile(upper, n - 1) for upper, own in zip(uppers, freedom, strict=True)
     ]
-    low, high = (shift.estimate + np.array(wider) * (end - shift.estimate) for end in (shift.low, shift.high))
-    p_values = [
-        2 * t_tail(t_quantile(max(p_value, TINY) / 2, n - 1), own)
-        for p_value, own in zip(shift.p_value.tolist(), freedom, strict=True)
-    ]
-    return shift._replace(low=low, high=high, p_value=np.array(p_values))
+    return np.sqrt((n - 1) / (effective - 1)) * by_t
+
+
+def spread_about(series: Floats, centre: Floats, factor: Floats) -> Floats:
+    """Series (rows, n) spread about their estimates (rows,) by a factor (rows,).
+
+    What an exact interval and test of independent values say of these is the interval widened by that
+    factor, and the test that belongs to it.
+    """
+    return centre[:, None] + factor[:, None] * (series - centre[:, None])
 
 
 def effective_sweeps(times: Floats, counts: Integers) -> int:

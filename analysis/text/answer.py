@@ -157,6 +157,9 @@ def _peaks(count: int, rising: bool, lines: Sequence[Line], contest: Contest, la
     if all(_has_one_count(line, contest) for line in lines):
         return f"over {names} nothing but {processes(count)} was run"
     gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
+    if rising and any(" " in str(line["peak_set"]) for line in lines):
+        most = f"{processes(count)}, the most that was run"
+        return f"whether speedup still rises over {names} at {most}, cannot be told ({gain})"
     if rising:
         return f"over {names} speedup still rises at {processes(count)}, the most that was run ({gain})"
     nearly = _nearly_best(lines[0], contest) if len(lines) == 1 else ""

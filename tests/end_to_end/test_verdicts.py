@@ -120,7 +120,7 @@ def test_bands_stopped_runs_cores_and_few_blocks(tables):
 def test_what_the_report_says(tables):
     said = tables[1]
     assert "block by block the comparison has another sign than the medians" in said
-    assert "4 of 8 tests of improvements cannot come out" in said
+    assert "With 4 blocks, 1 of 8 tests of improvements cannot come out" in said
     assert "within one block only" not in said
     assert "interconnects take the same time" in said and "-17 %" not in said
     # three blocks are no one sample, and eight beside one serial run are none either
@@ -129,13 +129,4 @@ def test_what_the_report_says(tables):
     assert "one: one sample each, without intervals" in said
     assert "1 of them one run each" in said and "; one run each" not in said
     assert "have one count" in said and "more block" not in said
-
-
-def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(study_folder, tmp_path):
-    noise = np.exp(np.random.default_rng(1).normal(0, 0.02, (2, 600, 20)))
-    found = [line for case in range(600) for line in both(case, 2, 8 * noise[0, case], 4 * noise[1, case])]
-    (tmp_path / "times.csv").write_text("\n".join([HEAD, *found]) + "\n")
-    study = study_folder.write(f"name: many\nbaselines: [slow]\nimport: [{tmp_path}/times.csv]\n")
-    study_folder.run_well(study, "--", "results/many/report.json")
-    improvement = pd.read_csv(study_folder.results("many") / "tables/improvement.csv")
-    assert (improvement["verdict"] == "faster").all() and len(improvement) == 600
+    assert "speedup still rises at 17 processes" not in said

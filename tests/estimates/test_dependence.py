@@ -1,12 +1,13 @@
 """How many independent blocks a series is worth."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.estimates.compared import compare_points
-from analysis.estimates.dependence import effective_sweeps, lag_one, of_fewer, spread_about, worth
-from analysis.estimates.points import Sample
-from analysis.estimates.shift import Shift
+from analysis.estimates.dependence import effective_sweeps, lag_one, spread_about, widening, worth
+from analysis.estimates.points import Sample, block_times, point_table
+from analysis.runs.runs import complete_runs
 
 
 def test_lag_one_by_hand():
@@ -34,16 +35,16 @@ def test_worth_is_that_of_a_geometric_correlation():
 
 def test_spread_keeps_the_estimate_and_scales_the_rest():
     series = np.array([[1.0, 2, 3, 6]])
-    wide = spread_about(series, np.array([2.5]), np.array([1.75]))  # root of 3/0.75
+    wide = spread_about(series, np.array([2.5]), np.array([2.0]))
     assert wide[0].tolist() == [-0.5, 1.5, 3.5, 9.5]
 
 
-def test_fewer_blocks_have_the_interval_and_the_p_value_of_student():
+def test_fewer_blocks_have_the_interval_of_student():
     """9 effective blocks of 30: t of 4 degrees of freedom beyond which 2.5 % are, instead of that of 29."""
-    ends = [np.array([end]) for end in (1.0, 0.0, 2.0, 0.95, 0.05, 1e-9)]
-    found = of_fewer(Shift(*ends), 30, np.array([9.0]), np.array([0.05]))
-    assert found.high == pytest.approx(1 + 2.776445 / 2.045230) and found.low == pytest.approx(2 - found.high)
-    assert found.p_value == pytest.approx(2 * 0.055155, abs=1e-4)  # P(t > 2.045230) of 4
+    found = widening(np.array([9.0, 9.0]), 30, np.array([0.05, 0.001]))
+    assert found == pytest.approx(
+        np.sqrt(29 / 8) * np.array([2.776445 / 2.045230, 8.610302 / 3.659405]), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("correlation", [0, 0.3, 0.5, 0.7])
@@ -52,6 +53,12 @@ def test_thirty_blocks_keep_level_and_coverage_however_they_depend(correlation):
     found = [one.shift for one in compare_points([samples(row) for row in series], [0.05] * len(series))]
     held = np.mean([shift.low <= 0 <= shift.high for shift in found])
     assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in found]) < 0.06
+    runs = pd.DataFrame({"case": "duct", "interconnect": np.repeat(np.arange(1_000), 30).astype(str),
+                         "processes": 2, "block": np.tile(np.arange(30), 1_000)})  # fmt: skip
+    table = point_table(
+        *block_times(complete_runs(runs.assign(seconds=np.exp(series[:1_000].ravel())))), 0.95
+    )
+    assert 0.95 < np.mean((table["seconds_low"] <= 1) & (table["seconds_high"] >= 1)) < 0.995
 
 
 def noise(correlation, points, blocks, rng):

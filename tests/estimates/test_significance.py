@@ -13,8 +13,11 @@ from scipy import stats
 
 from analysis.estimates import distributions
 from analysis.estimates.chosen import chosen_p
+from analysis.estimates.scaling import make_tables
 from analysis.estimates.shift import paired_shift, plainly_asymmetric, unpaired_shift
 from analysis.estimates.significance import blocks_needed, corrected, holm
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 
 def paired(ratios, alpha=0.05):
@@ -254,6 +257,19 @@ class TestVerdicts:
         assert judged((5, -1, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((-5, 3, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((5, 3, 7, 0.2, 1e-9)) == ["not distinguishable"]
+
+    def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(self):
+        noise = np.exp(np.random.default_rng(1).normal(0, 0.02, (600, 2, 20)))
+        case, which, block = (index.ravel() for index in np.indices(noise.shape))
+        seconds = (noise * np.array([[8], [4]])).ravel()
+        columns = {
+            "case": case.astype(str),
+            "interconnect": np.array(["slow", "swift"])[which],
+            "seconds": seconds,
+        }
+        runs = complete_runs(pd.DataFrame(columns | {"processes": 2, "block": block}))
+        table = make_tables(runs, Settings(draws=100, baselines=("slow",)))["improvement"]
+        assert len(table) == 600 and (table["verdict"] == "faster").all()
 
     def test_one_of_four_that_is_short_is_untestable_alone(self):
         rows = [(5, 3, 7, 1e-3, 2**-9)] * 3 + [(5, np.nan, np.nan, 2**-3, 2**-3)]
