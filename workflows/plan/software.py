@@ -73,8 +73,9 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
         programs = programs_in(enter, f"{cluster.file}: container")
         if cluster.scheduler == "slurm":
             check_slurm(enter, cluster)
+        path = f"PATH={os.environ.get('PATH', os.defpath)}"  # where Apptainer finds its own programs
         bound = [f"{ROOT}:{ROOT_INSIDE}", *filter(None, [os.environ.get("APPTAINER_BIND")])]
-        os.environ[IMAGE] = shlex.join([*_UNBOUND, *enter[:2], "--bind", ",".join(bound), *enter[2:]])
+        os.environ[IMAGE] = shlex.join([*_UNBOUND, path, *enter[:2], "--bind", ",".join(bound), *enter[2:]])
         return programs.__contains__
     return shutil.which
 
