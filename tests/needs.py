@@ -17,6 +17,7 @@ NAMESPACES = "namespaces"  # the right to make some, which root mostly has
 SLURM = ("srun", "slurmctld", "slurmd", "munged", NAMESPACES)
 ACCOUNTING = (*SLURM, ".cache/accounting/usr/sbin/slurmdbd")
 GRID_ENGINE = (".cache/grid-engine/usr/sbin/sge_qmaster", NAMESPACES)
+IMAGE = ".cache/image"
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n"
 
 
@@ -38,8 +39,9 @@ def unmet(program: str) -> str | None:
     if program == NAMESPACES:
         return _failure(("unshare", "--mount", "--net", "--pid", "--fork", "true"))
     if program.startswith(".cache/"):
-        unpack = "python -m tests.slurm.unpacked"
-        return None if (ROOT / program).exists() else f"{program} is not there ({unpack} makes it)"
+        small = f"envs/make-image {IMAGE} openmpi-bin libopenmpi-dev gcc"
+        how = small if program == IMAGE else "python -m tests.slurm.unpacked"
+        return None if (ROOT / program).exists() else f"{program} is not there ({how} makes it)"
     if shutil.which(program) is None:
         package = _packages().get(program)
         return f"{program} not installed" + (f" (Debian: {package})" if package else "")

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.cluster_launch import JobNode
-from workflows.launch.launch import check_placement
+from workflows.launch.cluster_launch import IMAGE, JobNode
+from workflows.launch.launch import PROGRAMS, check_placement
 from workflows.launch.launchers import launch_ranks
+from workflows.launch.leftovers import MARK
 from workflows.measure.in_allocation import snakemake_command
 
 LAUNCH = {"mpi": "openmpi", "mca": {"pml": "ucx"}, "env": {"UCX_TLS": "rc,self"}}
@@ -79,6 +80,18 @@ def test_other_launchers_start_their_daemons_beside_the_step(tmp_path, launcher,
 def test_mpirun_is_told_of_the_job(tmp_path):
     env = launched("mpirun", tmp_path).env
     assert (env["SLURM_NODELIST"], env["SLURM_NNODES"], env["SLURM_TASKS_PER_NODE"]) == ("n1,n2", "2", "2,1")
+
+
+def test_from_inside_an_image_ranks_enter_it_on_their_nodes(tmp_path, monkeypatch):
+    monkeypatch.setenv(IMAGE, "/bin/apptainer exec --userns image")
+    entered = ["env", "-u", MARK, "/bin/apptainer", "exec", "--userns", "image", str(PROGRAMS / "rank")]
+    srun = launched("srun", tmp_path).argv
+    begins = srun.index("env")
+    assert srun[begins : begins + len(entered)] == entered
+    (tmp_path / "other").mkdir()
+    mpirun = launched("mpirun", tmp_path / "other")
+    assert mpirun.env["OMPI_MCA_orte_launch_agent"] == "/bin/apptainer exec --userns image orted"
+    assert "image" not in mpirun.argv
 
 
 def test_ranks_on_other_nodes_than_the_jobs_are_told():

@@ -12,7 +12,17 @@ from refused import refusal
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 from workflows.domain import InputError
-from workflows.plan.software import environment_with, programs_in, software_of_jobs
+from workflows.jobs.cluster import read_cluster
+from workflows.launch.cluster_launch import IMAGE, entering
+from workflows.paths import ROOT
+from workflows.plan.software import (
+    check_slurm,
+    environment_with,
+    image_command,
+    programs_in,
+    software_of_jobs,
+    unheard,
+)
 
 HOME = "/usr/share/modules"  # where Debian's environment-modules are
 LOAD = """
@@ -88,7 +98,8 @@ def test_no_modules_at_all(site, monkeypatch):
 
 
 APPTAINER = """#!/bin/sh
-[ "$1 $2" = "exec solvers.sif" ] || { echo "FATAL: could not open image $2" >&2; exit 255; }
+while [ "$1" != --userns ]; do shift; done
+[ "$2" = solvers.sif ] || { echo "FATAL: could not open image $2" >&2; exit 255; }
 shift 2
 PATH=$IMAGE exec "$@"
 """
@@ -104,18 +115,21 @@ def image(tmp_path, monkeypatch):
         (tmp_path / name / f"{name}_of_image").touch()
     for program in ("sh", "ls"):
         (tmp_path / "first" / program).symlink_to(shutil.which(program))
+    write_program(tmp_path / "first/sinfo", "#!/bin/sh\n")
     monkeypatch.setenv("IMAGE", f"{tmp_path}/first:{tmp_path}/nowhere:{tmp_path}/second")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    (tmp_path / "site.yaml").write_text("container: solvers.sif\n")
+    monkeypatch.setenv(IMAGE, "")  # is put back
+    (tmp_path / "site.yaml").write_text("container: solvers.sif\nlauncher: mpirun\n")
     return tmp_path / "site.yaml"
 
 
 def test_programs_of_an_image_are_those_on_its_path(image):
-    assert programs_in("solvers.sif", "here") == {"first_of_image", "second_of_image", "sh", "ls"}
+    found = programs_in(image_command("solvers.sif", " --userns"), "here")
+    assert found == {"first_of_image", "second_of_image", "sh", "ls", "sinfo"}
 
 
 def test_what_jobs_have_is_in_the_image_and_not_here(image):
-    asked = DeploymentSettings({DeploymentMethod.APPTAINER})
+    asked = DeploymentSettings({DeploymentMethod.APPTAINER}, apptainer_args=" --userns")
     has_program = software_of_jobs({"cluster": str(image)}, asked)
     assert has_program("second_of_image") and not has_program("python3")
     here = software_of_jobs({"cluster": str(image)}, DeploymentSettings())
@@ -123,11 +137,57 @@ def test_what_jobs_have_is_in_the_image_and_not_here(image):
 
 
 def test_an_image_that_is_not_there(image):
-    told = refusal(InputError, programs_in, "no.sif", "here")
+    told = refusal(InputError, programs_in, image_command("no.sif", "--userns"), "here")
     assert told == "here: no.sif cannot be entered: FATAL: could not open image no.sif"
+
+
+def test_ranks_enter_the_image_as_scripts_do(image, monkeypatch):
+    monkeypatch.setenv("APPTAINER_BIND", "/a")
+    software_of_jobs(
+        {"cluster": str(image)}, DeploymentSettings({DeploymentMethod.APPTAINER}, apptainer_args="--userns")
+    )
+    apptainer, home = str(image.parent / "bin/apptainer"), ["--home", str(Path.cwd())]
+    command = [apptainer, "exec", "--bind", f"{ROOT}:{ROOT},/a", *home, "--userns", "solvers.sif"]
+    assert entering()[-len(command) :] == command
+
+
+def test_an_image_in_which_slurm_gives_no_answer(image):
+    write_program(image.parent / "first/sinfo", "#!/bin/sh\necho 'no configuration source' >&2; exit 1\n")
+    cluster = read_cluster(image)
+    told = refusal(InputError, check_slurm, image_command("solvers.sif", "--userns"), cluster)
+    assert told == f"{image}: container: in solvers.sif Slurm gives no answer: no configuration source"
+
+
+LISTED = """MPI plugin types are...
+\tpmix
+\tnone
+\tpmi2
+specific pmix plugin versions available: pmix_v4
+"""
+OF_DEBIAN = """ompi:version:full:4.1.4
+mca:pmix:ext3x:version:"mca:2.1.0"
+mca:pmix:ext3x:version:"api:2.0.0"
+mca:pmix:isolated:version:"mca:2.1.0"
+"""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "of_image", "problem"),
+    [
+        ("pmix", OF_DEBIAN, None),
+        ("pmix_v4", OF_DEBIAN, None),
+        ("pmix_v3", OF_DEBIAN, "this Slurm has pmix, none, pmi2, pmix_v4"),
+        ("pmi2", OF_DEBIAN, "Open MPI 4.1.4 of the image does not speak it (it has ext3x, isolated)"),
+        ("pmi2", OF_DEBIAN.replace("ext3x", "s2"), None),
+        ("pmix", OF_DEBIAN.replace("ext3x", "s2"), "Open MPI 4.1.4 of the image does not speak it (it has s2, isolated)"),
+        ("pmi2", "", None),  # no Open MPI
+    ],
+)  # fmt: skip
+def test_what_mpi_of_an_image_speaks(plugin, of_image, problem):
+    assert unheard(plugin, LISTED, of_image) == problem
 
 
 def test_no_apptainer(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=r"cannot be entered: there is no singularity here$"):
-        programs_in("solvers.sif", "here")
+    with pytest.raises(InputError, match=r"cannot be entered: there is no apptainer here$"):
+        programs_in(image_command("solvers.sif", ""), "here")

@@ -6,7 +6,9 @@ nothing: `workflows/launch/rank` pins every rank, as on one machine.
 
 from __future__ import annotations
 
+import os
 import platform
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +26,13 @@ from workflows.launch.launch import (
     start_rank,
 )
 from workflows.launch.leftovers import MARK
+from workflows.paths import ROOT
+
+IMAGE = "NODEWORTH_IMAGE"
+"""Variable with the command line that enters the image in which a script is, where it is in one."""
+
+ROOT_INSIDE = "ROOT-INSIDE"
+"""Stands in it for the project's folder as it is called inside, which Snakemake decides."""
 
 Started = tuple[list[str], dict[str, str]]
 """Command line of a launcher, and what it needs in the environment beside what the ranks do."""
@@ -51,6 +60,11 @@ def is_this_machine(node: JobNode) -> bool:
     return platform.node().partition(".")[0] == node.name.partition(".")[0]
 
 
+def entering() -> list[str]:
+    """Command line that enters on any node the image in which this process is; empty where it is in none."""
+    return [word.replace(ROOT_INSIDE, str(ROOT)) for word in shlex.split(os.environ.get(IMAGE, ""))]
+
+
 def launch_in_job(
     point: Point,
     interconnect: Interconnect | None,
@@ -65,8 +79,10 @@ def launch_in_job(
     """
     here = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
     rank = start_rank(point, command, scratch.resolve())
+    # A step of srun begins outside the image in which this process is.
+    outside = entering() if nodes[0].launcher == "srun" else []
     # Slurm ends the ranks, also those on nodes where this process is not.
-    program = ["env", "-u", MARK, *rank.argv]
+    program = ["env", "-u", MARK, *outside, *rank.argv]
     given = interconnect.launch.get("env", {}) if interconnect else {}
     own = {"mpirun": "openmpi", "hydra": "mpich"}.get(nodes[0].launcher)  # srun starts those of any library
     library = interconnect.launch["mpi"] if interconnect else own
@@ -133,7 +149,8 @@ def _mpirun(here: Mapping[str, int], program: Sequence[str], node: JobNode, adde
         "SLURM_OVERLAP": "1",
         "SLURM_CPU_BIND": "none",
     }
-    return argv, settings if node.scheduler == "slurm" else {}
+    agent = {"OMPI_MCA_orte_launch_agent": " ".join([*entering(), "orted"])} if entering() else {}
+    return argv, agent | (settings if node.scheduler == "slurm" else {})
 
 
 def _hydra(here: Mapping[str, int], program: Sequence[str], node: JobNode) -> Started:
