@@ -167,13 +167,15 @@ def derive(
     elif limit >= sizes[-1]:
         raise InputError(f"--eager: {limit}: must be below the largest message of {name}, {sizes[-1]} bytes")
     others = sorted({change.bytes for change in changes} - {limit})
-    rate, simulate = link_rate(sizes, times), {}
+    rate, streamed, simulate = link_rate(sizes, times), 0.0, {}
     for names in (STREAMS, PAIRS):
-        if (peak := _peak(curves, names)) and peak[1] > 1.001 * rate:
+        peak = _peak(curves, names)
+        streamed = max(streamed, peak[1] if peak else 0.0)
+        if peak and peak[1] > 1.001 * rate:
             rate = peak[1]
             told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
     long_run = rate
-    if burst := _burst(sizes, times, limit):
+    if burst := _burst(sizes, times, limit, streamed):
         rate, long_run = max(rate, burst[0]), burst[1]
         simulate["sustained_MBps"] = round(long_run, 3)
         told.append(
@@ -265,10 +267,17 @@ class _Busy:
     how: str
 
 
-def _burst(sizes: Sequence[int], times: Sequence[float], limit: int) -> tuple[float, float] | None:
-    """What a burst passes at, and what the link carries in the long run, MB/s; None without a burst."""
-    known = [(size, time) for size, time in zip(sizes, times, strict=True) if SMALL_BYTES < size <= limit]
-    long_run = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
+def _burst(
+    sizes: Sequence[int], times: Sequence[float], limit: int, streamed: float
+) -> tuple[float, float] | None:
+    """What a burst passes at, and what the link carries in the long run, MB/s; None without a burst.
+
+    In the long run it carries what large messages show, or `streamed`, what many under way do.
+    """
+    points = list(zip(sizes, times, strict=True))
+    known = [(size, time) for size, time in points if SMALL_BYTES < size <= limit]
+    slope = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
+    long_run = max(slope, streamed, *(size / time for size, time in points if size > limit))
     if not known or max(size / time for size, time in known) <= BURST * long_run:
         return None
     return max(size / max(time - times[0], 0.05 * times[0]) for size, time in known), long_run
