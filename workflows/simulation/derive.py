@@ -205,7 +205,11 @@ def derive(
     if both is None:
         assumed.append("both_ways")
         told.append("Both directions are assumed not to slow each other down.")
-    elif both[1] < SAME * long_run and not burst:
+    elif burst and both[1] < FREE * long_run:
+        told.append(
+            f"That both directions together carry {number(both[1])} MB/s is not used: bursts pass faster."
+        )
+    elif both[1] < SAME * long_run:
         simulate["half_duplex"] = True
         told.append(f"Both directions share the bandwidth of one, as {both[0]} shows.")
     elif both[1] < FREE * long_run:
@@ -369,10 +373,8 @@ def _overhead(
     """
     known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
     left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
-    if (
-        busy.ns_per_byte is None
-    ):  # an interval may be the adapter's: both ends together take what is left at most
-        left = left / 2
+    # An interval may be the adapter's: then both ends together take what is left at most.
+    left = left / 2 if busy.ns_per_byte is None else left
     each = max(0.0, min(busy.us, float(left.min())))
     hidden = each < min(busy.us, float(left[known[:, 0] <= SMALL_BYTES].min())) / 2
     if hidden or (busy.ns_per_byte is None and each < 0.01 * times[0]):
