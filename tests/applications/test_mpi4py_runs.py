@@ -30,6 +30,13 @@ def test_every_size_has_a_time_and_the_payload_is_right(tmp_path, name, processe
     assert (rows["latency_us"] <= rows["latency_us_p95"]).all()
 
 
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_rounds_of_collectives_have_the_right_payload(tmp_path, processes):
+    done = measured(tmp_path, smoke("collective_rounds"), processes)
+    assert done.problem is None, done.execution.errors
+    assert done.reading.answer == 0 and done.reading.seconds > 0
+
+
 @pytest.mark.parametrize(("processes", "threads"), [(1, 1), (2, 1), (1, 2)])
 def test_a_product_of_matrices_by_processes_and_threads(tmp_path, processes, threads):
     """A matrix that is its own inverse: the trace of the product is the number of its rows."""

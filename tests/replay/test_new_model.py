@@ -51,7 +51,11 @@ def test_a_model_from_the_curves_of_a_study(tmp_path):
     new_model([*words, "slow"], tmp_path)
     model = load_interconnect("mine", tmp_path)
     assert model.title == "Mine" and model.simulate["predicts"] == "shared_memory"
-    assert len(pd.read_csv(tmp_path / "mine.csv")) == 6
+    assert len(pd.read_csv(tmp_path / "mine.csv")) == 6 and "one_sided" not in model.simulate
+    slower = ["slower", "network.csv", "--folder", ".", "--interconnect", "slow", "--rate", "50"]
+    new_model([*slower, "--predicts", "emulated_gigabit"], tmp_path)
+    assert load_interconnect("slower", tmp_path).simulate["one_sided"] == "messages"
+    assert pd.read_csv(tmp_path / "slower.csv")["latency_us"].iloc[-1] == pytest.approx(90 + 8000 / 50 - 80)
 
 
 def test_a_file_of_the_user_is_not_overwritten(tmp_path):

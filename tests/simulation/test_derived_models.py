@@ -262,6 +262,9 @@ def test_messages_that_pass_faster_than_many_do_wait_for_those_before_them(tmp_p
     model = model_of(made, tmp_path)
     assert model.gap_us_per_byte == pytest.approx(0.01) and model.both_ways_bytes_per_us is None
     assert all(knot.receive_us <= shaped(knot.bytes) for knot in model.between)
+    shared = derive(benchmarks(shaped, both_ways=lambda size: 150), None, 1, 65536)
+    assert model_of(shared, tmp_path).both_ways_bytes_per_us is None
+    assert any("150 MB/s is not used" in said for said in shared.told)
     assert not any(
         "sustained_MBps" in derive(benchmarks(of), None, 1, 65536).simulate
         for of in (lambda size: 8 + size / 1000, lambda size: 8 + size / 1000 * (0.9 if size <= 16384 else 1))

@@ -167,13 +167,15 @@ def derive(
     elif limit >= sizes[-1]:
         raise InputError(f"--eager: {limit}: must be below the largest message of {name}, {sizes[-1]} bytes")
     others = sorted({change.bytes for change in changes} - {limit})
-    rate, simulate = link_rate(sizes, times), {}
+    rate, streamed, simulate = link_rate(sizes, times), 0.0, {}
     for names in (STREAMS, PAIRS):
-        if (peak := _peak(curves, names)) and peak[1] > 1.001 * rate:
+        peak = _peak(curves, names)
+        streamed = max(streamed, peak[1] if peak else 0.0)
+        if peak and peak[1] > 1.001 * rate:
             rate = peak[1]
             told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
     long_run = rate
-    if burst := _burst(sizes, times, limit):
+    if burst := _burst(sizes, times, limit, streamed):
         rate, long_run = max(rate, burst[0]), burst[1]
         simulate["sustained_MBps"] = round(long_run, 3)
         told.append(
@@ -203,7 +205,11 @@ def derive(
     if both is None:
         assumed.append("both_ways")
         told.append("Both directions are assumed not to slow each other down.")
-    elif both[1] < SAME * long_run and not burst:
+    elif burst and both[1] < FREE * long_run:
+        told.append(
+            f"That both directions together carry {number(both[1])} MB/s is not used: bursts pass faster."
+        )
+    elif both[1] < SAME * long_run:
         simulate["half_duplex"] = True
         told.append(f"Both directions share the bandwidth of one, as {both[0]} shows.")
     elif both[1] < FREE * long_run:
@@ -265,10 +271,17 @@ class _Busy:
     how: str
 
 
-def _burst(sizes: Sequence[int], times: Sequence[float], limit: int) -> tuple[float, float] | None:
-    """What a burst passes at, and what the link carries in the long run, MB/s; None without a burst."""
-    known = [(size, time) for size, time in zip(sizes, times, strict=True) if SMALL_BYTES < size <= limit]
-    long_run = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
+def _burst(
+    sizes: Sequence[int], times: Sequence[float], limit: int, streamed: float
+) -> tuple[float, float] | None:
+    """What a burst passes at, and what the link carries in the long run, MB/s; None without a burst.
+
+    In the long run it carries what large messages show, or `streamed`, what many under way do.
+    """
+    points = list(zip(sizes, times, strict=True))
+    known = [(size, time) for size, time in points if SMALL_BYTES < size <= limit]
+    slope = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
+    long_run = max(slope, streamed, *(size / time for size, time in points if size > limit))
     if not known or max(size / time for size, time in known) <= BURST * long_run:
         return None
     return max(size / max(time - times[0], 0.05 * times[0]) for size, time in known), long_run
@@ -360,10 +373,8 @@ def _overhead(
     """
     known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
     left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
-    if (
-        busy.ns_per_byte is None
-    ):  # an interval may be the adapter's: both ends together take what is left at most
-        left = left / 2
+    # An interval may be the adapter's: then both ends together take what is left at most.
+    left = left / 2 if busy.ns_per_byte is None else left
     each = max(0.0, min(busy.us, float(left.min())))
     hidden = each < min(busy.us, float(left[known[:, 0] <= SMALL_BYTES].min())) / 2
     if hidden or (busy.ns_per_byte is None and each < 0.01 * times[0]):

@@ -126,7 +126,7 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
         if routing == "adaptive":
             return "simulate.topology.fat_tree.routing: adaptive needs simulate.packets; spread comes nearest"
         return None
-    for key in ("curve", "host_overhead", "hop_us", "messages_per_second", "assumed"):
+    for key in ("curve", "host_overhead", "hop_us", "messages_per_second", "sustained_MBps", "assumed"):
         if simulate.get(key):
             return f"simulate.{key}: does not belong here, since packets say what a way takes"
     if "star" in topology:

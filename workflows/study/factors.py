@@ -63,7 +63,8 @@ def model_factors(interconnect: Interconnect) -> dict[str, Any]:
     simulate, known = interconnect.simulate, {}
     try:
         curve = read_curve(simulate, ROOT, f"{interconnect.name}.yaml")
-        known = {"latency_us": curve.microseconds[0], "peak_MBps": curve.bytes_per_us}
+        peak = simulate.get("sustained_MBps", curve.bytes_per_us)
+        known = {"latency_us": curve.microseconds[0], "peak_MBps": peak}
     except InputError:  # a curve that no study has measured yet
         pass
     shared = {key: simulate[key] for key in ("half_duplex", "both_ways_MBps") if simulate.get(key)}
