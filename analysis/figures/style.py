@@ -41,8 +41,9 @@ KNOWN = (
     "infiniband_ddr myrinet_dual_port_tcp myrinet_single_port_tcp quadrics_elan3_memory roce_100 sci_3d "
     "shared_memory_model",
     "sci_mpi tofu emulated_gigabit_mtu9000 infiniband_verbs_ddr omni_path sci sci_2d ucx_tcp "
-    "shared_memory_openmp",
-    "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback emulated_two_gigabit",
+    "shared_memory_openmp shared_memory_packed",
+    "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback emulated_two_gigabit "
+    "shared_memory_spread",
     "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory",
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
     "shared_memory_collated slingshot_11 tcp_loopback_mpich",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from analysis.importers.lines import whole_lines
 from analysis.importers.variables import Recorded, Value
+from analysis.runs.joules import counted_joules
 from analysis.runs.runs import TableError
 
 NEEDED = ("JobID", "JobName", "State")
@@ -28,9 +29,6 @@ UNFINISHED = {
     "STOPPED",
 }
 _ELAPSED = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)")
-_ENERGY = re.compile(r"([\d.]+)([KMGTP]?)")
-_PREFIXES = {prefix: 1000.0**power for power, prefix in enumerate(["", *"KMGTP"])}
-_NOT_KNOWN = 2.0**63
 """Slurm writes numbers above this for what it does not know."""
 
 Row = dict[str, Value]
@@ -102,7 +100,7 @@ def read_jobs(text: str, source: str) -> list[dict[str, Value]]:
             "state": _state(row),
             "cores": _first(row, _CPUS),
             "seconds": _elapsed(row),
-            "energy_joules": counted_joules(row),
+            "energy_joules": _joules(row),
         }
         for _, row in _rows(text, source, [])
         if "." not in str(row["JobID"])
@@ -132,7 +130,7 @@ def _recorded(job: _Job, state: str, source: str) -> Recorded:
     failed = f"Slurm: {state}" if state != "COMPLETED" else f"Slurm: a step {odd}" if odd else ""
     tasks = {step.get("NTasks") for step in job.steps}
     alone = job.steps[0] if len(job.steps) == 1 else None
-    joules = counted_joules(job.row) or (counted_joules(alone) if alone else None)
+    joules = _joules(job.row) or (_joules(alone) if alone else None)
     variables = job.row | {
         "seconds": _elapsed(job.row),
         "step_seconds": _elapsed(alone) if alone else None,
@@ -172,8 +170,6 @@ def _elapsed(row: Row) -> float | None:
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
-def counted_joules(row: Row) -> float | None:
-    """Joules of a row (``1.53M``, ``1530000``); None where nothing was counted, for which Slurm writes 0."""
-    found = _ENERGY.fullmatch(str(_first(row, _ENERGIES) or ""))
-    joules = float(found[1]) * _PREFIXES[found[2]] if found else 0.0
-    return joules if 0 < joules < _NOT_KNOWN else None
+def _joules(row: Row) -> float | None:
+    """Joules of a row, by the column that it has."""
+    return counted_joules(str(_first(row, _ENERGIES) or ""))

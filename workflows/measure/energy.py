@@ -19,7 +19,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from analysis.importers.sacct import counted_joules
+from analysis.runs.joules import counted_joules
 from workflows.domain import Energy, InputError
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode
@@ -272,7 +272,7 @@ def _of_step(step: str) -> float:
         if time.monotonic() > deadline:
             raise InputError(f"sacct: step {step} is not in the accounting after {ACCOUNT_SECONDS:g} s")
         time.sleep(0.5)
-    counted = counted_joules({"ConsumedEnergyRaw": joules})
+    counted = counted_joules(joules)
     if counted is None:
         raise InputError(f"sacct: ConsumedEnergyRaw of step {step}: {joules or 'empty'}")
     return counted
