@@ -11,6 +11,7 @@ import pandas as pd
 import psutil
 import pytest
 from cluster_folders import ClusterFolder
+from disturbed import disturbed
 from needs import ACCOUNTING
 
 from analysis.estimates.core_hours import make_core_hours
@@ -146,11 +147,12 @@ def test_a_user_to_whom_all_is_hidden(slurm):
     slurm.ask("scancel", note["job"])
     slurm.wait_for_jobs()
     slurm.forget_jobs()
-    said = folder.run_well(*by_sacct)
+    said = folder.run(*by_sacct)
     assert "Slurm hides jobs of others or nodes from you (PrivateData)" in said
     first, last = folder.records().values()
     assert (first["cluster"]["state"], last["cluster"]["state"]) == ("CANCELLED", "RUNNING"), said
     assert f"job {note['job']} ended as CANCELLED on emulated-node" in said
+    assert last["problem"] is None or disturbed(last["problem"]), said
     assert last["seconds"] == 0.25 and last["cluster"]["neighbours_hidden"]
     jobs = pd.read_csv(own / "results/faulty/details/jobs.csv")
     assert set(jobs["state"]) == {"CANCELLED", "COMPLETED"}
