@@ -89,7 +89,7 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
     while True:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_SECONDS)
-            problem, away = done.stderr.strip(), re.search(_AWAY, done.stderr, re.I)
+            problem, away = done.stderr.strip() or done.stdout, re.search(_AWAY, done.stderr, re.I)
             if not done.returncode:
                 return done.stdout
         except FileNotFoundError:
