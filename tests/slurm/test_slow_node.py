@@ -22,10 +22,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 STEADY = """
 import platform, time
 begun = time.monotonic()
-time.sleep(0.2 / (0.8 if platform.node() == "emulated-node2" else 1))
+for _ in range(5 if platform.node() == "emulated-node2" else 4):
+    time.sleep(0.05)  # each as much too long as the others
 print(f"took {time.monotonic() - begun} s", "sum = 42", "done", sep="\\n")
 """
 BLOCKS = 9
+SURE = Settings(look=6)
+"""At 5 %/2⁶: one such test in over a thousand is wrong by chance."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,7 @@ def test_a_node_of_four_fifths_is_told(slurm, tmp_path):
         folder.study.read_text().replace(str(ROOT / "tests/cases"), str(tmp_path / "cases"))
     )
     in_an_allocation(folder)
-    table = make_nodes(read_runs(tmp_path / "results/faulty/runs.csv"), Settings())["nodes"].set_index("node")
+    table = make_nodes(read_runs(tmp_path / "results/faulty/runs.csv"), SURE)["nodes"].set_index("node")
     assert table["blocks"].to_dict() == dict.fromkeys((node.name for node in slurm.nodes), 2 * BLOCKS // 3)
-    assert table.index[0] == "emulated-node2" and table["slow"].iloc[0]
-    assert table["slower_percent"].iloc[0] == pytest.approx(25, abs=10)
+    assert table.index[table["slow"]].tolist() == ["emulated-node2"]
+    assert table.loc["emulated-node2", "slower_low"] < 25 < table.loc["emulated-node2", "slower_high"]

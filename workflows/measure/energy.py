@@ -225,9 +225,8 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
     """
     if meter.problem:
         return meter.energy(None, meter.problem)
-    if len(readings) != machines and (
-        meter.files or not readings
-    ):  # Slurm sums over the nodes of a step itself
+    expected = machines if meter.files else max(1, len(readings))  # Slurm sums over the nodes of a step
+    if len(readings) != expected:
         return meter.energy(None, f"{len(readings)} of {machines} machines told their energy")
     try:
         if not meter.files:

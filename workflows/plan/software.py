@@ -29,6 +29,7 @@ _LOAD = """
 _LIST = "IFS=:; for folder in $PATH; do ls -1 $folder; done 2>/dev/null; true"
 # Inside, these name what is bound as it is called there.
 _UNBOUND = ("env", "-u", "APPTAINER_BIND", "-u", "SINGULARITY_BIND")
+# Slurm must answer; an MPI library that is not Open MPI cannot be asked, and need not be.
 _ANSWERED = "sinfo --noheader >/dev/null && { ompi_info --parsable || true; }"
 
 
