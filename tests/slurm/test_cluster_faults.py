@@ -126,7 +126,7 @@ def test_accounting_tells_what_was_lost_to_what(disturbed):
     made = make_core_hours(read_runs(results / "runs.csv"), jobs)
     hours = made["core_hours"].set_index("reason")
     records = [json.loads(file.read_text()) for file in results.rglob("records/**/*.json")]
-    assert hours["runs"]["interrupted"] == sum(record["interrupted"] for record in records)
+    assert hours["runs"]["interrupted"] == sum(record.get("interrupted", False) for record in records)
     assert hours["core_hours"]["interrupted"] > 0
     assert set(hours["source"]) == {"accounting"} and hours["share_percent"].sum() == pytest.approx(100)
 
