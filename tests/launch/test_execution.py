@@ -190,9 +190,14 @@ def test_what_a_killed_owner_left_is_ended_by_the_next_start(nap):
 def test_only_folders_of_dead_owners_are_removed(tmp_path):
     ended = subprocess.Popen(["true"])
     ended.wait()
+    killed = subprocess.Popen(["sleep", "600"])
+    unreaped = leftovers.owner(killed.pid)
+    killed.kill()
+    os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
     living = leftovers.owner()
     names = {
         "dead": f"nodeworth-{ended.pid}-17-x1",
+        "unreaped": f"nodeworth-{unreaped}-x4",  # some first processes of a container never reap
         "reused": f"nodeworth-{os.getpid()}-17-x2",  # the id is taken again, by this process
         "living": f"nodeworth-{living}-x3",
         "foreign": "nodeworth-results-of-mine",
@@ -202,7 +207,9 @@ def test_only_folders_of_dead_owners_are_removed(tmp_path):
         (tmp_path / name / "inner").mkdir(parents=True)
     (tmp_path / f"nodeworth-{ended.pid}-17-link").symlink_to(tmp_path / "else")
     removed = leftovers.remove_stale([tmp_path])
-    assert removed == [f"folder {tmp_path / names[key]}" for key in sorted(("dead", "reused"), key=names.get)]
+    killed.wait()
+    gone = sorted(names[key] for key in ("dead", "unreaped", "reused"))
+    assert removed == [f"folder {tmp_path / name}" for name in gone]
     assert {path.name for path in tmp_path.iterdir()} == {
         *(names[key] for key in ("living", "foreign", "other")),
         f"nodeworth-{ended.pid}-17-link",

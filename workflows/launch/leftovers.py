@@ -31,8 +31,12 @@ def owner(pid: int | None = None) -> str:
         If there is no such process.
     """
     pid = pid or os.getpid()
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    return f"{pid}-{stat.rpartition(')')[2].split()[19]}"
+    return f"{pid}-{_status(pid)[19]}"
+
+
+def _status(pid: int) -> list[str]:
+    """Give what /proc/PID/stat says of a process after its name: its state first (proc_pid_stat(5))."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
@@ -56,7 +60,8 @@ def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
         mark = "-".join(found.name.removeprefix(PREFIX).split("-")[:2])
         ours = found.is_dir() and not found.is_symlink() and found.stat().st_uid == os.geteuid()
         if ours and _is_dead(mark):
-            shutil.rmtree(found)
+            with contextlib.suppress(FileNotFoundError):  # somebody else removes it
+                shutil.rmtree(found)
             removed.append(f"folder {found}")
     return removed
 
@@ -102,11 +107,12 @@ def _stale_processes() -> Iterator[int]:
 
 
 def _is_dead(mark: str) -> bool:
-    """Whether the process that `mark` names is gone; False for what is no mark."""
+    """Whether the process that `mark` names has ended, reaped or not; False for what is no mark."""
     pid, separator, ticks = mark.partition("-")
     if not (separator and pid.isdigit() and ticks.isdigit()):
         return False
     try:
-        return owner(int(pid)) != mark
+        status = _status(int(pid))
     except OSError:
         return True
+    return status[0] in "ZX" or status[19] != ticks
