@@ -3,9 +3,8 @@
     python tests/benchmarks/cluster_scale.py dry-run [points ...]     of four interconnects, and of one; needs no Slurm
     python tests/benchmarks/cluster_scale.py finished [points]        a study of which everything is there
     python tests/benchmarks/cluster_scale.py repetitions              200 in one allocation, as root
-    python tests/benchmarks/cluster_scale.py jobs                     30 of them, and a loop of sbatch, as root
 
-The last two start the Slurm of the tests.
+The last one starts the Slurm of the tests.
 """
 
 from __future__ import annotations
@@ -13,15 +12,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
-from statistics import median
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -29,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from tests.benchmarks.bare import bare, write_bare  # noqa: E402
 from tests.benchmarks.figures import Cost, Figure, cost, side_by_side  # noqa: E402
 from tests.benchmarks.peers import bare_snakemake, finished_bare  # noqa: E402
-from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
+from tests.slurm.small_slurm import small_slurm  # noqa: E402
 from workflows.measure.measure import measure_study  # noqa: E402
 from workflows.measure.prepare import prepare  # noqa: E402
 from workflows.plan import files  # noqa: E402
@@ -59,17 +54,6 @@ cases: [faulty]
 interconnects: [emulated_gigabit]
 processes: [1, 2]
 blocks: 100
-limits: {{run_seconds: 60, idle_seconds: 0}}
-"""
-NODES, JOBS, RUNS_OF_JOB = 4, 30, 2
-PACKED = f"""
-name: scale
-cases_folder: {ROOT / "tests/cases"}
-cases: [faulty-slow]
-interconnects: [shared_memory]
-processes: [2]
-oversubscription: [2]
-blocks: {JOBS * RUNS_OF_JOB}
 limits: {{run_seconds: 60, idle_seconds: 0}}
 """
 
@@ -232,59 +216,12 @@ def in_job(folder: Path) -> None:
     )
 
 
-def jobs(folder: Path) -> None:
-    """Run a study of jobs of 24 s, and the same programs by a loop of sbatch."""
-    with small_slurm(nodes=NODES) as slurm:
-        site = f"blocks_per_job: {RUNS_OF_JOB}\n"
-        (folder / "scale.yaml").write_text(PACKED)
-        (folder / "site.yaml").write_text(site)
-        program = f"python3 {ROOT}/tests/cases/command/faulty/faulty.py slow 2"
-        step = f"srun --mpi=pmix --ntasks=2 --overcommit --overlap {program}"
-        script = "; ".join([step] * RUNS_OF_JOB)
-        plain = ["--nodes=1", "--exclusive", "--time=5", "--output=/dev/null", f"--wrap={script}"]
-
-        def loop() -> None:
-            for _ in range(JOBS):
-                slurm.ask("sbatch", "--job-name=plain", *plain)
-            while slurm.ask("squeue", "--noheader"):
-                time.sleep(0.5)
-
-        def study() -> None:
-            subprocess.run(slurm.on_head(snakemake(folder)), check=True, capture_output=True, timeout=1500)
-
-        looped, (ran, made) = wall_and_jobs(slurm, loop)[1], wall_and_jobs(slurm, study)
-        own = sorted(made)[-JOBS:]  # without the job that prepares
-        records = [json.loads(file.read_text()) for file in folder.glob("results/scale/records/**/*.json")]
-        valid = sum(record["valid"] for record in records)
-        print(
-            f"{JOBS} jobs on {NODES} nodes: {len(records)} records, {valid} of them valid; Slurm had a job for "
-            f"{median(own):.1f} s, in the loop {median(looped):.1f} s (medians); the study took {ran:.0f} s in "
-            f"all, {JOBS / NODES:g} jobs of the loop after one another {JOBS / NODES * median(looped):.0f} s"
-        )
-
-
-def wall_and_jobs(slurm: SmallSlurm, run: Callable[[], None]) -> tuple[float, list[float]]:
-    """Run something; give its wall time and how long each of the jobs was that Slurm has had for it, in s."""
-    log = slurm.folder / "jobs.txt"
-    before = len(log.read_text().splitlines()) if log.exists() else 0
-    begun = time.monotonic()
-    run()
-    wall = time.monotonic() - begun
-    lasted = []
-    for line in log.read_text().splitlines()[before:]:
-        start, end = (
-            datetime.fromisoformat(re.search(rf"{key}=(\S+)", line)[1]) for key in ("StartTime", "EndTime")
-        )
-        lasted.append((end - start).total_seconds())
-    return wall, lasted
-
-
 def main() -> None:
     """Run what is asked for in a folder that is gone afterwards."""
     what, *given = sys.argv[1:] or ["dry-run"]
     if what == "in-job":
         return in_job(Path(*given))
-    measures = {"dry-run": dry_run, "finished": finished, "repetitions": repetitions, "jobs": jobs}
+    measures = {"dry-run": dry_run, "finished": finished, "repetitions": repetitions}
     for argument in given or [None]:
         with tempfile.TemporaryDirectory() as name:
             measures[what](Path(name), *([argument] if argument else []))

@@ -71,6 +71,15 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told
     assert settle(at_work.cluster, at_work.paths) == []
 
 
+def test_what_became_of_a_job_that_is_being_cleared_away_is_waited_for(at_work, monkeypatch):
+    die(at_work)
+    told = iter(["COMPLETING", "CANCELLED"])
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(allocations.slurm, "job", lambda _: job(next(told)))
+    settle(at_work.cluster, at_work.paths, at_work.here.notes)
+    assert read_record(at_work.path).cluster.state == "CANCELLED"
+
+
 def test_elsewhere_a_job_that_finds_its_own_note_was_put_back(at_work, monkeypatch):
     """Only Slurm counts how often."""
     die(at_work)

@@ -14,7 +14,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ NOT_ALONE = "not alone on its nodes"  # begins the reason of runs that somebody 
 MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
 JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
 REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
+ENDING_SECONDS = 30.0  # in which a job that is being cleared away has ended
 NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
 
 
@@ -231,7 +232,7 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
             note = json.loads(notes.read_text())
             path = Path(note["record"])
             if not path.exists():
-                job = scheduler.job(note["job"])
+                job = _last_known(scheduler.job, note["job"])
                 again = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
                 if again and cluster.scheduler != "slurm":
                     job = replace(job, restarts=note["restarts"] + 1)
@@ -243,6 +244,14 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
                 shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
             notes.unlink()
     return lines
+
+
+def _last_known(ask: Callable[[str], slurm.Job], number: str) -> slurm.Job:
+    """Ask what became of a job; while it is being cleared away that is not decided."""
+    deadline = time.monotonic() + ENDING_SECONDS
+    while (job := ask(number)).is_ending and not job.is_over and time.monotonic() < deadline:
+        time.sleep(1)
+    return job
 
 
 def pass_on(paths: StudyPaths, lines: list[str]) -> None:
