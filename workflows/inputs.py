@@ -88,8 +88,6 @@ def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> 
         From `read_yaml`.
     overrides : mapping
         Snakemake's `config`: also the file's own keys, with their types.
-    path : Path
-        The file, for messages.
 
     Raises
     ------
@@ -151,8 +149,6 @@ def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
     ----------
     what : str
         What is named, for the message: ``interconnect``.
-    where : str
-        File and key that hold `value`.
 
     Raises
     ------

@@ -21,8 +21,6 @@ def add_rates(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     ----------
     scaling : DataFrame
         Rows of the scaling table, with ``case, processes, seconds``.
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
 
     Returns
     -------

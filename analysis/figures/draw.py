@@ -39,8 +39,6 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
         As `analysis.estimates.scaling.make_tables` gives it.
     facts : Facts

@@ -1,4 +1,8 @@
-"""The runs table: one row a repetition, whoever made it."""
+"""The runs table: one row a repetition, whoever made it.
+
+`runs` of any function is such a table, as `read_runs` gives it, unless that says otherwise. The order of its
+rows changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -193,8 +197,6 @@ def complete_runs(
     ----------
     frame : DataFrame
         One row a repetition; text or numbers.
-    source : str
-        What a message calls the table.
     may_be_empty : bool
         Whether a table may be without rows, as in a study of published figures alone.
 

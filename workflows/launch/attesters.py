@@ -39,11 +39,6 @@ _OPTIONS = ("-O2", "-Wall", "-Wextra")
 def build(library: str) -> Path:
     """Build the attester for an MPI library, unless `BUILT` has it already.
 
-    Parameters
-    ----------
-    library : str
-        ``openmpi`` or ``mpich``.
-
     Returns
     -------
     Path

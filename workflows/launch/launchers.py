@@ -57,8 +57,6 @@ def one_process(library: str, environment: dict[str, str], scratch: Path) -> dic
     ----------
     library : str
         MPI library that the program is bound to.
-    environment : dict
-        What the application adds.
     scratch : Path
         Folder for the library's files.
     """

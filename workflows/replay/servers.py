@@ -76,8 +76,6 @@ def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[st
         See `workflows.traffic.cases.has_array`.
     prepared : Path
         The case prepared for one process.
-    time_limit_seconds : float
-        A run that takes longer is stopped.
 
     Returns
     -------
