@@ -153,17 +153,7 @@ def with_fewest_threads(traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_details(folder: str | Path) -> dict[str, pd.DataFrame]:
-    """Read the side tables of a study.
-
-    Parameters
-    ----------
-    folder : path
-        With a CSV file a table; a table of `DETAILS` that has no file has no rows.
-
-    Returns
-    -------
-    dict of DataFrame
-        All of `DETAILS`.
+    """Read the side tables of a study, all of `DETAILS`; one that has no CSV file in the folder has no rows.
 
     Raises
     ------

@@ -233,13 +233,7 @@ def read_threads(file: Path) -> list[dict[str, Any]]:
 def check_placement(
     placement: Sequence[dict[str, Any]], point: Point, nodes: Sequence[EmulatedNode]
 ) -> str | None:
-    """Compare where the ranks ran with where the point wants them.
-
-    Returns
-    -------
-    str or None
-        One line for the first difference.
-    """
+    """One line for the first difference between where the ranks ran and where the point wants them."""
     ranks = [rank["rank"] for rank in placement]
     if ranks != list(range(point.processes)):
         return f"ranks {ranks} started, not 0 to {point.processes - 1}"
