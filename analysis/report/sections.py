@@ -301,7 +301,7 @@ def make_report(
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        As `analysis.estimates.scaling.make_tables` gives it.
+        As `analysis.pipeline.make_all_tables` gives them.
     entries : sequence of mapping
         One for each figure, as `analysis.figures.drawing.Drawing.entry` gives it.
     published : mapping of str to DataFrame, optional
