@@ -55,11 +55,6 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
 
     Curves and their draws are made once, case by case; every table is made from the same.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it. The order of its rows changes nothing.
-
     Returns
     -------
     dict of DataFrame

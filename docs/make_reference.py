@@ -89,16 +89,23 @@ def schema_of(name: str) -> Schema:
 
 
 def keys(schema: Schema, path: str = "", needed: str = "**needed**") -> Iterator[Key]:
-    """Every key of a schema, each followed by those inside it; what is said of those that must be there."""
+    """Every key of a schema, each followed by those inside it; what is said of those that must be there.
+
+    Those inside a section of another file are on the page of that.
+    """
     schema = _resolved(schema)
     for name, about in schema.get("properties", {}).items():
+        page, elsewhere, _ = about.get("$ref", "").partition(".yaml#/")
         about = _resolved(about)
         if "not" not in about:  # a key that nobody may give
             own = f"{path}{name}"
             required = name in schema.get("required", ()) and "default" not in about
             value = "; ".join([_value(about), *[needed] * required])
-            yield Key(own, value, about.get("description", "").strip())
-            yield from _inside(about, own)
+            meaning, inside = about.get("description", "").strip(), list(_inside(about, own))
+            if elsewhere and inside:
+                yield Key(own, value, f"{meaning} Its keys are in [{page}]({page}.md).")
+            else:
+                yield from [Key(own, value, meaning), *inside]
 
 
 def _inside(about: Schema, path: str) -> Iterator[Key]:
@@ -196,7 +203,8 @@ def descriptions() -> Mapping[str, Any]:
     for name, about in told["details"].items():
         alike = told["tables"][about["as"]]["columns"]
         shared = {column: text for column, text in alike.items() if column in DETAILS[name].columns}
-        about["columns"] = shared | about.get("columns", {})
+        own = about.get("columns", {})
+        about |= {"columns": shared | own, "alike": shared.keys() - own.keys()}
     return told
 
 
@@ -241,11 +249,16 @@ def table_pages() -> dict[str, str]:
 def _table_text(name: str, schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> str:
     found = columns(schema, about, everywhere)
     shared = ", ".join(f"`{name}`" for column in found if column.shared for name in column.names)
-    rows = [(_code(column.names), _one_line(column.meaning)) for column in found if not column.shared]
+    alike = [column for column in found if column.names[0] in about.get("alike", ())]
+    own = [column for column in found if not column.shared and column not in alike]
+    rows = [(_code(column.names), _one_line(column.meaning)) for column in own]
     rows += [(_code(names.split(", ")), _one_line(text)) for names, text in about.get("further", {}).items()]
     lines = [f"## {name}\n", _one_line(about["about"]) + "\n"]
     lines += [f"As in many tables: {shared}.\n"] if shared else []
-    return "\n".join([*lines, _table(("column", "meaning"), rows)])
+    if alike:
+        names = _code(name for column in alike for name in column.names)
+        lines += [f"As in [{about['as']}](tables.md#{about['as']}): {names}.\n"]
+    return "\n".join([*lines, *([_table(("column", "meaning"), rows)] if rows else [])])
 
 
 def _code(names: Iterable[str]) -> str:

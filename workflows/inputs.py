@@ -82,14 +82,7 @@ def is_there(path: Path) -> bool:
 def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Replace keys of a file by those of ``--config``, in which Snakemake leaves lists and sections as text.
 
-    Parameters
-    ----------
-    data : dict
-        From `read_yaml`.
-    overrides : mapping
-        Snakemake's `config`: also the file's own keys, with their types.
-    path : Path
-        The file, for messages.
+    `overrides`, Snakemake's `config`, has also the file's own keys, with their types.
 
     Raises
     ------
@@ -145,14 +138,7 @@ def keys(schema_name: str) -> list[str]:
 
 
 def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
-    """Return `value` if it is one of `known`.
-
-    Parameters
-    ----------
-    what : str
-        What is named, for the message: ``interconnect``.
-    where : str
-        File and key that hold `value`.
+    """Return `value` if it is one of `known`, which are `what`s: ``interconnect``.
 
     Raises
     ------

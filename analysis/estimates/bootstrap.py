@@ -161,21 +161,12 @@ def _own_picks(stream: Integers, own: Flags, rng: np.random.Generator) -> Intege
 
 
 def resampled_medians(times: Floats, picks: Integers) -> Floats:
-    """Medians of resamples.
+    """Medians of resamples, (points, draws), of times (points, n).
 
     The same bits as ``np.median(times[:, picks], axis=-1)``, several times faster for few blocks: the
     k-th smallest of a resample is the first time, in increasing order, at which the cumulated number
-    of picks reaches k, so only small integers are touched a draw.
-
-    Parameters
-    ----------
-    times : array (points, n)
-    picks : array (draws, m) of int
-        Positions of the picked blocks, the same for all points.
-
-    Returns
-    -------
-    array (points, draws)
+    of picks reaches k, so only small integers are touched a draw. `picks`, (draws, m), are positions of
+    blocks, the same for all points.
     """
     if picks.shape[1] > FEW or times.shape[1] > FEW:
         return np.stack([np.median(row[picks], axis=-1) for row in times])
@@ -191,17 +182,10 @@ def _counts(picks: Integers, blocks: int) -> Small:
 
 
 def counted_medians(times: Floats, counts: Small) -> Floats:
-    """Medians of resamples in which each block has been picked so often.
+    """Medians, (groups, points, draws), of resamples of times (groups, points, blocks).
 
-    Parameters
-    ----------
-    times : array (groups, points, blocks)
-    counts : array (groups, blocks, draws)
-        The same for all points of a group; every draw of as many picks.
-
-    Returns
-    -------
-    array (groups, points, draws)
+    `counts`, (groups, blocks, draws): how often each block has been picked, the same for all points of a
+    group; every draw of as many picks.
     """
     groups, points, blocks = times.shape
     order = np.argsort(times, axis=2)

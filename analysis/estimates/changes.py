@@ -109,8 +109,6 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     settings : Settings
         Its `compare_sites` are the pairs.
 

@@ -27,8 +27,6 @@ def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.Data
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     jobs : DataFrame
         The side table of that name; without rows where there is no accounting.
 

@@ -124,8 +124,6 @@ def all_curves(
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     quantity : str
         Column of which the curves are, in the place of ``seconds``: see `analysis.estimates.points.cases`.
     """

@@ -19,11 +19,6 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
     Extra-P takes one set of points a file, so curves of different process counts need different
     files. The serial run belongs to no interconnect and is left out.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
-
     Returns
     -------
     dict of str

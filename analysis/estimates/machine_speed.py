@@ -167,8 +167,6 @@ def make_adjusted(runs: pd.DataFrame, improvement: pd.DataFrame) -> dict[str, pd
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     improvement : DataFrame
         The table of that name. An adjusted interval is at the level of the plain one. There is no further
         test: two of one comparison would be two chances.

@@ -78,14 +78,6 @@ def serial_fraction(
     return np.where((c > c0) & (below != 0), fraction, np.nan)
 
 
-def improvement_percent(seconds: ArrayLike, baseline_seconds: ArrayLike) -> Floats:
-    """How much faster than the baseline: 100 (T_baseline(p) / T(p) - 1), in percent."""
-    percent = np.asarray(baseline_seconds, float) / np.asarray(seconds, float)
-    percent -= 1
-    percent *= 100
-    return percent
-
-
 def rate(work: ArrayLike, seconds: ArrayLike) -> Floats:
     """Work a second (cell iterations, for one), work / T."""
     return np.asarray(work, float) / np.asarray(seconds, float)

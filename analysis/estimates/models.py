@@ -70,32 +70,17 @@ class ScalingModel:
 def leave_each_out(seconds: Floats) -> Floats:
     """Times without one count each, to be fitted for `held_out_errors`.
 
-    Parameters
-    ----------
-    seconds : array (counts, curves)
-
-    Returns
-    -------
-    array (counts, counts × curves)
-        NaN at the count that is left out, which varies slower than the curve.
+    Of times (counts, curves) those of shape (counts, counts × curves), NaN at the count that is left out,
+    which varies slower than the curve.
     """
     counts = len(seconds)
     return np.where(np.eye(counts, dtype=bool)[:, :, None], np.nan, seconds[:, None]).reshape(counts, -1)
 
 
 def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, fitted: Floats) -> Floats:
-    """Relative error |predicted/T - 1| at each count, from a fit to all the others.
+    """Relative error |predicted/T - 1| at each count, (counts, curves), from a fit to all the others.
 
-    Parameters
-    ----------
-    processes : array (counts,)
-    seconds : array (counts, curves)
-    fitted : array (coefficients, counts × curves)
-        The fit to `leave_each_out`.
-
-    Returns
-    -------
-    array (counts, curves)
+    `fitted`, (coefficients, counts × curves), is the fit to `leave_each_out`.
     """
     left_out = np.arange(len(seconds))
     predicted = model.seconds(processes, fitted).reshape(len(seconds), *seconds.shape)
@@ -232,16 +217,7 @@ MODELS_OF = {kind: [model for model in MODELS if model.scaling == kind] for kind
 
 
 def fractions(model: ScalingModel, coefficients: Floats) -> tuple[Floats, Floats]:
-    """Serial fraction f (contention, in the USL) and coherency k; NaN where a model has none.
-
-    Parameters
-    ----------
-    coefficients : array (coefficients, draws)
-
-    Returns
-    -------
-    serial_fraction, coherency : arrays (draws,)
-    """
+    """Serial fraction f (contention, in the USL) and coherency k, (draws,); NaN where a model has none."""
     none = np.full(coefficients.shape[1], np.nan)
     if model.name == "communication":
         return none, none

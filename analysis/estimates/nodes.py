@@ -77,8 +77,6 @@ def make_nodes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it, of one site.
     settings : Settings
         At `alpha`, divided among the nodes, one is slow.
 

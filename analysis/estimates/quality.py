@@ -75,8 +75,6 @@ def make_quality_tables(
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     ranked : dict
         As `analysis.estimates.curves.ranking` gives it.
 

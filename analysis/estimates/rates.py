@@ -11,23 +11,11 @@ _WHERE = ["case", "processes"]
 
 
 def add_rates(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Give every point its rate: `runs_per_day`, and `rate` in `rate_unit` a second.
+    """Give every point of `scaling` its rate: `runs_per_day`, and `rate` in `rate_unit` a second.
 
     Both come from the median time, 86400 / T and work / T. A runs table has the work of a repetition
     in the columns `work` (an amount) and `work_unit` (``cell iterations``); a case without them has
     no rate.
-
-    Parameters
-    ----------
-    scaling : DataFrame
-        Rows of the scaling table, with ``case, processes, seconds``.
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
-
-    Returns
-    -------
-    DataFrame
-        `scaling` with the three columns.
 
     Raises
     ------

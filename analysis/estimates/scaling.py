@@ -35,11 +35,6 @@ TESTED = {name: TABLES[name] for name in ("improvement", "oversubscription", "pl
 def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     """Make the tables that every study has from a runs table.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it. The order of its rows changes nothing.
-
     Returns
     -------
     dict of DataFrame

@@ -25,13 +25,7 @@ _TESTED = ("p_adjusted", "distinguishable", "blocks_needed", "verdict")
 
 
 def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Give the runs of each site with its name, which is empty where a study has one site.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
-    """
+    """Give the runs of each site with its name, which is empty where a study has one site."""
     if runs["site"].isna().all():
         yield "", runs
         return
@@ -44,8 +38,6 @@ def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Table
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     make : callable
         Gives tables by name from the runs of one site.
 
@@ -87,11 +79,6 @@ def told_apart(
     runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts
 ) -> tuple[pd.DataFrame, Tables, Facts]:
     """Make an interconnect at each site and of each number of threads one of its own, for figures and report.
-
-    Parameters
-    ----------
-    runs, tables, facts
-        Of a study.
 
     Returns
     -------

@@ -35,11 +35,6 @@ def make_solver_efficiency(
 ) -> dict[str, pd.DataFrame]:
     """Make the table ``solver_efficiency``: efficiencies as an algorithmic part times all others.
 
-    Parameters
-    ----------
-    parts, iterations, scaling : DataFrame
-        The tables ``parts``, ``solver_iterations`` and ``scaling``.
-
     Returns
     -------
     dict of DataFrame

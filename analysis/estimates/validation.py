@@ -29,10 +29,6 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
-    scaling : DataFrame
-        Table ``scaling`` of these runs.
     facts : Facts
         Of its ``interconnects``, those with a ``model`` may name what it ``predicts``.
 

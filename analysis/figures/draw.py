@@ -39,10 +39,8 @@ def draw_figures(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: 
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
-        As `analysis.estimates.scaling.make_tables` gives it.
+        As `analysis.pipeline.make_all_tables` gives them.
     facts : Facts
         What is known of the study besides: its cases, its interconnects in their order, its settings.
 

@@ -70,8 +70,6 @@ def add_legend(
     ----------
     serial : bool
         Whether there is a point of the serial run to explain.
-    curves : bool
-        Whether points are joined.
     ideal : bool
         Whether an ideal is drawn with the curves.
     named : bool

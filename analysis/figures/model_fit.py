@@ -24,10 +24,6 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
     ----------
     fit : DataFrame
         ``bytes, given_us, simulated_us, error_percent, left_out_percent``, sizes rising.
-    name : str
-        Of the files.
-    title : str
-        Of the interconnect.
     changes : sequence of int
         Largest size before each change of protocol, marked.
     """

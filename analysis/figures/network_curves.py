@@ -43,23 +43,11 @@ class PanelCounts(NamedTuple):
 
 
 def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFrame]:
-    """Divide the curves of a benchmark into panels.
+    """Divide the curves of a benchmark into panels, in ascending order.
 
     Curves that were measured here share a panel where processes and oversubscription are the same. Imported
-    ones stand beside those of their process count, or beside all.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of one benchmark.
-    any_count : bool
-        Whether imported curves stand in every panel whatever their process count, as for two processes of
-        any number.
-
-    Returns
-    -------
-    dict of PanelCounts to DataFrame
-        Ascending.
+    ones stand beside those of their process count, or with `any_count` in every panel, as for two processes
+    of any number.
     """
     imported = rows["imported_from"].notna()
     own = rows[~imported].groupby(["processes", "oversubscription"])

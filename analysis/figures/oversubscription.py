@@ -24,7 +24,6 @@ BAR_HEIGHT = 0.135
 """Of one bar, in inches."""
 GAP = 0.5
 """Between two interconnects, in bars."""
-POINT = ["case", "interconnect", "kind", "oversubscription", "processes", "processes_per_node"]
 
 
 @dataclass(frozen=True)

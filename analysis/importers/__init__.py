@@ -20,6 +20,7 @@ from analysis.importers.sacct import begins, read_sacct
 from analysis.importers.tables import merge_derived, read_curve_table, read_derived, table_of, write_derived
 from analysis.importers.transports import make_transports
 from analysis.importers.variables import Recorded, make_runs
+from analysis.runs.errors import readable
 from analysis.runs.runs import TableError, read_runs
 
 __all__ = [
@@ -161,14 +162,8 @@ def read_published(folder: str | Path) -> dict[str, pd.DataFrame]:
 
 
 def _read_text(path: Path) -> str:
-    try:
+    with readable(path):
         text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise TableError("there is no such file", str(path)) from None
-    except UnicodeDecodeError as error:
-        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
-    except OSError as error:
-        raise TableError(f"cannot be read: {error.strerror}", str(path)) from None
     if not text.strip():
         raise TableError("is empty", str(path))
     return text

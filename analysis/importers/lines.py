@@ -31,17 +31,9 @@ def quoted(line: str) -> str:
 
 
 def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str, float | int] | str:
-    """Read one row of a printed table.
+    """Read one row of a printed table: values by column, or why it cannot be read.
 
-    Parameters
-    ----------
-    targets : sequence of Target or None
-        By cell; None is not kept.
-
-    Returns
-    -------
-    dict or str
-        Values by column, or why it cannot be read.
+    `targets` are those of the cells; a cell whose is None is not kept.
     """
     if len(cells) != len(targets):
         return f"has {len(cells)} values where the table has {len(targets)} columns"

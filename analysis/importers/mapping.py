@@ -80,12 +80,7 @@ class Mapping:
 
 
 def read_mapping(path: str | Path) -> Mapping:
-    """Read a mapping.
-
-    Parameters
-    ----------
-    path : path of a YAML file
-        docs/import.md describes its keys.
+    """Read a mapping from a YAML file; docs/import.md describes its keys.
 
     Raises
     ------
@@ -104,8 +99,6 @@ def make_mapping(data: object, source: str = "mapping") -> Mapping:
         By column of `COLUMNS`: a variable's name, or a dict of ``from`` (a name, or several of a text
         column), ``names`` and ``unit``, or of ``value``; ``may_differ``, a list of names; and ``pattern``,
         a regular expression with named groups for each of some variables.
-    source : str
-        What a message calls it.
 
     Raises
     ------

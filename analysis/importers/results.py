@@ -79,8 +79,6 @@ def make_curves(
         Columns of `CURVES` as far as the output holds them, and ``line``, the number of its line.
     constants : mapping
         What the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
-    source : str
-        The file.
 
     Raises
     ------

@@ -54,8 +54,6 @@ def make_transports(
         Columns of `TRANSPORTS` as far as the output holds them.
     constants : mapping
         What it does not hold: `interconnect`; `kind`, else ``published``.
-    source : str
-        The file.
 
     Raises
     ------

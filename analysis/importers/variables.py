@@ -76,8 +76,6 @@ def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[st
     ----------
     unread : iterable of str
         What the reader could not read.
-    source : str
-        The file or folder.
 
     Raises
     ------

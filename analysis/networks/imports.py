@@ -33,12 +33,7 @@ SAME = {
 
 
 def read_imported(folder: str | Path) -> pd.DataFrame:
-    """Read the network curves that a study imported.
-
-    Parameters
-    ----------
-    folder : path
-        The study's folder of published figures.
+    """Read the network curves that a study imported, from its folder of published figures.
 
     Returns
     -------

@@ -106,19 +106,9 @@ that it has."""
 
 
 def write_texts(network: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write every curve in each format that has its benchmark, a file a curve.
+    """Write every curve of the table ``network`` in each format that has its benchmark, a file a curve.
 
-    Parameters
-    ----------
-    network : DataFrame
-        As `analysis.networks.curves.network_table` gives it.
-    folder : Path
-        Made where there is something to write.
-
-    Returns
-    -------
-    list of Path
-        ``<case>-<interconnect>-<processes>-<oversubscription>.<format>``.
+    ``<case>-<interconnect>-<processes>-<oversubscription>.<format>``; the folder is made where there is one.
     """
     written = []
     for curve in network_parts(network):

@@ -27,8 +27,6 @@ def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     details : mapping of str to DataFrame
         Side tables: see `analysis.tables.details.DETAILS`.
 

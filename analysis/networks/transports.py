@@ -60,8 +60,6 @@ def make_transport_table(
     ----------
     runs : DataFrame
         With the columns of `RUN` and `POINT`.
-    details : DataFrame
-        Side table ``transports``.
     published : mapping of str to DataFrame
         Read are ``transports``, what other programs printed, and ``link_statements``.
     network : DataFrame

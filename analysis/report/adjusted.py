@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.estimates.machine_speed import EXPLAINS
 from analysis.report.blocks import Section, bullets, section
 from analysis.report.content import Content
-from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.report.lines import in_percent, line_table, numbers, texts, with_levels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
@@ -26,11 +26,9 @@ def adjusted(content: Content) -> Section | None:
         return None
     rows, labels = content.tables["adjusted"], content.labels
     said = [f"{labels.case(case)}: {_explained(some)}" for case, some in labels.by_case(rows)]
-    several = rows["oversubscription"].nunique() > 1
 
-    def title(line: Line) -> str:
-        baseline = labels.interconnect(line["baseline_interconnect"], side(str(line["kind"]), 0))
-        return f"Over {baseline}" + f", oversubscription {line['oversubscription']}" * several
+    def baseline(line: Line) -> str:
+        return f"Over {labels.interconnect(line['baseline_interconnect'], side(str(line['kind']), 0))}"
 
     fields = [
         texts("Case", labels.case, "case"),
@@ -46,7 +44,7 @@ def adjusted(content: Content) -> Section | None:
         "Improvements as they are, and as they would be on a machine of steady speed.",
         fields,
         labels.lines(rows, *keys),
-        title,
+        with_levels(rows, baseline),
     )
     given = rows["adjusted_percent"].notna().any()
     return section(

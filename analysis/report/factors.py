@@ -93,8 +93,6 @@ def differences(
     ----------
     factors : mapping
         By interconnect: the factors in `TITLES` and others, by key.
-    kinds : mapping
-        Kind of each interconnect.
     """
     said = []
     for baseline, other in combinations(sorted(factors, key=lambda name: name not in baselines), 2):

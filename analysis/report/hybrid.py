@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from analysis.report.blocks import Section, bullets, paragraph, section
 from analysis.report.content import Content
-from analysis.report.lines import in_percent, line_table, numbers, texts
-from analysis.report.tables import p_value
-from analysis.tables.missing import Line
+from analysis.report.lines import line_table, numbers, texts, with_levels
+from analysis.report.tables import GAIN
 from analysis.text import formats
 from analysis.text.hybrid import hybrid_sentence, ways
 from analysis.text.scaling import blocks_sentences
@@ -33,15 +32,9 @@ def hybrid(content: Content) -> Section | None:
         numbers("Processes × threads", ways),
         numbers("Time (s)", formats.number, "seconds"),
         numbers("Time with fewest threads (s)", formats.number, "seconds_of_baseline"),
-        numbers("Gain (%)", in_percent("gain")),
-        numbers("p", p_value, "p_adjusted"),
-        texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
+        *GAIN,
     ]
-    several = gains["oversubscription"].nunique() > 1
-
-    def title(line: Line) -> str:
-        return labels.case(line["case"]) + f", oversubscription {line['oversubscription']}" * several
-
+    title = with_levels(gains, lambda line: labels.case(line["case"]))
     told = [paragraph(text) for text in (said, *blocks_sentences(gains, "numbers of threads"))]
     sentences = [f"{hybrid_sentence(line, labels)}." for line in lines[:MOST_ROWS]]
     table = line_table(caption, fields, lines[:MOST_ROWS], title)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import pandas as pd
+
 from analysis.report.blocks import Block, Column, Row, left, right, row, table
 from analysis.tables.missing import Line, percent_interval
 from analysis.text.formats import bracketed_percent
@@ -34,6 +36,12 @@ def numbers(title: str, write: Callable[..., object], *names: str) -> Field:
 def in_percent(quantity: str) -> Callable[[Line], str]:
     """Write a percentage of a line with its interval."""
     return lambda line: bracketed_percent(*percent_interval(line, quantity))
+
+
+def with_levels(rows: pd.DataFrame, name: Callable[[Line], str]) -> Callable[[Line], str]:
+    """Write a line's title: its name, with its level of oversubscription where `rows` have several."""
+    several = rows["oversubscription"].nunique() > 1
+    return lambda line: name(line) + f", oversubscription {line['oversubscription']}" * several
 
 
 def line_table(

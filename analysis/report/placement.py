@@ -5,9 +5,8 @@ from __future__ import annotations
 from analysis.estimates.outcomes import OUTCOMES, outcome
 from analysis.report.blocks import Block, Section, paragraph, section
 from analysis.report.content import Content
-from analysis.report.lines import in_percent, line_table, numbers, texts
-from analysis.report.tables import p_value
-from analysis.tables.missing import Line
+from analysis.report.lines import line_table, numbers, texts, with_levels
+from analysis.report.tables import GAIN
 from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.scaling import blocks_sentences
@@ -37,10 +36,6 @@ def _gains_table(content: Content) -> Block:
     if len(rows) > MOST_ROWS:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
         caption += " Shown is the largest process count; the others are in tables/placement.csv."
-    several = rows["oversubscription"].nunique() > 1
-
-    def title(line: Line) -> str:
-        return labels.case(line["case"]) + f", oversubscription {line['oversubscription']}" * several
 
     def against(placement: float, baseline: float) -> str:
         return f"{formats.plain(placement)} against {formats.plain(baseline)}"
@@ -51,9 +46,7 @@ def _gains_table(content: Content) -> Block:
         numbers("Per node", against, "processes_per_node", "processes_per_node_of_baseline"),
         numbers("Time (s)", formats.number, "seconds"),
         numbers("Time at most per node (s)", formats.number, "seconds_of_baseline"),
-        numbers("Gain (%)", in_percent("gain")),
-        numbers("p", p_value, "p_adjusted"),
-        texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
+        *GAIN,
     ]
     lines = labels.lines(rows, "case", "oversubscription", "processes", "interconnect")
-    return line_table(caption, fields, lines, title)
+    return line_table(caption, fields, lines, with_levels(rows, lambda line: labels.case(line["case"])))

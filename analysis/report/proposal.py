@@ -57,8 +57,6 @@ def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | 
     ----------
     table : DataFrame
         Table ``proposal``, judged by `rule`.
-    interconnect : str, optional
-        The study's choice.
     """
     if table.empty:
         return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.report.blocks import Block, Section, bullets, section
 from analysis.report.content import Content
-from analysis.report.lines import line_table, numbers, texts
+from analysis.report.lines import line_table, numbers, texts, with_levels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line
 from analysis.text import formats
@@ -51,12 +51,7 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
     wide = known[~known["reached"]]
     if wide.empty:
         return []
-    several = wide["oversubscription"].nunique() > 1
     shown = wide.sort_values("blocks_wanted", ascending=False, kind="stable").head(MOST_ROWS)
-
-    def title(line: Line) -> str:
-        baseline = labels.interconnect(line["baseline_interconnect"], side(line["kind"], 0))
-        return f"Over {baseline}" + f", oversubscription {line['oversubscription']}" * several
 
     fields = [
         texts("Case", labels.case, "case"),
@@ -70,4 +65,8 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
     caption = f"Improvements whose interval is wider than ±{target} percentage points, the widest first."
     if len(wide) > len(shown):
         caption += f" Shown are {len(shown)} of {len(wide)}; all are in tables/precision.csv."
-    return [line_table(caption, fields, shown.to_dict("records"), title)]
+
+    def baseline(line: Line) -> str:
+        return f"Over {labels.interconnect(line['baseline_interconnect'], side(line['kind'], 0))}"
+
+    return [line_table(caption, fields, shown.to_dict("records"), with_levels(wide, baseline))]

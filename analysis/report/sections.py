@@ -300,12 +300,8 @@ def make_report(
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     tables : mapping of str to DataFrame
-        As `analysis.estimates.scaling.make_tables` gives it.
-    facts : Facts
-        What is known of the study besides.
+        As `analysis.pipeline.make_all_tables` gives them.
     entries : sequence of mapping
         One for each figure, as `analysis.figures.drawing.Drawing.entry` gives it.
     published : mapping of str to DataFrame, optional

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pandas as pd
 
 from analysis.report.blocks import Block, Row, left, lines_of, right, row, table
-from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.report.lines import in_percent, line_table, numbers, texts, with_levels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
@@ -182,7 +182,6 @@ def _peak(line: Line) -> str:
 
 def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     """Print every comparison that could be made with its interval, its test and what it says."""
-    several = improvement["oversubscription"].nunique() > 1
     at_once = bool(improvement[["simultaneous_low", "simultaneous_high"]].notna().any(axis=None))
     fields = [
         texts("Case", labels.case, "case"),
@@ -205,12 +204,17 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     caption += "; intervals in All at once hold together" * at_once
     keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
     lines = labels.lines(improvement[improvement["improvement_percent"].notna()], *keys)
-    return line_table(f"{caption}.", fields, lines, _over_baseline(labels, several))
+    return line_table(f"{caption}.", fields, lines, _of_baseline("Over", improvement, labels))
 
 
-def _over_baseline(labels: Labels, several: bool) -> Callable[[Line], str]:
+def _of_baseline(word: str, rows: pd.DataFrame, labels: Labels) -> Callable[[Line], str]:
     """Write the baseline above its rows."""
-    return lambda line: f"Over {_baseline(line, labels, several)}"
+
+    def name(line: Line) -> str:
+        kind = side(line["kind"], 0)
+        return f"{word} {labels.placed(line['baseline_interconnect'], kind, line['processes_per_node'])}"
+
+    return with_levels(rows, name)
 
 
 MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
@@ -219,7 +223,6 @@ MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights
 
 def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
     """Print the mean improvement over the cases, and what its interval means."""
-    several = means["oversubscription"].nunique() > 1
     fields = [
         texts("Interconnect", labels.compared),
         texts("Mean", MEANS.get, "mean"),
@@ -236,8 +239,7 @@ def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
     if means["cases"].lt(3).any():
         caption += " Fewer than three cases say nothing of others: no interval."
     lines = labels.lines(means, "baseline_interconnect", "oversubscription", "interconnect")
-    title = _over_baseline(labels, several)
-    return line_table(caption, fields, lines, title, of_cases=False)
+    return line_table(caption, fields, lines, _of_baseline("Over", means, labels), of_cases=False)
 
 
 def _improvement(line: Line) -> str:
@@ -276,7 +278,6 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     """Print how many processes of each interconnect are worth the baseline at its highest target."""
     keys = ["case", "baseline_interconnect", "kind", "oversubscription", "processes_per_node"]
     highest = equivalent.groupby(keys, dropna=False)["target_speedup"].transform("max")
-    several = equivalent["oversubscription"].nunique() > 1
     rows = equivalent[equivalent["target_speedup"] == highest]
     fields = [
         texts("Case", labels.case, "case"),
@@ -291,7 +292,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
     )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
-    return line_table(caption, fields, lines, lambda line: f"Worth of {_baseline(line, labels, several)}")
+    return line_table(caption, fields, lines, _of_baseline("Worth of", equivalent, labels))
 
 
 def equivalent_count(line: Line) -> str:
@@ -300,11 +301,6 @@ def equivalent_count(line: Line) -> str:
     if not line["attainable"]:
         return "not attained"
     return "below the smallest count" if is_missing(ends[0]) else formats.bracketed(*ends)
-
-
-def _baseline(line: Line, labels: Labels, several: bool) -> str:
-    name = labels.placed(line["baseline_interconnect"], side(line["kind"], 0), line["processes_per_node"])
-    return f"{name}, oversubscription {line['oversubscription']}" if several else name
 
 
 def p_value(value: float) -> str:
@@ -323,3 +319,11 @@ def _verdict(line: Line) -> str:
     verdict = "no test" if is_missing(line["verdict"]) else str(line["verdict"])
     unpaired = not line.get("paired", True) and not is_missing(line["p_adjusted"])
     return verdict + ", unpaired" * unpaired
+
+
+GAIN = [
+    numbers("Gain (%)", in_percent("gain")),
+    numbers("p", p_value, "p_adjusted"),
+    texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
+]
+"""Columns of a gain at equal cores or processes."""

@@ -7,9 +7,9 @@ import pandas as pd
 from analysis.estimates.fastest import FASTEST
 from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
-from analysis.report.lines import in_percent, line_table, numbers, texts
+from analysis.report.lines import in_percent, line_table, numbers, texts, with_levels
 from analysis.tables.contract import validated
-from analysis.tables.missing import Line, is_missing
+from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.best_network import QUANTITIES, network_figures, network_sentences, span
 from analysis.text.labels import Labels
@@ -56,12 +56,9 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         caption += " With ≈, another may be the fastest too (multiple comparisons with the best)."
     if rows["lead_low"].notna().any():
         caption += " All go by joint ratios, with intervals in brackets."
-    nodes, levels, sites = (rows[key].nunique() > 1 for key in ("nodes", "oversubscription", "site"))
+    nodes, sites = (rows[key].nunique() > 1 for key in ("nodes", "site"))
     placed = bool(rows["processes_per_node"].notna().any())
     caption += " Only equal numbers of processes per node are compared." * placed
-
-    def title(line: Line) -> str:
-        return labels.case(line["case"]) + f", oversubscription {line['oversubscription']}" * levels
 
     def fastest(interconnect: str, kind: str, near: object) -> str:
         about = "" if is_missing(near) or not near else f"{formats.THIN}≈"
@@ -79,7 +76,9 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         numbers("Slowest takes longer by (%)", in_percent("spread")),
         numbers("Compared", str, "interconnects"),
     ]
-    return line_table(caption, fields, labels.lines(rows, "case"), title)
+    return line_table(
+        caption, fields, labels.lines(rows, "case"), with_levels(rows, lambda line: labels.case(line["case"]))
+    )
 
 
 def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories: control, format, private and unassigned characters, separators of lines."""
@@ -30,6 +33,20 @@ class TableError(Exception):
         where = ", ".join(text for text in (location, f"column '{column}'" if column else "") if text)
         super().__init__(": ".join(text for text in (source, where, message) if text))
         self.message, self.column, self.row = message, column, row
+
+
+@contextmanager
+def readable(path: Path, *faults: type[Exception]) -> Iterator[None]:
+    """Tell in one line why a file cannot be read; `faults` are what its reader raises of damaged ones."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise TableError("there is no such file", str(path)) from None
+    except UnicodeDecodeError as error:
+        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
+    except (OSError, *faults) as error:
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        raise TableError(f"cannot be read: {getattr(error, 'strerror', None) or first}", str(path)) from None
 
 
 def one_line(text: object) -> str:

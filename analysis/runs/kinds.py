@@ -13,8 +13,6 @@ def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> 
 
     Parameters
     ----------
-    kinds : iterable of str
-        Kinds that occur.
     declared : sequence of pairs of str
         What the study declares comparable (``compare_kinds``). Nothing follows from two pairs: measured
         with emulated and measured with simulated leaves emulated and simulated apart.

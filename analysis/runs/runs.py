@@ -1,4 +1,8 @@
-"""The runs table: one row a repetition, whoever made it."""
+"""The runs table: one row a repetition, whoever made it.
+
+`runs` of any function is such a table, as `read_runs` gives it, unless that says otherwise. The order of its
+rows changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from numpy.typing import NDArray
 from pandera.errors import SchemaError
 
 from analysis.runs.checked import checked
-from analysis.runs.errors import TableError
+from analysis.runs.errors import TableError, readable
 from analysis.runs.groups import Groups, coded
 from analysis.runs.kinds import ORDER
 
@@ -124,15 +128,8 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     path = Path(path)
     if path.suffix not in (".csv", ".parquet"):
         raise TableError("must end in .csv or .parquet", str(path))
-    try:
+    with readable(path, csv.Error, pyarrow.ArrowException):
         table = pyarrow.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
-    except FileNotFoundError:
-        raise TableError("there is no such file", str(path)) from None
-    except UnicodeDecodeError as error:
-        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
-    except (OSError, csv.Error, pyarrow.ArrowException) as error:
-        first, *_ = str(error).splitlines() or [type(error).__name__]
-        raise TableError(f"cannot be read: {first}", str(path)) from None
     twice = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
     if twice:
         raise TableError("is there twice", str(path), column=twice[0])
@@ -193,8 +190,6 @@ def complete_runs(
     ----------
     frame : DataFrame
         One row a repetition; text or numbers.
-    source : str
-        What a message calls the table.
     may_be_empty : bool
         Whether a table may be without rows, as in a study of published figures alone.
 

@@ -23,14 +23,9 @@ class BusPeak(NamedTuple):
 
 
 def bus_peak(bus: str) -> BusPeak:
-    """Work out what a bus carries.
+    """Work out what a bus, as `PATTERN` describes it, carries.
 
     PCI and PCI-X have one set of wires for both directions; a lane of PCI Express has one for each.
-
-    Parameters
-    ----------
-    bus : str
-        As `PATTERN` describes it.
 
     Raises
     ------

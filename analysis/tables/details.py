@@ -9,7 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.runs.checked import checked, empty
-from analysis.runs.errors import TableError
+from analysis.runs.errors import readable
 from analysis.tables.contract import (
     COUNT,
     FLAG,
@@ -153,17 +153,7 @@ def with_fewest_threads(traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_details(folder: str | Path) -> dict[str, pd.DataFrame]:
-    """Read the side tables of a study.
-
-    Parameters
-    ----------
-    folder : path
-        With a CSV file a table; a table of `DETAILS` that has no file has no rows.
-
-    Returns
-    -------
-    dict of DataFrame
-        All of `DETAILS`.
+    """Read the side tables of a study, all of `DETAILS`; one that has no CSV file in the folder has no rows.
 
     Raises
     ------
@@ -185,9 +175,5 @@ def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
     if not file.is_file():
         return empty(schema)
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
-    try:
-        table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
-        return checked(schema, table)
-    except (OSError, ValueError, pa.errors.SchemaError) as error:
-        first, *_ = str(error).splitlines()
-        raise TableError(f"cannot be read: {first}", str(file)) from None
+    with readable(file, ValueError, pa.errors.SchemaError):
+        return checked(schema, pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""]))

@@ -12,7 +12,7 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.runs.checked import checked
-from analysis.runs.errors import TableError, one_line
+from analysis.runs.errors import TableError, one_line, readable
 
 RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
 """A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
@@ -62,17 +62,10 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
 
 def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
     """Cells as text, missing where empty, and the line on which each row ends."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            names = next(reader, [])
-            rows = [(reader.line_num, cells) for cells in reader if cells]
-    except FileNotFoundError:
-        raise TableError("there is no such file", str(path)) from None
-    except UnicodeDecodeError as error:
-        raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
-    except (OSError, csv.Error) as error:
-        raise TableError(f"cannot be read: {error}", str(path)) from None
+    with readable(path, csv.Error), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, strict=True)
+        names = next(reader, [])
+        rows = [(reader.line_num, cells) for cells in reader if cells]
     if len(set(names)) < len(names):
         raise TableError("a column is there twice", str(path), "line 1")
     for line, cells in rows:

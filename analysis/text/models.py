@@ -27,17 +27,9 @@ def model_title(name: object) -> str:
 
 
 def compared_models(models: pd.DataFrame) -> pd.DataFrame:
-    """Give the best model of every curve of which at least two could be fitted.
+    """Give the best model of every curve of which at least two could be fitted: rows of the table ``models``.
 
-    Parameters
-    ----------
-    models : DataFrame
-        As `analysis.estimates.model_tables.make_model_tables` gives it.
-
-    Returns
-    -------
-    DataFrame
-        Rows of `models` with ``next_percent``, the smallest held-out error of the curve's other models.
+    ``next_percent`` is added, the smallest held-out error of the curve's other models.
     """
     fitted = models[models["held_out_percent"].notna()]
     curves = fitted.groupby(CURVE, dropna=False, sort=False)["held_out_percent"]

@@ -16,7 +16,6 @@ from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 
 WEAK = "Weak scaling: the size grows with the processes."
-BASELINE = ["baseline_interconnect", "baseline_kind", "oversubscription", "processes_per_node"]
 
 
 def processes(*counts: float) -> str:

@@ -23,11 +23,6 @@ _COLUMNS = [
 def winners(fastest: pd.DataFrame) -> pd.DataFrame:
     """Find the interconnect with the shortest median time wherever two or more were run.
 
-    Parameters
-    ----------
-    fastest : DataFrame
-        Table ``fastest`` of any number of cases.
-
     Returns
     -------
     DataFrame

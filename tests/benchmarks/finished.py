@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 from tests.benchmarks.figures import ROOT, Figure, cost, side_by_side
 from tests.benchmarks.peers import bare_snakemake, finished_bare
+from tests.study_files import timed_case
 from workflows.plan import files
 from workflows.plan.plan import Plan, make_plan
 
@@ -23,16 +24,6 @@ WRITTEN = ["runs.csv", "runs.parquet", "facts.json", "report.json", "report.pdf"
 WRITTEN += [f"proposal.{ending}" for ending in ("pdf", "tex", "docx")]
 SHAPES = [(192, (1, 2), 1, 1.2, 1.33, 9), (526, (1, 2, 4, 8, 16), 6, 5.0, None, 3)]
 """Of large studies: cases, levels of oversubscription, blocks, limits of the clock, rounds."""
-
-CASE = """
-application: command
-title: Nothing
-description: A program that does nothing.
-stands_for: Nothing; it is never run.
-size: none
-sizes: {none: {parameters: {}, serial_seconds: 0.01, memory_MB: 1}}
-settings: {program: [echo, took 0.001 s], read: {seconds: 'took (\\S+) s'}}
-"""
 
 
 def write_study(file: Path) -> None:
@@ -78,8 +69,7 @@ def write_made_up(folder: Path, cases: int, levels: Sequence[int], blocks: int) 
     """Write a study and all that its runs and reports would have left; give its plan."""
     names = [f"nothing{number}" for number in range(cases)]
     for name in names:
-        (folder / "cases/command" / name).mkdir(parents=True)
-        (folder / "cases/command" / name / "case.yaml").write_text(CASE)
+        timed_case(folder / "cases", name, "echo, took 0.001 s")
     file = folder / f"{NAME}.yaml"
     file.write_text(
         f"name: {NAME}\ncases_folder: {folder / 'cases'}\ncases: {names}\ninterconnects: [shared_memory, tcp_loopback]\n"

@@ -35,6 +35,7 @@ from cluster_folders import ClusterFolder  # noqa: E402
 
 from tests.benchmarks.figures import cost  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
+from tests.study_files import timed_case  # noqa: E402
 from workflows.launch.emulation import EmulatedNode, occupants  # noqa: E402
 
 NAME, NODES, GROWTH = "killed", 2, 6
@@ -66,15 +67,6 @@ int main(int argc, char **argv)
     puts("took 0.1 s");
     return MPI_Finalize();
 }
-"""
-CASE = """
-application: command
-title: Clock
-description: A program that writes what time it is.
-stands_for: Nothing; it shows when a process was there.
-size: none
-sizes: {none: {parameters: {}, serial_seconds: 0.1, memory_MB: 1}}
-settings: {program: [PROGRAM], read: {seconds: 'took (\\S+) s'}}
 """
 STUDY = """
 name: NAME
@@ -178,9 +170,7 @@ class Killed:
         self.beats.mkdir()
         source.write_text(PROGRAM.replace("BEATS", str(self.beats)))
         cost(["mpicc.openmpi", "-O2", source, "-o", program])
-        case = folder / "cases/command/clock/case.yaml"
-        case.parent.mkdir(parents=True)
-        case.write_text(CASE.replace("PROGRAM", str(program)))
+        timed_case(folder / "cases", "clock", str(program), serial_seconds=0.1)
 
     def files(self) -> dict[Path, bytes]:
         """Records as they are now."""

@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.figures import Figure, cost, side_by_side  # noqa: E402
 from tests.benchmarks.peers import bare_snakemake, by_hand  # noqa: E402
+from tests.study_files import timed_case  # noqa: E402
 from workflows.domain import Point  # noqa: E402
 from workflows.launch.launchers import launch_ranks  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
@@ -33,15 +34,6 @@ int main(int argc, char **argv)
     puts("took 0.001 s");
     return MPI_Finalize();
 }
-"""
-CASE = """
-application: command
-title: Nothing
-description: A program that does nothing.
-stands_for: Nothing; it shows what the framework itself takes.
-size: none
-sizes: {none: {parameters: {}, serial_seconds: 0.01, memory_MB: 1}}
-settings: {program: [PROGRAM], read: {seconds: 'took (\\S+) s'}}
 """
 STUDY = """
 name: overhead
@@ -66,9 +58,7 @@ def cpu_seconds(repetitions: int) -> tuple[float, float]:
     """CPU seconds of a study of so many repetitions, and of its runs alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "cases/command/nothing").mkdir(parents=True)
-        program = build(folder)
-        (folder / "cases/command/nothing/case.yaml").write_text(CASE.replace("PROGRAM", str(program)))
+        timed_case(folder / "cases", "nothing", str(build(folder)))
         (folder / "overhead.yaml").write_text(STUDY.format(blocks=repetitions))
         where = ["--directory", name, "--snakefile", str(ROOT / "Snakefile")]
         target = ["--configfile", folder / "overhead.yaml", "--", "results/overhead/runs.csv"]

@@ -51,12 +51,6 @@ def test_weak_scaling():
     assert metrics.efficiency(scaled, 10, 1) == pytest.approx(0.8)
 
 
-def test_improvement():
-    assert metrics.improvement_percent([50, 200], 100) == pytest.approx([100, -50])
-    # GAMESS, Gigabit Ethernet, 4 nodes: 1852 s with one, 1529 s with two processes a node
-    assert metrics.improvement_percent(1529, 1852) == pytest.approx(21.1249, abs=1e-4)
-
-
 def test_rates():
     assert metrics.rate(32_000 * 100, 2) == pytest.approx(1.6e6)
     assert metrics.runs_per_day(43_200) == pytest.approx(2)
@@ -68,9 +62,3 @@ def test_a_unit_of_time_changes_nothing(one, other, factor):
     assert metrics.serial_fraction(one * factor, other * factor, 8, 2) == pytest.approx(
         metrics.serial_fraction(one, other, 8, 2), nan_ok=True
     )
-
-
-@given(times, times)
-def test_improvements_there_and_back_cancel(one, other):
-    there, back = metrics.improvement_percent(one, other), metrics.improvement_percent(other, one)
-    assert np.log1p(there / 100) == pytest.approx(-np.log1p(back / 100), abs=1e-6)

@@ -13,7 +13,7 @@ from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation.curve import read_curve
-from workflows.simulation.fit import LEFT_OUT_FROM_BYTES, fit_summary, fit_table, sendrecv, simulated_times
+from workflows.simulation.fit import BYTE, LEFT_OUT_FROM_BYTES, fit_summary, fit_table, simulated_times
 from workflows.simulation.model import Knot, check_section, make_model
 from workflows.simulation.platform import ideal, platform_xml
 from workflows.simulation.programs import build
@@ -204,6 +204,17 @@ def test_every_ready_model_repeats_the_points_that_it_was_made_from(replayer, na
     if not model.curve.two_points:
         assert fit.left_out_points >= LEFT_OUT_POINTS[name]
         assert fit.left_out_mean_percent < LEFT_OUT_PERCENT[name]
+
+
+def sendrecv(sizes):
+    """Traces of two ranks that send to each other at the same time, once a size, marked in between."""
+    ranks = [[], []]
+    for size in sizes:
+        for rank, lines in enumerate(ranks):
+            other = 1 - rank
+            lines += ["mark", f"isend {other} 0 {size} {BYTE}", f"recv {other} 0 {size} {BYTE}"]
+            lines.append(f"wait {rank} {other} 0")
+    return [[*lines, "mark"] for lines in ranks]
 
 
 def test_a_bus_of_one_direction_at_a_time_shows_in_sendrecv(replayer):

@@ -24,11 +24,6 @@ _MOLECULES: tuple[tuple[Position, Position, Position], ...] = (
 def water_cluster(waters: int) -> list[Atom]:
     """Cut a cluster from ice XI: the first molecule and the molecules nearest to it.
 
-    Parameters
-    ----------
-    waters : int
-        Number of molecules, at least 1.
-
     Returns
     -------
     list of (str, float, float, float)

@@ -15,19 +15,9 @@ def powers(largest: int, smallest: int = 1) -> list[int]:
 
 
 def netpipe_sizes(largest: int, perturbation: int) -> list[int]:
-    """Sizes of a sweep: 0, the powers of two, and from 16 bytes on those just below and above each.
+    """Sizes of a sweep, rising: 0, the powers of two, and from 16 bytes on those just below and above each.
 
-    Parameters
-    ----------
-    largest : int
-        Bytes; nothing above it is sent.
-    perturbation : int
-        Bytes below and above; 0 for the powers alone.
-
-    Returns
-    -------
-    list of int
-        Rising, each once.
+    Nothing above `largest` is sent; a `perturbation` of 0 gives the powers alone.
     """
     near = {
         size + change

@@ -46,8 +46,6 @@ def carried(
 
     Parameters
     ----------
-    wanted : sequence of Phase
-        The same on every process.
     seconds : float
         Of a phase: see `workflows.traffic.phases.seconds_by_size`.
     link_MBps : float or str

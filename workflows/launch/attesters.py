@@ -39,11 +39,6 @@ _OPTIONS = ("-O2", "-Wall", "-Wextra")
 def build(library: str) -> Path:
     """Build the attester for an MPI library, unless `BUILT` has it already.
 
-    Parameters
-    ----------
-    library : str
-        ``openmpi`` or ``mpich``.
-
     Returns
     -------
     Path
@@ -119,17 +114,7 @@ def hindrance(case: Case, interconnect: Interconnect) -> str | None:
 
 
 def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict[str, str]:
-    """Make the ranks of a run attest its interconnect.
-
-    Parameters
-    ----------
-    scratch : Path
-        Folder of this run, which all nodes see.
-
-    Returns
-    -------
-    dict
-        Variables for every rank.
+    """Variables that make the ranks of a run attest its interconnect; all nodes see `scratch`.
 
     Raises
     ------
@@ -161,12 +146,10 @@ def telling_threads(library: str) -> dict[str, str]:
 
 
 def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]) -> Probe | None:
-    """Read what the ranks of a run found.
+    """Read what the ranks of a run found, in the folder that `environment` was given.
 
     Parameters
     ----------
-    scratch : Path
-        The folder that `environment` was given.
     placement : sequence of mapping
         Where the ranks were started.
     transports : sequence of str
@@ -200,19 +183,9 @@ def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Seq
 
 
 def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:
-    """Compare where ranks were and where they are, each on a host and its cores, or some of its cores.
+    """One line for the first rank that is elsewhere than it was, on a host and its cores, or some of them.
 
-    Parameters
-    ----------
-    were, are : sequence of (str, str)
-        By rank.
-    text : str
-        For a rank that has moved: formatted with the rank, core and host before, core and host after.
-
-    Returns
-    -------
-    str or None
-        One line for the first difference.
+    `text` is formatted with the rank, core and host before, core and host after.
     """
     if len(are) != len(were):
         return f"{len(are)} of its {len(were)} ranks were there"

@@ -16,18 +16,10 @@ _OF_STATUS = re.compile(r"Primary job |\S+ detected that one or more processes e
 
 
 def telling_line(errors: str) -> str | None:
-    """Find the line that says best why a program ended.
+    """Find the line on standard error, of a launcher and of all ranks, that says best why a program ended.
 
-    Parameters
-    ----------
-    errors : str
-        Standard error of a launcher and of all ranks.
-
-    Returns
-    -------
-    str or None
-        The last exception of Python; else the last line that the program wrote; else what the launcher or the
-        library says. None where that is no more than that a rank had an exit status.
+    The last exception of Python; else the last line that the program wrote; else what the launcher or the
+    library says. None where that is no more than that a rank had an exit status.
     """
     own, launchers = _parted(errors)
     exceptions = [line for line in own if _EXCEPTION.match(line)]

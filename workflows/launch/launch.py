@@ -87,10 +87,6 @@ def mpirun(
         None for a serial run.
     nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
-    command : sequence of str
-        Program and arguments of one rank.
-    environment : dict
-        What the application adds to the environment.
     scratch : Path
         Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
         folders ``placement`` and ``messages`` are made there.
@@ -153,13 +149,6 @@ def mpi4py_of(library: str) -> dict[str, str]:
 
 def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
     """Make a command start one rank on its own cores, and the two folders in which ranks write of themselves.
-
-    Parameters
-    ----------
-    command : sequence of str
-        Program and arguments of one rank.
-    scratch : Path
-        Folder of this run.
 
     Returns
     -------
@@ -244,13 +233,7 @@ def read_threads(file: Path) -> list[dict[str, Any]]:
 def check_placement(
     placement: Sequence[dict[str, Any]], point: Point, nodes: Sequence[EmulatedNode]
 ) -> str | None:
-    """Compare where the ranks ran with where the point wants them.
-
-    Returns
-    -------
-    str or None
-        One line for the first difference.
-    """
+    """One line for the first difference between where the ranks ran and where the point wants them."""
     ranks = [rank["rank"] for rank in placement]
     if ranks != list(range(point.processes)):
         return f"ranks {ranks} started, not 0 to {point.processes - 1}"

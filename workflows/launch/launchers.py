@@ -51,15 +51,5 @@ def program_of_build(program: str, interconnect: Interconnect | None) -> str | N
 
 
 def one_process(library: str, environment: dict[str, str], scratch: Path) -> dict[str, str]:
-    """Give the whole environment of a program that is started by itself, without a launcher.
-
-    Parameters
-    ----------
-    library : str
-        MPI library that the program is bound to.
-    environment : dict
-        What the application adds.
-    scratch : Path
-        Folder for the library's files.
-    """
+    """Give the whole environment of a program bound to `library` that is started without a launcher."""
     return {**outside_jobs(), "TMPDIR": str(scratch), **_BY_ITSELF[library](scratch), **environment}

@@ -20,15 +20,8 @@ SCRATCH_FOLDERS = (Path("/dev/shm"), Path("/var/tmp"), Path(tempfile.gettempdir(
 def owner(pid: int | None = None) -> str:
     """Name a process (by default this process) so that no later process of the same id is taken for it.
 
-    Returns
-    -------
-    str
-        ``<process id>-<clock ticks from the machine's start to the process's>``
-
-    Raises
-    ------
-    OSError
-        If there is no such process.
+    ``<process id>-<clock ticks from the machine's start to the process's>``.
+    An `OSError` where there is no such process.
     """
     pid = pid or os.getpid()
     return f"{pid}-{_status(pid)[19]}"
@@ -40,20 +33,11 @@ def _status(pid: int) -> list[str]:
 
 
 def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
-    """End the processes and remove the scratch folders of owners that are dead.
+    """End the processes and remove the scratch folders of owners that are dead; a line for each.
 
     Touches nothing but processes that carry `MARK` in their environment and folders of this user that
-    are named `PREFIX`, an owner, and anything after another ``-``.
-
-    Returns
-    -------
-    list of str
-        A line for each thing removed.
-
-    Raises
-    ------
-    TimeoutError
-        If a process does not end.
+    are named `PREFIX`, an owner, and anything after another ``-``. A process that does not end is a
+    `TimeoutError`.
     """
     removed = [f"process {pid} of a run whose owner is dead" for pid in sorted(end_all(_stale_processes))]
     for found in (path for folder in folders for path in sorted(folder.glob(f"{PREFIX}*-*-*"))):

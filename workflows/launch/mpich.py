@@ -30,13 +30,7 @@ def mpiexec(
     environment: dict[str, str],
     scratch: Path,
 ) -> Launch:
-    """Launch with MPICH's mpiexec (Hydra); the arguments are those of `workflows.launch.mpirun`.
-
-    Returns
-    -------
-    Launch
-        Its folder of messages stays empty.
-    """
+    """Launch with MPICH's mpiexec (Hydra), as `workflows.launch.mpirun`; the folder of messages is empty."""
     here = list(nodes[: point.nodes])
     rank = start_rank(point, command, scratch)
     remote = []

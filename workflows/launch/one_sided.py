@@ -19,12 +19,7 @@ _TELL = {"pt2pt", "rdma"}  # the other components print nothing
 
 
 def read_windows(messages: Path) -> tuple[dict[str, int], str]:
-    """Read what Open MPI said in the ranks of a run.
-
-    Parameters
-    ----------
-    messages : Path
-        Folder with a file of each rank.
+    """Read what Open MPI said in the ranks of a run, from a folder with a file of each.
 
     Returns
     -------

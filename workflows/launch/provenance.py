@@ -75,17 +75,9 @@ def mpi_version(library: str) -> str | None:
 
 @functools.cache
 def mpi_library(program: str) -> str | None:
-    """File of the MPI library that a program is bound to, its version in the name.
+    """File of the MPI library that a program (name or path) is bound to, its version in the name.
 
-    Parameters
-    ----------
-    program : str
-        Name of a program on the ``PATH``, or its path.
-
-    Returns
-    -------
-    str or None
-        None where it is no program here, or is bound to none by itself (a script, for example).
+    None where it is no program here, or is bound to none by itself (a script, for example).
     """
     match = re.search(r"libmpi(?:ch)?\.so\S* => (/\S+)", libraries(program))
     return str(Path(match[1]).resolve()) if match else None

@@ -32,14 +32,7 @@ def asking(interconnect: Interconnect, scratch: Path) -> dict[str, str]:
 
 
 def chosen(said: str, scratch: Path) -> tuple[list[str], str]:
-    """Read what the library chose.
-
-    Parameters
-    ----------
-    said : str
-        Messages of Open MPI, of all ranks.
-    scratch : Path
-        The folder that `asking` was given.
+    """Read what the library chose from what Open MPI said in all ranks, and the folder that `asking` had.
 
     Returns
     -------

@@ -214,8 +214,6 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
     ----------
     readings : sequence of str
         What one of its ranks read on each machine.
-    machines : int
-        On how many machines it ran.
 
     Returns
     -------

@@ -43,12 +43,8 @@ _SNAKEMAKE = (sys.executable, "-m", "snakemake")
 def run_in_allocation(arguments: Sequence[str]) -> int:
     """Run a study until it is done or the job's time is, and in that case put the job back into the queue.
 
-    A job in which nothing was recorded is not put back: the next job would not get further.
-
-    Returns
-    -------
-    int
-        Exit status.
+    A job in which nothing was recorded is not put back: the next job would not get further. Gives the exit
+    status.
     """
     with tempfile.TemporaryDirectory() as folder:
         stopped = Path(folder) / "stopped"

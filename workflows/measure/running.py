@@ -92,8 +92,6 @@ def run(
         None for a serial run.
     nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
-    time_limit_seconds : float
-        A run that takes longer is stopped.
     prefix : sequence of str
         What each rank's command begins with: a program that starts the rest of it (``env`` for a tracer).
     attest : bool

@@ -142,13 +142,7 @@ def _state(interconnect: Interconnect) -> str:
 
 
 def unavailable(interconnect: Interconnect) -> str | None:
-    """Try whether an interconnect can be used here; emulated nodes are built and taken down again.
-
-    Returns
-    -------
-    str or None
-        One line that says why not.
-    """
+    """Why an interconnect cannot be used here, if so; emulated nodes are built and taken down again."""
     if interconnect.simulate:
         return cannot_simulate() or _no_curve(interconnect.simulate)
     launch = interconnect.launch

@@ -39,12 +39,8 @@ def only_one(
 
     Parameters
     ----------
-    other : str
-        Who may have it, for messages.
     say : callable
         Gets one line if the lock is taken.
-    limit_seconds : float
-        Longest wait.
 
     Raises
     ------

@@ -68,16 +68,7 @@ class CoreSharing:
 
 
 def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, Any]:
-    """Find the CPU time of all tasks of a case in serial runs.
-
-    Parameters
-    ----------
-    case : Case
-        See `workflows.traffic.cases.has_array`.
-    prepared : Path
-        The case prepared for one process.
-    time_limit_seconds : float
-        A run that takes longer is stopped.
+    """Find the CPU time of all tasks of a case (`workflows.traffic.cases.has_array`) in serial runs.
 
     Returns
     -------
@@ -202,8 +193,6 @@ def simulate_tasks(
 
     Parameters
     ----------
-    program, model, case, point
-        See `carry_out`.
     serial_seconds : sequence of float (3,)
         What all tasks take on one core: at least, by the median, at most.
     threads : int
@@ -234,17 +223,9 @@ def simulate_tasks(
 
 
 def spread_out(task_seconds: float, tasks: int, spread: float, draw: int = 0) -> NDArray[np.float64]:
-    """Draw what each task computes, the same for every interconnect and with the given mean.
+    """Draw what each task computes, seconds: the same for every interconnect, with the given mean.
 
-    Parameters
-    ----------
-    spread : float
-        Standard deviation over mean.
-
-    Returns
-    -------
-    array (tasks,)
-        Seconds.
+    `spread` is the standard deviation over the mean.
     """
     drawn = np.maximum(np.random.default_rng(draw).normal(1.0, spread, tasks), 0.0)
     return task_seconds * drawn / drawn.mean()

@@ -29,8 +29,6 @@ def write_report(
 
     Parameters
     ----------
-    runs, tables, facts, published
-        As `analysis.report.make_report` takes them.
     folder : Path
         Where ``figures`` (every figure as SVG and PNG, and ``index.json``, what a report needs to know of
         them), ``report.json`` (sections as plain data), ``report.pdf`` and ``report.html`` are written anew.

@@ -36,12 +36,8 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
 
     Parameters
     ----------
-    runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
     details, imported : Path
         The study's folders of side tables and of published figures.
-    folder : Path
-        Where the tables are written.
 
     Raises
     ------

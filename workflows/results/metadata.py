@@ -56,8 +56,6 @@ def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise:
         What the study wrote about itself; empty if it has not got so far.
     citation : mapping
         CITATION.cff, whose persons are the creators of a study that names none.
-    anonymise : bool
-        Name nobody.
     """
     persons = [
         ", ".join(person[key] for key in ("family-names", "given-names") if person.get(key))

@@ -69,8 +69,6 @@ def is_due(since_seconds: float, took_seconds: float, left_seconds: float | None
 
     Parameters
     ----------
-    since_seconds : float
-        Since the last report.
     took_seconds : float
         What that took; 0 before the first.
     left_seconds : float or None

@@ -115,8 +115,6 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
         With ``curve`` (a file) or ``two_points`` (latency and peak), and ``eager_limit_bytes``.
     root : Path
         Folder that ``curve.file`` starts from.
-    where : str
-        The interconnect's file, for messages.
 
     Raises
     ------

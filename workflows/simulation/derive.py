@@ -140,8 +140,6 @@ def derive(
         Columns of `analysis.importers.CURVES`, between two nodes.
     inside : DataFrame, optional
         The same inside a node.
-    cores : int, optional
-        Of a node.
     eager : int, optional
         Largest message that is sent before its receive is there, where that is known.
 

@@ -31,17 +31,6 @@ def pingpong(sizes: Sequence[int]) -> list[list[str]]:
     return [[*first, "mark"], second]
 
 
-def sendrecv(sizes: Sequence[int]) -> list[list[str]]:
-    """Traces of two ranks that send to each other at the same time, once a size, marked in between."""
-    ranks: list[list[str]] = [[], []]
-    for size in sizes:
-        for rank, lines in enumerate(ranks):
-            other = 1 - rank
-            lines += ["mark", f"isend {other} 0 {size} {BYTE}", f"recv {other} 0 {size} {BYTE}"]
-            lines.append(f"wait {rank} {other} 0")
-    return [[*lines, "mark"] for lines in ranks]
-
-
 def write_traces(ranks: Sequence[Sequence[str]], folder: Path) -> None:
     """Write ``rank-<r>.txt`` of each rank, with the start and the end that a trace needs."""
     for rank, lines in enumerate(ranks):

@@ -150,8 +150,6 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
 
     Parameters
     ----------
-    interconnect : Interconnect
-        Of kind simulated.
     root : Path
         Folder that the curve's file starts from.
     end : {"corrected", "low", "high"}

@@ -111,17 +111,9 @@ def _printed(program: str, environment: Mapping[str, str]) -> dict[str, float]:
 
 
 def bandwidth_MBps(cores: Iterable[int], placement: str = "packed") -> dict[int, float]:  # noqa: N802
-    """Measure the bandwidth of memory that so many cores have together, STREAM's triad, best of ten passes.
+    """Bandwidth of memory that so many cores have together, STREAM's triad, best of ten passes.
 
-    Parameters
-    ----------
-    placement : str
-        ``packed``, neighbouring cores, or ``spread`` over sockets and NUMA nodes.
-
-    Returns
-    -------
-    dict of int to float
-        Million bytes a second.
+    Of cores that are ``packed``, neighbours, or ``spread`` over sockets and NUMA nodes.
 
     Raises
     ------

@@ -99,8 +99,6 @@ def run(program: Path, arguments: Sequence[object], failed: str) -> Output:
 
     Parameters
     ----------
-    program : Path
-        See `build`.
     failed : str
         What to say before the reason where it fails.
 

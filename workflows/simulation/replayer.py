@@ -54,8 +54,6 @@ def replay(
         Folder with ``rank-<r>.txt``.
     factors : sequence of float
         One a rank, by which its compute times are multiplied.
-    what : str
-        What is replayed, for messages.
 
     Raises
     ------

@@ -20,8 +20,6 @@ def make_tree(fat_tree: Mapping[str, Any], nodes: int) -> Tree:
 
     Parameters
     ----------
-    fat_tree : mapping
-        See the schema of an interconnect.
     nodes : int
         For so many nodes are leaf switches put side by side, where it does not say how many there are.
     """
@@ -40,8 +38,6 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
 
     Parameters
     ----------
-    source, destination : int
-        Two numbers of nodes.
     spread : bool
         Whether traffic of a subtree is divided evenly over all of its links, which then are a single link.
         Otherwise the way is chosen by the destination (see `analysis.networks.congestion.routing`).
@@ -70,8 +66,6 @@ def tree_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str]) -> 
     ----------
     nodes : int
         At most as many as the tree has.
-    host : mapping
-        Attributes of each host.
 
     Returns
     -------

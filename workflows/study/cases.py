@@ -25,10 +25,6 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         ``elbow_segregated`` at its own size, ``elbow_segregated-4k`` at another; an option of the case
         comes last (``water_ccsd-w4-polling``, ``water_ccsd-polling``). A case that is named with its own
         size is the same case as without, and gets the name without.
-    cases : Path
-        Folder of the cases.
-    where : str, optional
-        File and key that hold the name, for messages.
 
     Raises
     ------
@@ -91,8 +87,6 @@ def size_at_scale(case: Case, scale: float, where: str) -> str:
     ----------
     case : Case
         At its own size.
-    where : str
-        File and key that hold its name, for messages.
 
     Raises
     ------

@@ -63,8 +63,6 @@ def requested_flows(
     ----------
     topologies : mapping of str to Tree or Torus
         As `requested_topologies` gives them.
-    where : str
-        File and key, for messages.
 
     Returns
     -------

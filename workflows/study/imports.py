@@ -145,8 +145,6 @@ def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:
     ----------
     runs : DataFrame
         Columns of the runs table, as far as there are any.
-    origins : sequence of Origin
-        Where each row is from.
 
     Raises
     ------

@@ -22,8 +22,6 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     ----------
     folder : Path
         The project's is ``config/interconnects``.
-    where : str, optional
-        File and key that hold the name, for messages.
 
     Returns
     -------

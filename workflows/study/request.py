@@ -24,8 +24,6 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
 
     Parameters
     ----------
-    interconnects : mapping of str to Interconnect
-        Those of the study.
     config : Path
         The project's ``config``, with ``prices``, ``proposals`` and ``interconnects``.
 

@@ -109,13 +109,7 @@ Says what went wrong.
 
 
 def cannot_repeat(written: Path) -> str | None:
-    """Why the ranks of a recorded run cannot be run by themselves; None where they can.
-
-    Parameters
-    ----------
-    written : Path
-        What the tracer wrote of the ranks.
-    """
+    """Why the ranks of a recorded run cannot be run by themselves; None where they can."""
     for path in sorted(written.glob("unrepeatable-*")):
         return path.read_text(errors="replace").partition("\n")[0]
     return None
@@ -144,7 +138,6 @@ def run_alone(
         What is wanted of each rank.
     written : Path
         What the tracer wrote of the ranks; a folder for each repeat is made there.
-    start : Start
     serial : callable or None
         Runs the case on one process on a core, and gives the seconds that its window computed.
     wanted : int, optional

@@ -46,11 +46,6 @@ def compiler_for(program: str, launched_by: str | None = None) -> str:
 def build(compiler: str) -> Path:
     """Build the tracer, unless it is there already.
 
-    Parameters
-    ----------
-    compiler : str
-        An MPI compiler wrapper.
-
     Returns
     -------
     Path

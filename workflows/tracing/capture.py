@@ -144,18 +144,12 @@ def correction(
 
     Parameters
     ----------
-    compute_seconds : sequence of float
-        By rank.
     serial_cpu_seconds : float
         Of the same steps on one process.
     polluted : bool
         Whether ranks shared cores and CPU time was measured, not instructions; else nothing is corrected.
     pressure : float, optional
         Share of the time in which a task waited for a core, where there was more than one rank.
-    reason : str
-        Why ranks were not timed alone.
-    threads : int
-        Of each rank.
 
     Returns
     -------
@@ -197,12 +191,8 @@ def timed_alone(
 
     Parameters
     ----------
-    compute_seconds : sequence of float
-        By rank.
     serial_cpu_seconds : float
         Of the same steps in the serial trace.
-    threads : int
-        Of each rank.
 
     Returns
     -------

@@ -59,7 +59,6 @@ def pack(rank: int, lines: Sequence[str]) -> Lines:
 
     Parameters
     ----------
-    rank : int
     lines : sequence of str
         Lines of that rank. One that lacks a whole amount is not taken for computing.
     """

@@ -225,12 +225,8 @@ def preload(
     ----------
     tracer : path
         From `workflows.tracing.build.build`; before it, with a colon, what else is preloaded.
-    written : Path
-        Folder for what the ranks write.
     marks : sequence of str
         Texts whose output is marked.
-    more : mapping of str to str, optional
-        Other settings of the tracer.
     """
     setting = {
         "LD_PRELOAD": tracer,

@@ -16,28 +16,16 @@ Step = tuple[str, int, int]
 
 
 def messages(name: str, arguments: Sequence[int], members: Sequence[int], rank: int) -> list[str]:
-    """Write a collective call of a subset as the actions of one of its ranks.
+    """Write a collective call of a subset as the actions of one of its ranks, lines of the trace.
 
     Parameters
     ----------
     name : str
-        The action for all ranks: ``allreduce``.
+        The action for all ranks: ``allreduce``; another than a collective's is a `KeyError`.
     arguments : sequence of int
         As in that action, a root being a place in the subset.
     members : sequence of int
         World ranks of the subset, in its order.
-    rank : int
-        World rank whose actions are wanted.
-
-    Returns
-    -------
-    list of str
-        Lines of the trace.
-
-    Raises
-    ------
-    KeyError
-        No such collective.
     """
     lines = []
     for action, place, size in _STEPS[name](members.index(rank), len(members), *arguments):

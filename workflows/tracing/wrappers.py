@@ -71,11 +71,6 @@ class Prototype:
 def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
     """Read the table.
 
-    Parameters
-    ----------
-    text : str
-        ``tracer/calls.txt``.
-
     Returns
     -------
     dict of str to Call
@@ -119,8 +114,6 @@ def generate(calls: str, header: str) -> str:
 
     Parameters
     ----------
-    calls : str
-        The table, see `read_calls`.
     header : str
         mpi.h of the library, preprocessed.
     """

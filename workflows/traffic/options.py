@@ -30,9 +30,9 @@ def numbers(key: str, text: str | float) -> list[float]:
     return found
 
 
-def byte_counts(key: str, text: str | float) -> list[int]:
-    """Read whole numbers above 0 with blanks between them, or raise `InputError`."""
-    found = numbers(key, text)
+def mean_sizes(text: str | float) -> list[int]:
+    """Read ``mean_bytes``, whole numbers above 0 with blanks between them, or raise `InputError`."""
+    found = numbers("mean_bytes", text)
     if not all(number >= 1 and number.is_integer() for number in found):
-        raise InputError(f"{key}: {text!r}: must be whole numbers above 0 with blanks between them")
+        raise InputError(f"mean_bytes: {text!r}: must be whole numbers above 0 with blanks between them")
     return [int(number) for number in found]

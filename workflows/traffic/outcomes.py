@@ -84,19 +84,9 @@ def outcome(
 
 
 def jain(shares: NDArray[np.float64]) -> float | None:
-    """Fairness of what was shared out: 1 where all got alike, 1/n where one of n got everything.
+    """Fairness of what was shared out: 1 where all got alike, 1/n where one of n got everything, or None.
 
     (sum x)^2 / (n sum x^2), Jain, Chiu, Hawe, A quantitative measure of fairness, DEC TR-301, 1984.
-
-    Parameters
-    ----------
-    shares : array (n,)
-        0 or more.
-
-    Returns
-    -------
-    float or None
-        None where nobody got anything.
     """
     squares = len(shares) * np.square(shares).sum()
     return float(shares.sum() ** 2 / squares) if squares > 0 else None

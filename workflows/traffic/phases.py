@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.errors import InputError
-from workflows.traffic.options import byte_counts, numbers
+from workflows.traffic.options import mean_sizes, numbers
 from workflows.traffic.outcomes import outcome
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, TrafficJob, jobs_of
 from workflows.traffic.schedule import MESSAGE, Demand
@@ -58,7 +58,7 @@ def one_job(
             {job.name: Demand(load, mean, size, interval)},
         )
         for mean, size, interval, load in product(
-            byte_counts("mean_bytes", mean_bytes), sizes.split(), intervals.split(), numbers("loads", loads)
+            mean_sizes(mean_bytes), sizes.split(), intervals.split(), numbers("loads", loads)
         )
     ]
 
@@ -77,7 +77,7 @@ def multiple_hot_spots(
     """Phases of traffic to several I/O nodes, one for every combination of what its five dimensions have."""
     phases = []
     for mean, ratio, size, interval, choice, nodes, application, load in product(
-        byte_counts("mean_bytes", mean_bytes),
+        mean_sizes(mean_bytes),
         numbers("write_ratios", write_ratios),
         sizes.split(),
         intervals.split(),
@@ -108,7 +108,7 @@ def combined(
     """Phases of a compute job alone and beside an I/O job: every placement of the I/O nodes, all loads."""
     phases = []
     for mean, nodes, application, load in product(
-        byte_counts("mean_bytes", mean_bytes),
+        mean_sizes(mean_bytes),
         io_mappings.split(),
         application_mappings.split(),
         numbers("loads", loads),

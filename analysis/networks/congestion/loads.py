@@ -18,19 +18,10 @@ ROUNDING = 1e-9
 
 
 def link_loads(topology: Topology, flows: pd.DataFrame, routing: str) -> pd.DataFrame:
-    """Route load of every link.
+    """Route load of every link: a row a link, `analysis.networks.congestion.topology.ENDS` and ``load``.
 
-    Parameters
-    ----------
-    flows : DataFrame
-        `FLOWS`, whole numbers of nodes; several rows of a pair add up.
-    routing : str
-        ``deterministic`` or ``spread``.
-
-    Returns
-    -------
-    DataFrame
-        One row a link: `analysis.networks.congestion.topology.ENDS` and ``load``, in link bandwidths.
+    Loads are in link bandwidths. Of flows (`FLOWS`, whole numbers of nodes) several rows of a pair add up;
+    `routing` is ``deterministic`` or ``spread``.
     """
     source, destination, load = (flows[name].to_numpy() for name in FLOWS)
     return topology.links().assign(load=routed(topology, source, destination, load, routing == "spread"))

@@ -26,21 +26,14 @@ Nodes = NDArray[np.integer]
 
 
 def routed(topology: Topology, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> Floats:
-    """Load of every link.
+    """Load of every link, in the unit of `load` and the order of ``topology.links()``.
 
     Parameters
     ----------
     source, destination : arrays (flows,)
         Numbers of nodes; traffic of a node to itself uses no link.
-    load : array (flows,)
-        Any unit.
     spread : bool
         Whether traffic is divided where routes are equally good.
-
-    Returns
-    -------
-    array (links,)
-        In the unit of `load` and the order of ``topology.links()``.
     """
     route = _in_tree if isinstance(topology, Tree) else _in_torus
     return np.concatenate(route(topology, source, destination, load, spread))
