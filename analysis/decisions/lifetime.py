@@ -178,11 +178,16 @@ class Running:
         return sum(self.parts(nodes, licences).values())
 
 
-def ranged(name: str, values: Floats) -> Piece:
-    """Columns of a quantity (..., corners) and of its range, which is empty where it has none."""
+def span(values: Floats) -> tuple[Floats, Floats]:
+    """Least and most of a quantity (..., corners), NaN where its inputs have no range."""
     low, high = values.min(axis=-1), values.max(axis=-1)
-    known = low < high
-    return with_ends(name, values[..., 0], np.where(known, low, np.nan), np.where(known, high, np.nan))
+    alike = np.isclose(low, high, rtol=1e-12, atol=0.0)  # but for rounding
+    return np.where(alike, np.nan, low), np.where(alike, np.nan, high)
+
+
+def ranged(name: str, values: Floats) -> Piece:
+    """Columns of a quantity (..., corners), the first being the values of the inputs, and of its range."""
+    return with_ends(name, values[..., 0], *span(values))
 
 
 def _in_use(lifetime: Lifetime, columns: Mapping[str, object]) -> dict[str, object]:
@@ -240,8 +245,8 @@ def job_columns(
     """What the machine of each point of a curve costs over its years, and each job, one after another.
 
     A job bears its share of everything, idle hours too: whole cost x seconds / seconds in which the nodes
-    compute. Its interval joins that of the time with the ranges of the inputs; without draws of the time it
-    is that of the ranges alone.
+    compute. Its interval joins that of the time with the ranges of the inputs; of points whose time was not
+    drawn it is that of the ranges alone.
 
     Parameters
     ----------
@@ -257,15 +262,15 @@ def job_columns(
     running = inputs.at(inputs.corners())[name]
     cost = running.cost(nodes, lifetime.licences(curve.processes, curve.table["cores"]))
     energy = running.energy_of(nodes)
-    times = curve.draws
-    if np.isnan(times).any() and inputs.ranged:
-        times = curve.table["seconds"][:, None, None]
+    times, seconds = curve.draws, curve.table["seconds"][:, None]
+    undrawn = np.isnan(times).any(axis=(1, 2))
     columns: dict[str, object] = dict(ranged("lifetime_cost", cost))
     amounts = dict(zip(_OF_A_JOB, (cost, energy, energy * running.CO2_kg_per_kWh), strict=True))
     for quantity, whole in _in_use(lifetime, amounts).items():
         a_second = whole / running.hours / 3600
-        ends = [a_second.min(axis=-1), a_second.max(axis=-1)]
-        drawn = np.concatenate([end[:, None, None] * times for end in ends], axis=1)
-        point = a_second[:, 0] * curve.table["seconds"]
-        columns |= with_ends(quantity, point, *interval(drawn, settings.level))
+        drawn = [end[:, None, None] * times for end in (a_second.min(axis=-1), a_second.max(axis=-1))]
+        ends = interval(np.concatenate(drawn, axis=1), settings.level)
+        alone = span(a_second * seconds)
+        low, high = (np.where(undrawn, *pair) for pair in zip(alone, ends, strict=True))
+        columns |= with_ends(quantity, a_second[:, 0] * seconds[:, 0], low, high)
     return pd.DataFrame(columns)
