@@ -202,6 +202,11 @@ def _at_budget(
         table = pd.concat([table, running], axis=1).assign(kilowatts_limit=kilowatts)
     if rows and kilowatts is not None:
         table["affordable"] &= table["kilowatts"] <= kilowatts
+        above = table["affordable"] & (table["kilowatts_high"] > kilowatts)
+        table["note"] = table["note"].where(
+            ~above,
+            [joined(note, "above the kilowatts at the high end of the power") for note in table["note"]],
+        )
     if rows and table["affordable"].any():
         within = np.flatnonzero(table["affordable"])
         order = np.lexsort(

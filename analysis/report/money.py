@@ -65,8 +65,10 @@ def pays(content: Content) -> Section | None:
 
 
 def _node_source(content: Content) -> list[str]:
-    source = content.facts.economics.node.source
-    return [f"Price of a node: {source}."] if source else []
+    """Where the price of a node is from; with a lifetime it is among the inputs of that."""
+    economics = content.facts.economics
+    told = economics.node.source and not economics.lifetime
+    return [f"Price of a node: {economics.node.source}."] if told else []
 
 
 def _mix(content: Content) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.decisions.lifetime import NODE_PRICE
 from analysis.decisions.lifetime_pairs import PAIR, RUNS
 from analysis.runs.kinds import side
 from analysis.runs.lifetime import Assumed, Lifetime
+from analysis.runs.settings import NodePrice
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -27,7 +29,7 @@ _NAMES = {
     "licence_per_process": "licence a process",
     "licence_per_core": "licence a core",
     "CO2_kg_per_kWh": "CO₂ of a kilowatt hour",
-    "node_price": "price of a node",
+    NODE_PRICE: "price of a node",
     RUNS: "measured times",
 }
 _UNITS = {
@@ -57,7 +59,9 @@ def input_name(name: str, labels: Labels) -> str:
 def input_value(name: str, one: Assumed, currency: str) -> str:
     """Write an input with its range and its unit."""
     unit = _UNITS.get(name.rpartition(": ")[2], "")
-    if name == "energy_price":
+    if name == NODE_PRICE:
+        unit = currency
+    elif name == "energy_price":
         unit = f"{currency}/kWh"
     elif name in _MONEY_A_YEAR:
         unit = f"{currency} a year"
@@ -67,11 +71,12 @@ def input_value(name: str, one: Assumed, currency: str) -> str:
     return f"{text}{formats.SPACE}{unit}" if unit else text
 
 
-def assumed_rows(lifetime: Lifetime, currency: str, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
-    """Name, value, year and source of each input."""
-    for name, one in lifetime.assumed():
+def assumed_rows(lifetime: Lifetime, node: NodePrice, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
+    """Name, value, year and source of each input but the prices of interconnects."""
+    price = Assumed(node.price, node.price_range, node.year, node.source)
+    for name, one in ((NODE_PRICE, price), *lifetime.assumed()):
         year = "" if one.year is None else str(one.year)
-        value = input_value(name, one, currency)
+        value = input_value(name, one, node.currency)
         said = input_name(name, labels)
         yield said[0].upper() + said[1:], value, year, one.source or "not said"
 

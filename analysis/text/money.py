@@ -189,6 +189,6 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
             for other in labels.lines(alike, "interconnect")
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
-        text += "" if is_missing(row["note"]) else f" (price: {row['note']})"
+        text += "" if is_missing(row["note"]) else f" (note: {row['note']})"
         said.append(f"{text}.")
     return said

@@ -218,6 +218,16 @@ def test_a_budget_of_money_and_of_kilowatts(made):
     assert not tight.loc[("gigabit", 8), "affordable"] and (tight["kilowatts_limit"] == 2.2).all()
 
 
+def test_a_power_that_may_be_above_the_limit_is_told(made):
+    mix = Mix({"duct": 1.0}, (20_000.0,), kilowatts=2.2)
+    loaded = {"node_loaded_watts": {"value": 300, "range": [250, 320]}}
+    found = made(GIVEN | loaded, mix=mix)["purchase"].set_index(["interconnect", "nodes"])
+    row = found.loc[("infiniband", 4)]  # 2.16 kW, at most 4 x 0.380 x 1.5
+    assert row["best"] and row["kilowatts_high"] == pytest.approx(2.28)
+    assert row["note"] == "above the kilowatts at the high end of the power"
+    assert found.loc[[("gigabit", 4), ("infiniband", 8)], "note"].isna().all()
+
+
 def test_a_speed_that_is_not_attained_costs_no_number(made):
     runs = runs_table(
         rows("duct", "gigabit", {2: 8.0, 4: 6.0}, EXACT), rows("duct", "infiniband", {2: 9.0, 4: 8.0}, EXACT)
@@ -278,10 +288,15 @@ def test_nothing_within_the_ranges_is_beyond_the_corners(shares):
             "licence_per_core: does not belong here, since licence_per_process is given",
         ),
         ({"node_idle_watts": None}, "node_idle_watts: missing, since power is counted"),
-        ({"node_idle_watts": 301}, "node_idle_watts: 301; at most node_loaded_watts"),
+        ({"node_idle_watts": 301}, "node_idle_watts: 301; at most node_loaded_watts, 300"),
+        ({"node_idle_watts": {"range": [90, 310]}}, "node_idle_watts: 310; at most node_loaded_watts, 300"),
+        (
+            {"ports": {"a": {"idle_watts": 9, "loaded_watts": 3}}},
+            "ports.a.idle_watts: 9; at most ports.a.loaded_watts, 3",
+        ),
         (
             {"ports": {"a": {"idle_watts": {"range": [3, 2]}, "loaded_watts": 3}}},
-            "ports.a.idle_watts: range: 3",
+            "ports.a.idle_watts: range: 3 to 2; the least first",
         ),
     ],
 )

@@ -275,7 +275,7 @@ class TestLifetime:
     @pytest.fixture
     def told(self, tmp_path):
         runs, tables, facts = study(
-            tmp_path, node=NodePrice(100.0, "USD", 2004, cores=1), lifetime=Lifetime.of(GIVEN)
+            tmp_path, node=NodePrice(100.0, "USD", 2004, 1, "an offer"), lifetime=Lifetime.of(GIVEN)
         )
         return pays(content(runs, tables, facts))
 
@@ -302,8 +302,11 @@ class TestLifetime:
         )
 
     def test_inputs_have_their_ranges_and_sources(self, told):
-        rows = table(told, "What is assumed about the years")
-        assert rows[0] == ["Years", "4 [3, 5]", "", "not said"]
+        rows = table(told, "What is assumed of nodes and their years")
+        assert rows[:2] == [
+            ["Price of a node", "100 USD", "2004", "an offer"],
+            ["Years", "4 [3, 5]", "", "not said"],
+        ]
         assert ["Price of energy", "0.1 USD/kWh", "2004", "a bill"] in rows
 
     def test_a_bar_an_input(self, tmp_path):
