@@ -83,31 +83,31 @@ class Inputs:
     def at(self, index: Mapping[str, Integers]) -> dict[str, Running]:
         """What clusters cost to run over each interconnect, at some choices of the inputs."""
         chosen = {name: self.ends[name][which] for name, which in index.items()}
-        nothing = np.zeros(len(index[NODE_PRICE]))
-        get = {**dict.fromkeys(("energy_price", "CO2_kg_per_kWh"), nothing), **chosen}.get
         years, used = chosen["years"], chosen["utilisation"]
 
-        def watts(idle: str, loaded: str) -> tuple[Floats, Floats]:
-            """Average power, and power when all nodes compute, with the building's."""
-            low, high = get(idle, nothing), get(loaded, nothing)
-            return (used * high + (1 - used) * low) * get("pue", 1.0), high * get("pue", 1.0)
+        def of(name: str, lacking: float = 0.0) -> Floats:
+            return chosen.get(name, np.full(len(years), lacking))
 
-        average, loaded = watts("node_idle_watts", "node_loaded_watts")
-        of_licence = get("licence_per_process", nothing) + get("licence_per_core", nothing)
+        def watts(owner: str) -> tuple[Floats, Floats]:
+            """Average power, and power when all nodes compute, with the building's."""
+            low, high = of(f"{owner}idle_watts"), of(f"{owner}loaded_watts")
+            return (used * high + (1 - used) * low) * of("pue", 1.0), high * of("pue", 1.0)
+
+        average, loaded = watts("node_")
         found = {}
         for name, tariff in self.tariffs.items():
-            of_port, loaded_port = watts(f"{name}: idle_watts", f"{name}: loaded_watts")
+            of_port, loaded_port = watts(f"{name}: ")
             found[name] = Running(
                 tariff=tariff,
                 price_end=index[interconnect_price(name)],
                 years=years,
                 hours=years * HOURS_A_YEAR * used,
                 node_price=chosen[NODE_PRICE],
-                maintenance=get("maintenance_percent", nothing) / 100,
-                maintenance_per_node=get("maintenance_per_node", nothing),
-                licence=of_licence,
-                energy_price=get("energy_price"),
-                CO2_kg_per_kWh=get("CO2_kg_per_kWh"),
+                maintenance=of("maintenance_percent") / 100,
+                maintenance_per_node=of("maintenance_per_node"),
+                licence=of("licence_per_process") + of("licence_per_core"),
+                energy_price=of("energy_price"),
+                CO2_kg_per_kWh=of("CO2_kg_per_kWh"),
                 kilowatts=np.stack([loaded, loaded_port]) / 1000,
                 energy_a_year=np.stack([average, of_port]) * HOURS_A_YEAR / 1000,
             )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.runs.json_parts import JsonPart
+from analysis.runs.lifetime import Assumed
 
 DISTINGUISHABLE = 0.05
 """Holm-adjusted p-value up to which two things count as told apart, at the first look."""
@@ -157,9 +158,14 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
     price_range: tuple[float, float] | None = None
 
     @property
+    def assumed(self) -> Assumed:
+        """The price with its range, its year and where it is from."""
+        return Assumed(self.price, self.price_range, self.year, self.source)
+
+    @property
     def prices(self) -> tuple[float, float, float]:
         """Price, and the ends of its range."""
-        return (self.price, *(self.price_range or (self.price, self.price)))
+        return (self.price, *self.assumed.ends)
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -167,9 +173,10 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
             raise ValueError(f"price of a node: {self.price}; 0 or more")
         if self.cores is not None and self.cores < 1:
             raise ValueError(f"cores of a node: {self.cores}; 1 or more")
-        price, low, high = self.prices
-        if not 0 <= low <= price <= high < math.inf:
-            raise ValueError(f"price_range: {low:g} to {high:g} does not hold price, {price:g}")
+        try:
+            _ = self.assumed
+        except ValueError as error:
+            raise ValueError(f"price_{error}") from None
 
 
 @dataclass(frozen=True)

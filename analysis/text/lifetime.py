@@ -43,7 +43,7 @@ _UNITS = {
 _OF_AN_INTERCONNECT = {
     "price": "price of {}",
     "idle_watts": "power of an idle port of {}",
-    "loaded_watts": "power of a computing node's port of {}",
+    "loaded_watts": "power of a loaded port of {}",
 }
 _MONEY_A_YEAR = ("maintenance_per_node", "licence_per_process", "licence_per_core")
 
@@ -73,8 +73,7 @@ def input_value(name: str, one: Assumed, currency: str) -> str:
 
 def assumed_rows(lifetime: Lifetime, node: NodePrice, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
     """Name, value, year and source of each input but the prices of interconnects."""
-    price = Assumed(node.price, node.price_range, node.year, node.source)
-    for name, one in ((NODE_PRICE, price), *lifetime.assumed()):
+    for name, one in ((NODE_PRICE, node.assumed), *lifetime.assumed()):
         year = "" if one.year is None else str(one.year)
         value = input_value(name, one, node.currency)
         said = input_name(name, labels)
