@@ -87,7 +87,7 @@ def _table(rows: pd.DataFrame, caption: str, labels: Labels) -> Block:
         numbers("Processes", formats.whole, "processes"),
         numbers("Energy (J)", bracketed("energy_joules")),
         numbers("Greenup", bracketed("greenup")),
-        numbers("Energy × time (J s)", bracketed("energy_delay_joule_seconds")),
+        numbers("Energy × time (kJ s)", bracketed("energy_delay_joule_seconds", 0.001)),
         numbers(labels.speedup.capitalize(), bracketed("speedup")),
         numbers(f"{labels.speedup.capitalize()} an extra kJ", bracketed("speedup_per_extra_joule", 1000.0)),
     ]

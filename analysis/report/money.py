@@ -15,7 +15,7 @@ from analysis.text import formats
 from analysis.text import money as money_sentences
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
-from analysis.text.money import amount, at_highest_target, money, node_price
+from analysis.text.money import amount, at_highest_target, limits, money, node_price
 
 MOST_SIZES = 6
 MOST_ROWS = 120
@@ -187,8 +187,8 @@ def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
     rows = affordable.loc[sorted(affordable.groupby(keys)["mean_speedup"].idxmax())]
     several = rows["compared_kinds"].nunique() > 1
     groups: dict[str, list[Row]] = {}
-    for (kinds, budget), of_budget in rows.groupby(["compared_kinds", "budget"], sort=False):
-        title = f"{money(budget)}{formats.SPACE}{of_budget['currency'].iloc[0]}"
+    for (kinds, _), of_budget in rows.groupby(["compared_kinds", "budget"], sort=False):
+        title = limits(of_budget.iloc[0])
         title += f", {formats.listed(str(kinds).split('/'))}" * several
         for line in of_budget.sort_values("mean_speedup", ascending=False).to_dict("records"):
             alike = not is_missing(line["may_be_best"]) and line["may_be_best"]

@@ -166,14 +166,18 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     return [f"{listed(names)} against {against}: {verdicts}." for (against, verdicts), names in alike.items()]
 
 
+def limits(row: Line) -> str:
+    """Write what a row of the table ``purchase`` may cost, and may draw where that is limited."""
+    power, budget = row["kilowatts_limit"], f"{money(row['budget'])}{formats.SPACE}{row['currency']}"
+    return budget if is_missing(power) else f"{budget} and {formats.exact(power)}{formats.THIN}kW"
+
+
 def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which interconnect, and how many nodes of it, to buy at each budget. Takes the whole table."""
     said = []
-    for (kinds, budget), rows in purchase.groupby(["compared_kinds", "budget"], sort=False):
+    for (kinds, _), rows in purchase.groupby(["compared_kinds", "budget"], sort=False):
         which = f", of the {listed(str(kinds).split('/'))} ones," * (purchase["compared_kinds"].nunique() > 1)
-        limit = rows["kilowatts_limit"].iloc[0]
-        power = "" if is_missing(limit) else f" and {formats.number(limit)}{formats.THIN}kW"
-        start = f"For {money(budget)}{formats.SPACE}{rows['currency'].iloc[0]}{power} at most"
+        start = f"For {limits(rows.iloc[0])} at most"
         best = rows[rows["best"].fillna(False)]
         if best.empty:
             said.append(f"{start}{which} nothing that was run can be bought.")

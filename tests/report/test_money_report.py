@@ -11,6 +11,7 @@ from small_runs import ROOT, rows, runs_table
 from analysis.decisions.money import Market
 from analysis.decisions.prices import read_book
 from analysis.decisions.request import Request
+from analysis.estimates.headline import contests
 from analysis.figures.drawing import save
 from analysis.figures.tornado import tornado_figures
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
@@ -21,6 +22,7 @@ from analysis.report.turnaround import turnaround
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
+from analysis.text.answer import what_pays
 from analysis.text.labels import Labels
 from analysis.text.money import at_highest_target, comparable_size, link_prices
 
@@ -130,6 +132,27 @@ class TestMoney:
             "For 3000 USD at most, buy 2 nodes with Infiniband for 3000 USD: mean speedup 2.00 [2.00, 2.00].",
             "For 20 000 USD at most, buy 8 nodes with Infiniband for 12 000 USD: mean speedup 4.00 [4.00, 4.00].",
         ]
+
+    def test_a_limit_of_power_is_told_wherever_its_budget_is(self, tmp_path):
+        """Four nodes of 300 W draw 1.2 kW, eight 2.4."""
+        mix, lifetime = Mix({"duct": 1.0}, (20_000.0,), kilowatts=1.5), Lifetime.of(GIVEN)
+        whole = content(*study(tmp_path, mix=mix, lifetime=lifetime, node=NodePrice(1000.0, "USD", 2004, 1)))
+        found = pays(whole)
+        told = "20 000 USD and 1.5 kW"
+        assert f"For {told} at most, buy 4 nodes with Infiniband" in "\n".join(said(found))
+        (bought,) = (
+            one for one in blocks(found, "table") if one["caption"].startswith("The fastest that each")
+        )
+        assert [plain(group["title"]) for group in bought["groups"]] == [told]
+        first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
+        assert f"for {told} buy 4 nodes with Infiniband" in first
+
+    def test_only_what_may_be_compared_may_be_as_good(self, tmp_path):
+        kinds = ("measured", "published")
+        whole = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), kinds=kinds))
+        first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
+        # eight nodes with Gigabit run the job on four; none of the published ones counts
+        assert "for 20 000 USD buy 4 nodes with Gigabit, although 1 other may be as good" in first
 
     def test_money_of_two_years_is_never_mixed_silently(self, tmp_path):
         same = said(pays(content(*study(tmp_path))))
