@@ -32,7 +32,7 @@ def lifetime_blocks(content: Content, highest: pd.DataFrame) -> list[Block]:
     means = mean_tornado(content.tables["tornado"]) if "tornado" in content.tables else NO_TORNADO
     said = [
         sentences.counted_sentence(lifetime),
-        sentences.whole_cost_sentence(same_size, labels),
+        *sentences.whole_cost_sentences(same_size, labels),
         *sentences.saving_sentences(highest, means, labels),
     ]
     return [

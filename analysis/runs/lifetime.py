@@ -72,6 +72,7 @@ _NUMBERS = (
 )
 _BOUNDS = {
     "years": (0, math.inf, "above 0"),
+    "node_loaded_watts": (0, math.inf, "above 0"),
     "utilisation": (0, 1, "above 0, at most 1"),
 }
 _ONE_OF = (("maintenance_percent", "maintenance_per_node"), ("licence_per_process", "licence_per_core"))
@@ -123,7 +124,7 @@ class Lifetime(
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
         for name, (low, high, allowed) in _BOUNDS.items():
-            least, most = getattr(self, name).ends
+            least, most = getattr(self, name).ends if getattr(self, name) else (high, high)
             if not (low < least and most <= high):
                 raise ValueError(f"{name}: {least if least <= low else most:g}; {allowed}")
         if self.pue and self.pue.ends[0] < 1:

@@ -139,7 +139,7 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
     Attributes
     ----------
     price : float
-        0 or more.
+        Above 0.
     year : int
         Of the price.
     cores : int or None
@@ -169,14 +169,14 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if not 0 <= self.price < math.inf:
-            raise ValueError(f"price of a node: {self.price}; 0 or more")
-        if self.cores is not None and self.cores < 1:
-            raise ValueError(f"cores of a node: {self.cores}; 1 or more")
         try:
-            _ = self.assumed
+            least = self.assumed.ends[0]
         except ValueError as error:
             raise ValueError(f"price_{error}") from None
+        if not 0 < least <= self.price < math.inf:
+            raise ValueError(f"price of a node: {least:g}; above 0")
+        if self.cores is not None and self.cores < 1:
+            raise ValueError(f"cores of a node: {self.cores}; 1 or more")
 
 
 @dataclass(frozen=True)

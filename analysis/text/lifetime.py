@@ -101,8 +101,8 @@ def counted_sentence(lifetime: Lifetime) -> str:
 PARTS = ("purchase", "energy", "maintenance", "licences")
 
 
-def whole_cost_sentence(cost: pd.DataFrame, labels: Labels) -> str:
-    """Say what a cluster costs over the years with each interconnect, and what that is made of.
+def whole_cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what a cluster costs over the years with each interconnect that has a price, and what that is made of.
 
     Takes the rows of one number of nodes.
     """
@@ -111,12 +111,14 @@ def whole_cost_sentence(cost: pd.DataFrame, labels: Labels) -> str:
         f"{amount(row, 'lifetime_cost')} with {labels.interconnect(row['interconnect'])} ({_made_of(row)})"
         for row in known.to_dict("records")
     ]
+    if not costs:
+        return []
     first = cost.iloc[0]
-    span = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}years"
-    return (
-        f"Over {span} a cluster of {nodes(first['nodes'])} costs, in {first['currency']} and with the range "
-        f"of all inputs together: {'; '.join(costs)}."
-    )
+    years = "year" if first["lifetime_years"] == 1 else "years"
+    span = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}{years}"
+    ranges = " and with the range of all inputs together" if known["lifetime_cost_low"].notna().any() else ""
+    size = nodes(first["nodes"])
+    return [f"Over {span} a cluster of {size} costs, in {first['currency']}{ranges}: {'; '.join(costs)}."]
 
 
 def _made_of(row: Line) -> str:

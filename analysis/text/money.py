@@ -49,7 +49,7 @@ def nodes(count: float) -> str:
 
 def comparable_size(cost: pd.DataFrame) -> int:
     """Choose the largest number of nodes at which most interconnects have a price, above one if it can."""
-    priced = cost[cost["cluster_price"].notna()]
+    priced = cost[cost["cluster_price"].notna() | cost["cluster_price"].isna().all()]
     bought = priced[priced["basis"] != NO_NEED]
     having = (priced if bought.empty else bought).groupby("nodes")["interconnect"].nunique()
     return int(having[having == having.max()].index.max())

@@ -310,6 +310,24 @@ class TestLifetime:
             "[5805, 48 608] with Gigabit (22 % purchase, 78 % energy and 2.40 kW when all compute); 10 406 ["
         )
 
+    def test_one_year_without_ranges(self, tmp_path):
+        given = Lifetime.of({"years": 1, "utilisation": 1})
+        told = said(pays(content(*study(tmp_path, lifetime=given))))
+        assert (
+            "Over 1 year a cluster of 8 nodes costs, in USD: 8800 with Gigabit (100 % purchase); 12 000 with "
+            "Infiniband (100 % purchase)." in told
+        )
+
+    def test_where_no_size_that_was_run_has_a_price_it_says_why(self, tmp_path):
+        prices = PRICES.replace(",2,2,", ",32,32,").replace(",8,8,", ",64,64,").replace(",2,8,", ",32,64,")
+        runs, tables, facts = study(
+            tmp_path, lifetime=Lifetime.of({"years": 1, "utilisation": 1}), prices=prices
+        )
+        tables["cost"] = tables["cost"][tables["cost"]["nodes"] == 8]  # one node needs none, and was not run
+        told = said(pays(content(runs, tables, facts)))
+        assert told[0] == "Gigabit and Infiniband: no price below 32 nodes, the smallest published size."
+        assert not [text for text in told if text.startswith("Over")]
+
     def test_what_is_saved_and_which_input_decides(self, told):
         (sentence,) = (text for text in said(told) if text.startswith("Infiniband instead of Gigabit"))
         # 4 x 200 + 4 x 700.8 against 2 x 600 + 2 x 700.8; licences of 4 against 2 processes: 16,000 against 8,000
