@@ -102,7 +102,7 @@ PARTS = ("purchase", "energy", "maintenance", "licences")
 
 
 def whole_cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say what a cluster costs over the years with each interconnect that has a price, and what that is made of.
+    """Say what a cluster costs over the years with each interconnect that has a price, and what it is for.
 
     Takes the rows of one number of nodes.
     """
