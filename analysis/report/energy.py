@@ -41,9 +41,9 @@ def energy(content: Content) -> Section | None:
             blocks.append(bullets(told, "Counted energy" if basis == COUNTED else "Energy by the model"))
         blocks.append(_table(rows, caption, labels))
     more = (
-        "Greenup is the reference's energy over that of the run, as speedup is of times; where the serial run's "
-        "energy is unknown, both refer to the smallest count of which it is known. An extra joule buys nothing "
-        "(–) where a run takes none more. All columns are in tables/energy.csv."
+        "Greenup is the reference's energy over that of the run, as speedup is of times; where the serial "
+        "run's energy is unknown, both refer to the smallest count of which it is known. An extra joule buys "
+        "nothing (–) where a run takes none more. All columns are in tables/energy.csv."
     )
     return section("energy", "What does it take in energy?", [*blocks, paragraph(more)])
 
