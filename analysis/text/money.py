@@ -166,6 +166,10 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     return [f"{listed(names)} against {against}: {verdicts}." for (against, verdicts), names in alike.items()]
 
 
+CHOICE = ["compared_kinds", "budget", "site"]
+"""Columns that tell one choice of the table ``purchase`` from another."""
+
+
 def limits(row: Line) -> str:
     """Write what a row of the table ``purchase`` may cost, and may draw where that is limited."""
     power, budget = row["kilowatts_limit"], f"{money(row['budget'])}{formats.SPACE}{row['currency']}"
@@ -175,7 +179,7 @@ def limits(row: Line) -> str:
 def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which interconnect, and how many nodes of it, to buy at each budget. Takes the whole table."""
     said = []
-    for (kinds, _), rows in purchase.groupby(["compared_kinds", "budget"], sort=False):
+    for (kinds, *_), rows in purchase.groupby(CHOICE, sort=False, dropna=False):
         which = f", of the {listed(str(kinds).split('/'))} ones," * (purchase["compared_kinds"].nunique() > 1)
         start = f"For {limits(rows.iloc[0])} at most"
         best = rows[rows["best"].fillna(False)]
@@ -195,4 +199,4 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
         text += "" if is_missing(row["note"]) else f" (note: {row['note']})"
         said.append(f"{text}.")
-    return said
+    return list(dict.fromkeys(said))

@@ -147,6 +147,21 @@ class TestMoney:
         first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
         assert f"for {told} buy 4 nodes with Infiniband" in first
 
+    def test_each_site_has_what_to_buy_of_its_own(self, tmp_path):
+        runs, tables, facts = study(tmp_path, mix=Mix({"duct": 1.0}, (500.0, 3000.0)))
+        bought = tables["purchase"]
+        sites = [bought.assign(site=site, interconnect=bought["interconnect"] + f"@{site}") for site in "ab"]
+        whole = content(runs, {**tables, "purchase": pd.concat(sites, ignore_index=True)}, facts)
+        told = [text for text in said(pays(whole)) if text.startswith("For ") and "at most" in text]
+        assert told[0] == "For 500 USD at most nothing that was run can be bought."
+        assert [text.split(" for ")[0] for text in told[1:]] == [
+            f"For 3000 USD at most, buy 2 nodes with infiniband@{site}" for site in "ab"
+        ]
+        (found,) = (
+            one for one in blocks(pays(whole), "table") if one["caption"].startswith("The fastest that")
+        )
+        assert [plain(group["title"]) for group in found["groups"]] == ["3000 USD, a", "3000 USD, b"]
+
     def test_only_what_may_be_compared_may_be_as_good(self, tmp_path):
         kinds = ("measured", "published")
         whole = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), kinds=kinds))
