@@ -33,19 +33,24 @@ _NAMES = {
     RUNS: "measured times",
 }
 _UNITS = {
+    NODE_PRICE: "{}",
     "node_idle_watts": "W",
     "node_loaded_watts": "W",
     "idle_watts": "W",
     "loaded_watts": "W",
+    "energy_price": "{}/kWh",
     "maintenance_percent": "% a year",
+    "maintenance_per_node": "{} a year",
+    "licence_per_process": "{} a year",
+    "licence_per_core": "{} a year",
     "CO2_kg_per_kWh": "kg",
 }
+"""With the currency in the place of braces."""
 _OF_AN_INTERCONNECT = {
     "price": "price of {}",
     "idle_watts": "power of an idle port of {}",
     "loaded_watts": "power of a loaded port of {}",
 }
-_MONEY_A_YEAR = ("maintenance_per_node", "licence_per_process", "licence_per_core")
 
 
 def input_name(name: str, labels: Labels) -> str:
@@ -58,13 +63,7 @@ def input_name(name: str, labels: Labels) -> str:
 
 def input_value(name: str, one: Assumed, currency: str) -> str:
     """Write an input with its range and its unit."""
-    unit = _UNITS.get(name.rpartition(": ")[2], "")
-    if name == NODE_PRICE:
-        unit = currency
-    elif name == "energy_price":
-        unit = f"{currency}/kWh"
-    elif name in _MONEY_A_YEAR:
-        unit = f"{currency} a year"
+    unit = _UNITS.get(name.rpartition(": ")[2], "").format(currency)
     text = formats.exact(one.value)
     if one.range is not None:
         text += f" [{', '.join(map(formats.exact, one.range))}]"
