@@ -373,6 +373,7 @@ class TestLifetime:
         (axes,) = drawing.figure.axes
         names = [plain(text.get_text()) for text in axes.get_yticklabels()]
         assert names[0] == "licence a process" and "years" in names
+        assert plain(axes.texts[0].get_text()) == "+28 % to +46 %"  # as the sentence says
         save(drawing, tmp_path)
         assert (tmp_path / "tornado.svg").exists()
 
