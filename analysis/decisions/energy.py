@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.decisions.economics import interval, nodes_of
+from analysis.decisions.lifetime import span
 from analysis.decisions.money import Market
-from analysis.estimates import metrics
 from analysis.estimates.curves import Curve, all_curves
 from analysis.runs.groups import Floats
 from analysis.runs.runs import valid_rows
@@ -26,35 +27,25 @@ COUNTED, MODEL = "counted", "model"
 IMPORTED = "imported"
 """Source of energy of which an import does not say who counted it."""
 _CURVE = ["case", "interconnect", "kind", "oversubscription", "threads"]
+RATIOS = ("greenup", "speedup", "speedup_per_extra_joule")
+"""Columns that hold a run against the reference's."""
 Counted = Mapping[tuple[object, ...], list[Piece]]
 """Rows of the curves that have counted energy, by the columns `_CURVE`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Energies:
-    """Energy of the points of a curve.
+class Energies(NamedTuple):
+    """Energy of a curve's points, arrays (points, ...): their values, draws (scenarios, B) or corners.
 
     Attributes
     ----------
-    joules, greenup : arrays (points,)
-    ends : pair of arrays (points,)
-        Of the interval of `joules`.
-    draws, greenup_draws, times, speedups : arrays (points, scenarios, B)
-        Draws of the energy, of the greenup, of the time and of the speedup, drawn together.
-    reference : float
+    reference : array (...)
         Energy of the run that speedup refers to.
-    reference_draws : array (scenarios, B)
     """
 
     joules: Floats
-    ends: tuple[Floats, Floats]
-    draws: Floats
-    greenup: Floats
-    greenup_draws: Floats
-    times: Floats
-    speedups: Floats
-    reference: float
-    reference_draws: Floats
+    seconds: Floats
+    speedup: Floats
+    reference: Floats | float
 
 
 def speedup_per_extra_joule(speedup: ArrayLike, joules: ArrayLike, reference_joules: ArrayLike) -> Floats:
@@ -91,21 +82,17 @@ def counted_energy(runs: pd.DataFrame, ranked: dict[str, list[str]], settings: S
         for times, energy in zip(*of_case, strict=True):
             key = tuple(times.names[name] for name in _CURVE)
             table = energy.table
-            energies = Energies(
-                table["seconds"],
-                (table["seconds_low"], table["seconds_high"]),
-                energy.draws,
-                energy.speedup,
-                energy.speedup_draws,
-                times.draws,
-                times.speedup_draws,
-                energy.reference.seconds,
-                energy.reference.draws,
+            point = Energies(
+                table["seconds"], times.table["seconds"], times.speedup, energy.reference.seconds
+            )
+            drawn = Energies(energy.draws, times.draws, times.speedup_draws, energy.reference.draws)
+            of_medians = with_ends(
+                "energy_joules", *(table[f"seconds{end}"] for end in ("", "_low", "_high"))
             )
             names = [times.interconnect] if times.own.all() else ["", times.interconnect]
             source = "; ".join(dict.fromkeys(one for name in names for one in sources[times.case, name]))
             about = {"basis": COUNTED, "source": source, "coverage": table["coverage"]}
-            found.setdefault(key, []).append(_rows(times, energies, settings) | about)
+            found.setdefault(key, []).append(_rows(times, point, drawn, settings) | of_medians | about)
     return found
 
 
@@ -174,31 +161,24 @@ def _modelled(curve: Curve, market: Market, settings: Settings) -> Iterator[Piec
     model = NodeModel.of(market, {curve.interconnect, reference.interconnect})
     watts = model.watts(curve.interconnect, nodes, curve.table["cores"])
     base = model.watts(reference.interconnect, [of_reference], [reference.cores])
-    times, first, speedups = curve.draws, reference.draws, curve.speedup_draws
-    if np.isnan(times).any() and watts.shape[1] > 1:  # one sample: the ranges alone
-        times, first = curve.table["seconds"][:, None, None], np.array([[reference.seconds]])
-        speedups = curve.speedup[:, None, None]
+    seconds, ones = curve.table["seconds"], np.ones_like(watts)
 
     def at_corners(draws: Floats, factors: Floats) -> Floats:
+        """Every scenario at every corner: draws (..., scenarios, B), factors (..., corners)."""
         joined = draws[..., :, None, :] * factors[..., None, :, None]
         return joined.reshape(*draws.shape[:-2], -1, draws.shape[-1])
 
-    draws, base_draws = at_corners(times, watts), at_corners(first, base[0])
-    joules, base_joules = watts[:, 0] * curve.table["seconds"], base[0, 0] * reference.seconds
-    ones = np.ones_like(watts)
-    work = curve.table["cores"] / reference.cores if settings.scaling == "weak" else np.ones(len(joules))
-    energies = Energies(
-        joules,
-        interval(draws, settings.level),
-        draws,
-        metrics.speedup(joules, base_joules) * work,
-        metrics.speedup(draws, base_draws) * work[:, None, None],
-        at_corners(times, ones),
-        at_corners(speedups, ones),
-        base_joules,
-        base_draws,
+    point = Energies(watts[:, 0] * seconds, seconds, curve.speedup, base[0, 0] * reference.seconds)
+    drawn = Energies(
+        at_corners(curve.draws, watts),
+        at_corners(curve.draws, ones),
+        at_corners(curve.speedup_draws, ones),
+        at_corners(reference.draws, base[0]),
     )
-    rows = _rows(curve, energies, settings)
+    alone = Energies(
+        watts * seconds[:, None], seconds[:, None], curve.speedup[:, None], base[0] * reference.seconds
+    )
+    rows = _rows(curve, point, drawn, settings, alone)
     lacking = None if curve.interconnect in model.ports else f"without the ports of {curve.interconnect}"
     notes = [
         "; ".join(filter(None, (note, lacking if count > 1 else None))) or None
@@ -209,22 +189,34 @@ def _modelled(curve: Curve, market: Market, settings: Settings) -> Iterator[Piec
         "nodes": nodes,
         "basis": MODEL,
         "source": source,
-        "n": np.full(len(joules), np.nan),
+        "n": np.full(len(nodes), np.nan),
         "note": np.array(notes, object),
     }
-    yield rows | about | {"coverage": np.full(len(joules), np.nan)}
+    yield rows | about | {"coverage": np.full(len(nodes), np.nan)}
 
 
-def _rows(curve: Curve, energies: Energies, settings: Settings) -> dict[str, object]:
-    """Columns that rows of both bases have."""
-    level, seconds = settings.level, curve.table["seconds"]
-    bought = speedup_per_extra_joule(curve.speedup, energies.joules, energies.reference)
-    of_draws = speedup_per_extra_joule(energies.speedups, energies.draws, energies.reference_draws)
-    if settings.scaling == "weak":  # the reference does other work
-        bought, of_draws = np.full_like(bought, np.nan), np.full_like(of_draws, np.nan)
-    ends = (np.where(np.isfinite(end), end, np.nan) for end in interval(of_draws, level))
-    finite = np.where(np.isfinite(bought), bought, np.nan)
-    nodes = curve.table["nodes"]
+def _rows(
+    curve: Curve, point: Energies, drawn: Energies, settings: Settings, alone: Energies | None = None
+) -> Piece:
+    """Columns that rows of both bases have.
+
+    Parameters
+    ----------
+    alone : Energies, optional
+        Of the points' values at all corners, whose ranges stand where nothing was drawn.
+    """
+    weak = settings.scaling == "weak"
+    values, of_draws = _measures(point, curve, weak), _measures(drawn, curve, weak)
+    ranges = {} if alone is None else {name: span(one) for name, one in _measures(alone, curve, weak).items()}
+    undrawn = np.isnan(drawn.seconds).any(axis=(1, 2))
+    of_ratios = undrawn | np.isnan(drawn.reference).any()
+    columns: dict[str, object] = {}
+    for name, value in values.items():
+        ends = interval(of_draws[name], settings.level)
+        lacking = of_ratios if name in RATIOS else undrawn
+        ends = [np.where(lacking, *pair) for pair in zip(ranges.get(name, ends), ends, strict=True)]
+        columns |= with_ends(name, *(np.where(np.isfinite(one), one, np.nan) for one in (value, *ends)))
+    nodes, free = curve.table["nodes"], np.isinf(values["speedup_per_extra_joule"])
     return {
         **curve.names,
         "nodes": np.where(nodes == 0, np.nan, nodes),
@@ -232,17 +224,20 @@ def _rows(curve: Curve, energies: Energies, settings: Settings) -> dict[str, obj
         "cores": curve.table["cores"],
         "serial": ~curve.own,
         "n": curve.table["n"],
-        **with_ends("energy_joules", energies.joules, *energies.ends),
-        "reference_joules": energies.reference,
-        **with_ends("greenup", energies.greenup, *interval(energies.greenup_draws, level)),
-        **with_ends(
-            "energy_delay_joule_seconds",
-            energies.joules * seconds,
-            *interval(energies.draws * energies.times, level),
-        ),
-        **with_ends("speedup", curve.speedup, *interval(energies.speedups, level)),
-        **with_ends("speedup_per_extra_joule", finite, *ends),
-        "note": np.array(
-            ["faster without a joule more" if np.isinf(one) else None for one in bought], object
-        ),
+        "reference_joules": point.reference,
+        **columns,
+        "note": np.where(free, np.array("faster without a joule more", object), None),
+    }
+
+
+def _measures(of: Energies, curve: Curve, weak: bool) -> dict[str, Floats]:
+    """Columns of the table from energies of a curve."""
+    work = curve.table["cores"] / curve.reference.cores if weak else np.ones(len(curve.processes))
+    bought = speedup_per_extra_joule(of.speedup, of.joules, of.reference)
+    return {
+        "energy_joules": of.joules,
+        "greenup": of.reference / of.joules * work.reshape(-1, *[1] * (of.joules.ndim - 1)),
+        "energy_delay_joule_seconds": of.joules * of.seconds,
+        "speedup": of.speedup,
+        "speedup_per_extra_joule": np.full_like(bought, np.nan) if weak else bought,  # it does other work
     }

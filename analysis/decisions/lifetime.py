@@ -83,31 +83,31 @@ class Inputs:
     def at(self, index: Mapping[str, Integers]) -> dict[str, Running]:
         """What clusters cost to run over each interconnect, at some choices of the inputs."""
         chosen = {name: self.ends[name][which] for name, which in index.items()}
-        nothing = np.zeros(len(index[NODE_PRICE]))
-        get = {**dict.fromkeys(("energy_price", "CO2_kg_per_kWh"), nothing), **chosen}.get
         years, used = chosen["years"], chosen["utilisation"]
 
-        def watts(idle: str, loaded: str) -> tuple[Floats, Floats]:
-            """Average power, and power when all nodes compute, with the building's."""
-            low, high = get(idle, nothing), get(loaded, nothing)
-            return (used * high + (1 - used) * low) * get("pue", 1.0), high * get("pue", 1.0)
+        def of(name: str, lacking: float = 0.0) -> Floats:
+            return chosen.get(name, np.full(len(years), lacking))
 
-        average, loaded = watts("node_idle_watts", "node_loaded_watts")
-        of_licence = get("licence_per_process", nothing) + get("licence_per_core", nothing)
+        def watts(owner: str) -> tuple[Floats, Floats]:
+            """Average power, and power when all nodes compute, with the building's."""
+            low, high = of(f"{owner}idle_watts"), of(f"{owner}loaded_watts")
+            return (used * high + (1 - used) * low) * of("pue", 1.0), high * of("pue", 1.0)
+
+        average, loaded = watts("node_")
         found = {}
         for name, tariff in self.tariffs.items():
-            of_port, loaded_port = watts(f"{name}: idle_watts", f"{name}: loaded_watts")
+            of_port, loaded_port = watts(f"{name}: ")
             found[name] = Running(
                 tariff=tariff,
                 price_end=index[interconnect_price(name)],
                 years=years,
                 hours=years * HOURS_A_YEAR * used,
                 node_price=chosen[NODE_PRICE],
-                maintenance=get("maintenance_percent", nothing) / 100,
-                maintenance_per_node=get("maintenance_per_node", nothing),
-                licence=of_licence,
-                energy_price=get("energy_price"),
-                CO2_kg_per_kWh=get("CO2_kg_per_kWh"),
+                maintenance=of("maintenance_percent") / 100,
+                maintenance_per_node=of("maintenance_per_node"),
+                licence=of("licence_per_process") + of("licence_per_core"),
+                energy_price=of("energy_price"),
+                CO2_kg_per_kWh=of("CO2_kg_per_kWh"),
                 kilowatts=np.stack([loaded, loaded_port]) / 1000,
                 energy_a_year=np.stack([average, of_port]) * HOURS_A_YEAR / 1000,
             )
@@ -178,11 +178,16 @@ class Running:
         return sum(self.parts(nodes, licences).values())
 
 
-def ranged(name: str, values: Floats) -> Piece:
-    """Columns of a quantity (..., corners) and of its range, which is empty where it has none."""
+def span(values: Floats) -> tuple[Floats, Floats]:
+    """Least and most of a quantity (..., corners), NaN where its inputs have no range."""
     low, high = values.min(axis=-1), values.max(axis=-1)
-    known = low < high
-    return with_ends(name, values[..., 0], np.where(known, low, np.nan), np.where(known, high, np.nan))
+    alike = np.isclose(low, high, rtol=1e-12, atol=0.0)  # but for rounding
+    return np.where(alike, np.nan, low), np.where(alike, np.nan, high)
+
+
+def ranged(name: str, values: Floats) -> Piece:
+    """Columns of a quantity (..., corners), the first being the values of the inputs, and of its range."""
+    return with_ends(name, values[..., 0], *span(values))
 
 
 def _in_use(lifetime: Lifetime, columns: Mapping[str, object]) -> dict[str, object]:
@@ -240,8 +245,8 @@ def job_columns(
     """What the machine of each point of a curve costs over its years, and each job, one after another.
 
     A job bears its share of everything, idle hours too: whole cost x seconds / seconds in which the nodes
-    compute. Its interval joins that of the time with the ranges of the inputs; without draws of the time it
-    is that of the ranges alone.
+    compute. Its interval joins that of the time with the ranges of the inputs; of points whose time was not
+    drawn it is that of the ranges alone.
 
     Parameters
     ----------
@@ -257,15 +262,15 @@ def job_columns(
     running = inputs.at(inputs.corners())[name]
     cost = running.cost(nodes, lifetime.licences(curve.processes, curve.table["cores"]))
     energy = running.energy_of(nodes)
-    times = curve.draws
-    if np.isnan(times).any() and inputs.ranged:
-        times = curve.table["seconds"][:, None, None]
+    times, seconds = curve.draws, curve.table["seconds"][:, None]
+    undrawn = np.isnan(times).any(axis=(1, 2))
     columns: dict[str, object] = dict(ranged("lifetime_cost", cost))
     amounts = dict(zip(_OF_A_JOB, (cost, energy, energy * running.CO2_kg_per_kWh), strict=True))
     for quantity, whole in _in_use(lifetime, amounts).items():
         a_second = whole / running.hours / 3600
-        ends = [a_second.min(axis=-1), a_second.max(axis=-1)]
-        drawn = np.concatenate([end[:, None, None] * times for end in ends], axis=1)
-        point = a_second[:, 0] * curve.table["seconds"]
-        columns |= with_ends(quantity, point, *interval(drawn, settings.level))
+        drawn = [end[:, None, None] * times for end in (a_second.min(axis=-1), a_second.max(axis=-1))]
+        ends = interval(np.concatenate(drawn, axis=1), settings.level)
+        alone = span(a_second * seconds)
+        low, high = (np.where(undrawn, *pair) for pair in zip(alone, ends, strict=True))
+        columns |= with_ends(quantity, a_second[:, 0] * seconds[:, 0], low, high)
     return pd.DataFrame(columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from analysis.decisions.break_even import EqualSpeed
 from analysis.decisions.economics import Tariff, interval
 from analysis.decisions.exchange import Exchange, direction_of, exchange, threshold_of, verdict_on
-from analysis.decisions.lifetime import Inputs, Running
+from analysis.decisions.lifetime import Inputs, Running, span
 from analysis.estimates.comparison import names_of_pair
 from analysis.estimates.curves import Curve
 from analysis.runs.groups import Floats
@@ -55,8 +56,8 @@ def lifetime_break_even(
     inputs = _inputs(equal, offered, node, lifetime)
     both = _both(equal, inputs, inputs.corners())
     sizes = _licensed(equal, lifetime, equal.sizes)
-    years, energy = (traded(*both, sizes) for traded in (_of_years, _of_energy))
-    below = [(one.saved < 0) & (one.extra < 0) for one in (_first(years), _first(energy))]
+    years, energy = map(_first, _traded(both, sizes)[1:])
+    below = [(one.saved < 0) & (one.extra < 0) for one in (years, energy)]
     point = _measures(both, sizes, below)[..., 0]
     low, high = _ends(equal, both, lifetime, sizes, below, settings)
     known = ~np.isnan(point[0]) & ~np.isneginf(equal.nodes) & ~np.isneginf(equal.baseline_nodes)
@@ -68,8 +69,8 @@ def lifetime_break_even(
     columns |= {
         "lifetime_saving_percent": np.where(known, _percent(both, sizes)[..., 0], np.nan),
         "lifetime_verdict": np.where(known, verdict_on(point[0], low[0], high[0]), None),
-        "pays_in_years": np.where(known, direction_of(_first(years)), None),
-        "pays_at_energy_price": np.where(known, direction_of(_first(energy)), None),
+        "pays_in_years": np.where(known, direction_of(years), None),
+        "pays_at_energy_price": np.where(known, direction_of(energy), None),
     }
     if lifetime.node_loaded_watts is None:
         columns = {name: value for name, value in columns.items() if "energy" not in name}
@@ -152,7 +153,7 @@ def _in_twos(values: list[float]) -> tuple[list[float], list[float]]:
 
 def _inputs(equal: EqualSpeed, offered: Mapping[str, Tariff], node: NodePrice, lifetime: Lifetime) -> Inputs:
     names = list(dict.fromkeys(curve.interconnect for curve in (equal.baseline, equal.other)))
-    return Inputs.of(lifetime, node, offered, names)
+    return Inputs.of(replace(lifetime, CO2_kg_per_kWh=None), node, offered, names)  # of no account to money
 
 
 def _both(equal: EqualSpeed, inputs: Inputs, index: Mapping[str, np.ndarray]) -> tuple[Running, Running]:
@@ -173,7 +174,7 @@ def _licensed(equal: EqualSpeed, lifetime: Lifetime, sizes: Sequence[Floats]) ->
 
 def _licences(curve: Curve, lifetime: Lifetime, processes: Floats) -> Floats:
     whole = np.ceil(np.where(np.isneginf(processes), curve.processes[0], processes) - 1e-9)
-    return lifetime.licences(whole, np.ceil(whole / curve.oversubscription))
+    return lifetime.licences(whole, np.ceil(whole * curve.threads / curve.oversubscription))
 
 
 def _decided(sizes: Sizes, traded: Exchange) -> Exchange:
@@ -183,30 +184,23 @@ def _decided(sizes: Sizes, traded: Exchange) -> Exchange:
     return Exchange(np.where(decided, speed, traded.saved), np.where(decided, -speed, traded.extra))
 
 
-def _of_years(baseline: Running, other: Running, sizes: Sizes) -> Exchange:
-    """What is saved a year, and what the purchase costs more."""
-    with np.errstate(invalid="ignore"):
-        bought = baseline.purchase(sizes[0]), other.purchase(sizes[2])
-        yearly = [
-            (running.cost(nodes, licences) - paid) / running.years
-            for running, nodes, licences, paid in zip(
-                (baseline, other), sizes[::2], sizes[1::2], bought, strict=True
-            )
-        ]
-        return _decided(sizes, Exchange(yearly[0] - yearly[1], bought[1] - bought[0]))
+def _traded(both: tuple[Running, Running], sizes: Sizes) -> tuple[Floats, Exchange, Exchange]:
+    """What is saved in all; what a year saves against the dearer purchase; which energy, against all else.
 
-
-def _of_energy(baseline: Running, other: Running, sizes: Sizes) -> Exchange:
-    """Which energy is saved, and what all else costs more."""
+    Each part is taken from its like: what both pay alike leaves 0, not what rounding leaves of sums.
+    """
+    (baseline, other), (n_b, l_b, n_e, l_e) = both, sizes
     with np.errstate(invalid="ignore"):
-        used = baseline.energy_of(sizes[0]), other.energy_of(sizes[2])
-        rest = [
-            running.cost(nodes, licences) - own * running.energy_price
-            for running, nodes, licences, own in zip(
-                (baseline, other), sizes[::2], sizes[1::2], used, strict=True
-            )
-        ]
-        return _decided(sizes, Exchange(used[0] - used[1], rest[1] - rest[0]))
+        paid, instead = baseline.parts(n_b, l_b), other.parts(n_e, l_e)
+        less = {part: paid[part] - instead[part] for part in paid}
+        extra, rest = 0.0 - less["purchase"], less["maintenance"] + less["licences"]
+        trades = (
+            Exchange(sum(less.values()), extra),
+            Exchange((less["energy"] + rest) / baseline.years, extra),
+            Exchange(baseline.energy_of(n_b) - other.energy_of(n_e), extra - rest),
+        )
+    saving, years, energy = (_decided(sizes, one) for one in trades)
+    return saving.saved, years, energy
 
 
 def _costs(both: tuple[Running, Running], sizes: Sizes) -> tuple[Floats, Floats]:
@@ -227,9 +221,8 @@ def _measures(both: tuple[Running, Running], sizes: Sizes, below: list[Floats]) 
     """`MEASURES` of clusters (...) at all choices of the inputs, array (measures, ..., choices)."""
     paid, instead = _costs(both, sizes)
     with np.errstate(invalid="ignore"):
-        saving = _decided(sizes, Exchange(paid - instead, paid)).saved
         nodes = sizes[2][..., None] * paid / instead
-    traded = _of_years(*both, sizes), _of_energy(*both, sizes)
+    saving, *traded = _traded(both, sizes)
     thresholds = [threshold_of(one, under[..., None]) for one, under in zip(traded, below, strict=True)]
     return np.stack([saving, nodes, *thresholds])
 
@@ -247,9 +240,7 @@ def _ends(
     settings: Settings,
 ) -> tuple[Floats, Floats]:
     """Intervals of `MEASURES`, (measures, targets) each; where nothing was drawn, the ranges."""
-    corners = _measures(both, sizes, below)
-    low, high = corners.min(axis=-1), corners.max(axis=-1)
-    low, high = (np.where(low < high, end, np.nan) for end in (low, high))
+    low, high = span(_measures(both, sizes, below))
     for number in range(len(equal.target)):
         draws = _licensed(equal, lifetime, [one[number] for one in equal.draws])
         if not any(np.isnan(one).any() for one in draws):

@@ -63,8 +63,8 @@ def purchase_rows(
     mean_speedup is the weighted geometric mean of the cases' speedups, exp(sum w_i log S_i / sum w_i):
     the only mean whose order does not depend on the reference (Fleming and Wallace, How Not to Lie with
     Statistics, CACM 29, 1986). S_i is the highest speedup that case i was measured to have on at most n
-    nodes, over all process counts and oversubscription levels, one job at a time. Sizes are the numbers
-    of nodes that were measured; none is interpolated.
+    nodes, over all process counts, threads and oversubscription levels, one job at a time. Sizes are the
+    numbers of nodes that were measured; none is interpolated.
 
     Parameters
     ----------
@@ -202,6 +202,11 @@ def _at_budget(
         table = pd.concat([table, running], axis=1).assign(kilowatts_limit=kilowatts)
     if rows and kilowatts is not None:
         table["affordable"] &= table["kilowatts"] <= kilowatts
+        above = table["affordable"] & (table["kilowatts_high"] > kilowatts)
+        table["note"] = table["note"].where(
+            ~above,
+            [joined(note, "above the kilowatts at the high end of the power") for note in table["note"]],
+        )
     if rows and table["affordable"].any():
         within = np.flatnonzero(table["affordable"])
         order = np.lexsort(

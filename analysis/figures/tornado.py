@@ -33,7 +33,8 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         caption = (
             "Which input decides: what the interconnect saves of the whole cost at the baseline's highest "
             "speedup, with one input at a time at its least and at its most. The thin line is the saving "
-            "with all at their values; left of 0 the interconnect costs more."
+            "with all at their values; left of 0 the interconnect costs more. On the right is the saving "
+            "with the input at its least and at its most."
         )
         alt = "Saving over the years in percent, for each input at its least and at its most."
         drawing = Drawing("tornado", "tornado", figure, caption, alt)
@@ -62,6 +63,10 @@ def _draw(axes: Axes, rows: pd.DataFrame, drawing: Drawing, labels: FigureLabels
     for height, row in enumerate(rows.to_dict("records")):
         name = input_name(row["input"], labels)
         ends = {"least": (row["percent_at_low"], LEAST_ALPHA), "most": (row["percent_at_high"], MOST_ALPHA)}
+        told = " to ".join(formats.percent(percent, signed=True) for percent, _ in ends.values())
+        axes.annotate(
+            told, (1, height), (3, 0), ("axes fraction", "data"), "offset points", va="center", fontsize=7
+        )
         for end, (percent, alpha) in ends.items():
             (bar,) = axes.barh(
                 height, percent - centre, left=centre, height=0.62, color=look.colour, alpha=alpha

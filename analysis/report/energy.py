@@ -41,8 +41,9 @@ def energy(content: Content) -> Section | None:
             blocks.append(bullets(told, "Counted energy" if basis == COUNTED else "Energy by the model"))
         blocks.append(_table(rows, caption, labels))
     more = (
-        "Greenup is the reference's energy over that of the run, as speedup is of times. All columns are in "
-        "tables/energy.csv."
+        "Greenup is the reference's energy over that of the run, as speedup is of times; where the serial "
+        "run's energy is unknown, both refer to the smallest count of which it is known. An extra joule buys "
+        "nothing (–) where a run takes none more. All columns are in tables/energy.csv."
     )
     return section("energy", "What does it take in energy?", [*blocks, paragraph(more)])
 
@@ -87,7 +88,7 @@ def _table(rows: pd.DataFrame, caption: str, labels: Labels) -> Block:
         numbers("Processes", formats.whole, "processes"),
         numbers("Energy (J)", bracketed("energy_joules")),
         numbers("Greenup", bracketed("greenup")),
-        numbers("Energy × time (J s)", bracketed("energy_delay_joule_seconds")),
+        numbers("Energy × time (kJ s)", bracketed("energy_delay_joule_seconds", 0.001)),
         numbers(labels.speedup.capitalize(), bracketed("speedup")),
         numbers(f"{labels.speedup.capitalize()} an extra kJ", bracketed("speedup_per_extra_joule", 1000.0)),
     ]

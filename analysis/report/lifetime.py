@@ -8,6 +8,7 @@ from analysis.decisions.lifetime_pairs import PAIR, mean_tornado
 from analysis.report.blocks import Block, bullets, left, row, table
 from analysis.report.content import Content
 from analysis.runs.lifetime import Lifetime
+from analysis.runs.settings import NodePrice
 from analysis.text import lifetime as sentences
 from analysis.text.labels import Labels
 from analysis.text.money import comparable_size
@@ -23,7 +24,7 @@ def lifetime_blocks(content: Content, highest: pd.DataFrame) -> list[Block]:
     highest : DataFrame
         Rows of ``break_even`` at the baselines' highest speedups.
     """
-    lifetime = content.facts.economics.lifetime
+    lifetime, node = content.facts.economics.lifetime, content.facts.economics.node
     if lifetime is None:
         return []
     labels, cost = content.labels, content.tables["cost"]
@@ -31,18 +32,18 @@ def lifetime_blocks(content: Content, highest: pd.DataFrame) -> list[Block]:
     means = mean_tornado(content.tables["tornado"]) if "tornado" in content.tables else NO_TORNADO
     said = [
         sentences.counted_sentence(lifetime),
-        sentences.whole_cost_sentence(same_size, labels),
+        *sentences.whole_cost_sentences(same_size, labels),
         *sentences.saving_sentences(highest, means, labels),
     ]
     return [
         bullets(said, "Over the years"),
         *content.figures("tornado"),
-        _assumed_table(lifetime, str(cost["currency"].iloc[0]), labels),
+        _assumed_table(lifetime, node, labels),
     ]
 
 
-def _assumed_table(lifetime: Lifetime, currency: str, labels: Labels) -> Block:
+def _assumed_table(lifetime: Lifetime, node: NodePrice, labels: Labels) -> Block:
     """Inputs with their ranges, years and sources."""
-    rows = [row(cells, "", None) for cells in sentences.assumed_rows(lifetime, currency, labels)]
+    rows = [row(cells, "", None) for cells in sentences.assumed_rows(lifetime, node, labels)]
     columns = left("Input", "Value [range]", "Year", "Source")
-    return table("What is assumed about the years, and where it is from.", columns, {"": rows})
+    return table("What is assumed of nodes and their years, and where it is from.", columns, {"": rows})

@@ -15,7 +15,7 @@ from analysis.text import formats
 from analysis.text import money as money_sentences
 from analysis.text.formats import MISSING
 from analysis.text.labels import Labels
-from analysis.text.money import amount, at_highest_target, money, node_price
+from analysis.text.money import CHOICE, amount, at_highest_target, limits, money, node_price
 
 MOST_SIZES = 6
 MOST_ROWS = 120
@@ -65,8 +65,10 @@ def pays(content: Content) -> Section | None:
 
 
 def _node_source(content: Content) -> list[str]:
-    source = content.facts.economics.node.source
-    return [f"Price of a node: {source}."] if source else []
+    """Where the price of a node is from; with a lifetime it is among the inputs of that."""
+    economics = content.facts.economics
+    told = economics.node.source and not economics.lifetime
+    return [f"Price of a node: {economics.node.source}."] if told else []
 
 
 def _mix(content: Content) -> str:
@@ -181,13 +183,14 @@ def _break_even(line: Line) -> str:
 def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate the most that each budget buys of every interconnect."""
     affordable = purchase[purchase["affordable"].fillna(False)]
-    keys = ["compared_kinds", "budget", "kind", "interconnect"]
-    rows = affordable.loc[sorted(affordable.groupby(keys)["mean_speedup"].idxmax())]
+    keys = [*CHOICE, "kind", "interconnect"]
+    rows = affordable.loc[sorted(affordable.groupby(keys, dropna=False)["mean_speedup"].idxmax())]
     several = rows["compared_kinds"].nunique() > 1
     groups: dict[str, list[Row]] = {}
-    for (kinds, budget), of_budget in rows.groupby(["compared_kinds", "budget"], sort=False):
-        title = f"{money(budget)}{formats.SPACE}{of_budget['currency'].iloc[0]}"
+    for (kinds, _, site), of_budget in rows.groupby(CHOICE, sort=False, dropna=False):
+        title = limits(of_budget.iloc[0])
         title += f", {formats.listed(str(kinds).split('/'))}" * several
+        title += "" if is_missing(site) else f", {site}"
         for line in of_budget.sort_values("mean_speedup", ascending=False).to_dict("records"):
             alike = not is_missing(line["may_be_best"]) and line["may_be_best"]
             cells = [

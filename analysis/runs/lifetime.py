@@ -38,6 +38,8 @@ class Assumed(JsonPart, made={"range": tuple}, optional={"range", "year", "sourc
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
         low, high = self.ends
+        if low > high:
+            raise ValueError(f"range: {low:g} to {high:g}; the least first")
         if not low <= self.value <= high:
             raise ValueError(f"range: {low:g} to {high:g} does not hold {self.value:g}")
 
@@ -70,6 +72,7 @@ _NUMBERS = (
 )
 _BOUNDS = {
     "years": (0, math.inf, "above 0"),
+    "node_loaded_watts": (0, math.inf, "above 0"),
     "utilisation": (0, 1, "above 0, at most 1"),
 }
 _ONE_OF = (("maintenance_percent", "maintenance_per_node"), ("licence_per_process", "licence_per_core"))
@@ -121,7 +124,7 @@ class Lifetime(
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
         for name, (low, high, allowed) in _BOUNDS.items():
-            least, most = getattr(self, name).ends
+            least, most = getattr(self, name).ends if getattr(self, name) else (high, high)
             if not (low < least and most <= high):
                 raise ValueError(f"{name}: {least if least <= low else most:g}; {allowed}")
         if self.pue and self.pue.ends[0] < 1:
@@ -134,8 +137,11 @@ class Lifetime(
             needed = any(watts) or self.pue or self.energy_price or self.CO2_kg_per_kWh or self.ports
             if needed and getattr(self, name) is None:
                 raise ValueError(f"{name}: missing, since power is counted")
-        if all(watts) and watts[0].value > watts[1].value:
-            raise ValueError(f"node_idle_watts: {watts[0].value:g}; at most node_loaded_watts")
+        of_ports = {f"ports.{name}.": (one.idle_watts, one.loaded_watts) for name, one in self.ports.items()}
+        for owner, (idle, loaded) in (of_ports | ({"node_": watts} if all(watts) else {})).items():
+            for less, more in zip((idle.value, *idle.ends), (loaded.value, *loaded.ends), strict=True):
+                if less > more:
+                    raise ValueError(f"{owner}idle_watts: {less:g}; at most {owner}loaded_watts, {more:g}")
 
     @property
     def licensed(self) -> bool:

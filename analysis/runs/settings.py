@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.runs.json_parts import JsonPart
+from analysis.runs.lifetime import Assumed
 
 DISTINGUISHABLE = 0.05
 """Holm-adjusted p-value up to which two things count as told apart, at the first look."""
@@ -138,7 +139,7 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
     Attributes
     ----------
     price : float
-        0 or more.
+        Above 0.
     year : int
         Of the price.
     cores : int or None
@@ -157,19 +158,25 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
     price_range: tuple[float, float] | None = None
 
     @property
+    def assumed(self) -> Assumed:
+        """The price with its range, its year and where it is from."""
+        return Assumed(self.price, self.price_range, self.year, self.source)
+
+    @property
     def prices(self) -> tuple[float, float, float]:
         """Price, and the ends of its range."""
-        return (self.price, *(self.price_range or (self.price, self.price)))
+        return (self.price, *self.assumed.ends)
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if not 0 <= self.price < math.inf:
-            raise ValueError(f"price of a node: {self.price}; 0 or more")
+        try:
+            least = self.assumed.ends[0]
+        except ValueError as error:
+            raise ValueError(f"price_{error}") from None
+        if not 0 < least <= self.price < math.inf:
+            raise ValueError(f"price of a node: {least:g}; above 0")
         if self.cores is not None and self.cores < 1:
             raise ValueError(f"cores of a node: {self.cores}; 1 or more")
-        price, low, high = self.prices
-        if not 0 <= low <= price <= high < math.inf:
-            raise ValueError(f"price_range: {low:g} to {high:g} does not hold price, {price:g}")
 
 
 @dataclass(frozen=True)

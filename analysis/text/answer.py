@@ -20,7 +20,7 @@ from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.hybrid import hybrid_sentence
 from analysis.text.labels import Labels
-from analysis.text.money import VERDICTS, at_highest_target, link_prices, money, node_price
+from analysis.text.money import CHOICE, VERDICTS, at_highest_target, limits, link_prices, node_price
 from analysis.text.scaling import processes
 
 MOST = 3
@@ -339,11 +339,10 @@ def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
     if "purchase" in tables and len(best := tables["purchase"][tables["purchase"]["best"].fillna(False)]):
         line = best.loc[best["budget"].idxmax()].to_dict()
         name = labels.interconnect(line["interconnect"], line["kind"])
-        rivals = tables["purchase"][tables["purchase"]["budget"] == line["budget"]]
+        rivals = tables["purchase"].groupby(CHOICE, dropna=False).get_group(tuple(map(line.get, CHOICE)))
         alike_ones = int(rivals["may_be_best"].fillna(False).sum()) - 1
         unsure = f", although {counted(alike_ones, 'other')} may be as good" if alike_ones > 0 else ""
-        budget = f"{money(line['budget'])}{formats.SPACE}{line['currency']}"
-        return [f"for {budget} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"]
+        return [f"for {limits(line)} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"]
     if "break_even" not in tables:
         return []
     even = at_highest_target(tables["break_even"])

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.decisions.lifetime import NODE_PRICE
 from analysis.decisions.lifetime_pairs import PAIR, RUNS
 from analysis.runs.kinds import side
 from analysis.runs.lifetime import Assumed, Lifetime
+from analysis.runs.settings import NodePrice
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -27,23 +29,28 @@ _NAMES = {
     "licence_per_process": "licence a process",
     "licence_per_core": "licence a core",
     "CO2_kg_per_kWh": "CO₂ of a kilowatt hour",
-    "node_price": "price of a node",
+    NODE_PRICE: "price of a node",
     RUNS: "measured times",
 }
 _UNITS = {
+    NODE_PRICE: "{}",
     "node_idle_watts": "W",
     "node_loaded_watts": "W",
     "idle_watts": "W",
     "loaded_watts": "W",
+    "energy_price": "{}/kWh",
     "maintenance_percent": "% a year",
+    "maintenance_per_node": "{} a year",
+    "licence_per_process": "{} a year",
+    "licence_per_core": "{} a year",
     "CO2_kg_per_kWh": "kg",
 }
+"""With the currency in the place of braces."""
 _OF_AN_INTERCONNECT = {
     "price": "price of {}",
     "idle_watts": "power of an idle port of {}",
-    "loaded_watts": "power of a computing node's port of {}",
+    "loaded_watts": "power of a loaded port of {}",
 }
-_MONEY_A_YEAR = ("maintenance_per_node", "licence_per_process", "licence_per_core")
 
 
 def input_name(name: str, labels: Labels) -> str:
@@ -56,22 +63,18 @@ def input_name(name: str, labels: Labels) -> str:
 
 def input_value(name: str, one: Assumed, currency: str) -> str:
     """Write an input with its range and its unit."""
-    unit = _UNITS.get(name.rpartition(": ")[2], "")
-    if name == "energy_price":
-        unit = f"{currency}/kWh"
-    elif name in _MONEY_A_YEAR:
-        unit = f"{currency} a year"
+    unit = _UNITS.get(name.rpartition(": ")[2], "").format(currency)
     text = formats.exact(one.value)
     if one.range is not None:
         text += f" [{', '.join(map(formats.exact, one.range))}]"
     return f"{text}{formats.SPACE}{unit}" if unit else text
 
 
-def assumed_rows(lifetime: Lifetime, currency: str, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
-    """Name, value, year and source of each input."""
-    for name, one in lifetime.assumed():
+def assumed_rows(lifetime: Lifetime, node: NodePrice, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
+    """Name, value, year and source of each input but the prices of interconnects."""
+    for name, one in ((NODE_PRICE, node.assumed), *lifetime.assumed()):
         year = "" if one.year is None else str(one.year)
-        value = input_value(name, one, currency)
+        value = input_value(name, one, node.currency)
         said = input_name(name, labels)
         yield said[0].upper() + said[1:], value, year, one.source or "not said"
 
@@ -97,8 +100,8 @@ def counted_sentence(lifetime: Lifetime) -> str:
 PARTS = ("purchase", "energy", "maintenance", "licences")
 
 
-def whole_cost_sentence(cost: pd.DataFrame, labels: Labels) -> str:
-    """Say what a cluster costs over the years with each interconnect, and what that is made of.
+def whole_cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what a cluster costs over the years with each interconnect that has a price, and what it is for.
 
     Takes the rows of one number of nodes.
     """
@@ -107,12 +110,14 @@ def whole_cost_sentence(cost: pd.DataFrame, labels: Labels) -> str:
         f"{amount(row, 'lifetime_cost')} with {labels.interconnect(row['interconnect'])} ({_made_of(row)})"
         for row in known.to_dict("records")
     ]
+    if not costs:
+        return []
     first = cost.iloc[0]
-    span = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}years"
-    return (
-        f"Over {span} a cluster of {nodes(first['nodes'])} costs, in {first['currency']} and with the range "
-        f"of all inputs together: {'; '.join(costs)}."
-    )
+    years = "year" if first["lifetime_years"] == 1 else "years"
+    span = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}{years}"
+    ranges = " and with the range of all inputs together" if known["lifetime_cost_low"].notna().any() else ""
+    size = nodes(first["nodes"])
+    return [f"Over {span} a cluster of {size} costs, in {first['currency']}{ranges}: {'; '.join(costs)}."]
 
 
 def _made_of(row: Line) -> str:

@@ -49,7 +49,7 @@ def nodes(count: float) -> str:
 
 def comparable_size(cost: pd.DataFrame) -> int:
     """Choose the largest number of nodes at which most interconnects have a price, above one if it can."""
-    priced = cost[cost["cluster_price"].notna()]
+    priced = cost[cost["cluster_price"].notna() | cost["cluster_price"].isna().all()]
     bought = priced[priced["basis"] != NO_NEED]
     having = (priced if bought.empty else bought).groupby("nodes")["interconnect"].nunique()
     return int(having[having == having.max()].index.max())
@@ -166,14 +166,22 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     return [f"{listed(names)} against {against}: {verdicts}." for (against, verdicts), names in alike.items()]
 
 
+CHOICE = ["compared_kinds", "budget", "site"]
+"""Columns that tell one choice of the table ``purchase`` from another."""
+
+
+def limits(row: Line) -> str:
+    """Write what a row of the table ``purchase`` may cost, and may draw where that is limited."""
+    power, budget = row["kilowatts_limit"], f"{money(row['budget'])}{formats.SPACE}{row['currency']}"
+    return budget if is_missing(power) else f"{budget} and {formats.exact(power)}{formats.THIN}kW"
+
+
 def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which interconnect, and how many nodes of it, to buy at each budget. Takes the whole table."""
     said = []
-    for (kinds, budget), rows in purchase.groupby(["compared_kinds", "budget"], sort=False):
+    for (kinds, *_), rows in purchase.groupby(CHOICE, sort=False, dropna=False):
         which = f", of the {listed(str(kinds).split('/'))} ones," * (purchase["compared_kinds"].nunique() > 1)
-        limit = rows["kilowatts_limit"].iloc[0]
-        power = "" if is_missing(limit) else f" and {formats.number(limit)}{formats.THIN}kW"
-        start = f"For {money(budget)}{formats.SPACE}{rows['currency'].iloc[0]}{power} at most"
+        start = f"For {limits(rows.iloc[0])} at most"
         best = rows[rows["best"].fillna(False)]
         if best.empty:
             said.append(f"{start}{which} nothing that was run can be bought.")
@@ -189,6 +197,6 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
             for other in labels.lines(alike, "interconnect")
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
-        text += "" if is_missing(row["note"]) else f" (price: {row['note']})"
+        text += "" if is_missing(row["note"]) else f" (note: {row['note']})"
         said.append(f"{text}.")
-    return said
+    return list(dict.fromkeys(said))

@@ -140,6 +140,29 @@ def test_one_sample_has_the_ranges_of_a_model(made):  # noqa: F811
     assert found["energy_joules_low"] == pytest.approx(2 * (150 + 30) * 8)
 
 
+def test_each_point_of_a_model_has_the_interval_that_its_own_blocks_allow(made):  # noqa: F811
+    """Six blocks join their times with the watts; one has these alone, and no interval of its speedup."""
+    runs = runs_table(
+        rows("duct", None, {1: 12.0}, nodes=1),
+        rows("duct", "gigabit", {2: 8.0}),
+        rows("duct", "gigabit", {4: 6.0}, (1,)),
+    )
+    given = {name: one for name, one in GIVEN.items() if name != "ports"}
+    table = made(given | {"node_loaded_watts": {"value": 300, "range": [250, 400]}}, runs=runs)["energy"]
+    drawn, alone = row(table, "gigabit", 2), row(table, "gigabit", 4)
+    assert drawn["energy_joules"] == pytest.approx(2 * 200 * 8)
+    assert (
+        drawn["energy_joules_low"] < 0.96 * 2 * 175 * 8 and drawn["energy_joules_high"] > 1.04 * 2 * 250 * 8
+    )
+    assert (alone["energy_joules_low"], alone["energy_joules_high"]) == (4 * 175 * 6, 4 * 250 * 6)
+    bought = [1 / (4 * watts * 6 - watts * 12) for watts in (250, 200, 175)]
+    columns = [f"speedup_per_extra_joule{end}" for end in ("_low", "", "_high")]
+    assert [alone[name] for name in columns] == pytest.approx(bought)
+    assert all(
+        is_missing(alone[name]) for name in ("speedup_low", "speedup_high", "greenup_low", "greenup_high")
+    )
+
+
 def test_counted_and_modelled_energy_share_no_curve(made):  # noqa: F811
     runs = runs_table(
         counted(100, rows("duct", None, {1: 12.0}, EXACT, nodes=1)),

@@ -170,6 +170,24 @@ def test_licences_outweigh_the_interconnect(made):
     assert cored["lifetime_saving"] == paid["lifetime_saving"]  # one process a core
 
 
+def test_a_licence_a_core_counts_the_threads_of_each_process(made):
+    """4 nodes against 2, each with 1 process of 2 threads: 8 cores against 4."""
+    runs = runs_table(
+        rows("duct", "gigabit", {2: 8.0, 4: 6.0}, EXACT, threads=2),
+        rows("duct", "infiniband", {1: 9.0, 2: 6.0}, EXACT, threads=2),
+    )
+    row = made({"years": 3, "utilisation": 1, "licence_per_core": 100}, NODE, runs)["break_even"].iloc[-1]
+    assert row["lifetime_saving"] == pytest.approx(4 * 1100 - 2 * 1500 + 4 * 100 * 3)
+
+
+def test_what_both_pay_alike_is_no_reason_to_pay(made):
+    """Equal nodes, ports and licences: no year saves anything, whatever rounding leaves of the sums."""
+    runs = runs_table(*(rows("duct", name, {2: 8.0, 8: 3.0}, EXACT) for name in ("gigabit", "infiniband")))
+    given = {"years": 4, "utilisation": 1, "licence_per_process": 100}
+    row = made(given, replace(NODE, price=1553.3), runs)["break_even"].iloc[-1]
+    assert row["pays_in_years"] == "never" and row["break_even_years"] == np.inf
+
+
 def test_the_tornado_is_one_input_at_a_time(made):
     given = GIVEN | {"licence_per_process": {"value": 0, "range": [0, 2000]}, "pue": {"range": [1.2, 1.8]}}
     table = made(given, replace(NODE, price_range=(100.0, 1000.0)))["tornado"].set_index("input")
@@ -198,6 +216,16 @@ def test_a_budget_of_money_and_of_kilowatts(made):
     assert tight.loc[("infiniband", 4), "kilowatts"] == pytest.approx(4 * 0.360 * 1.5)
     assert tight.index[tight["best"]].tolist() == [("infiniband", 4)]
     assert not tight.loc[("gigabit", 8), "affordable"] and (tight["kilowatts_limit"] == 2.2).all()
+
+
+def test_a_power_that_may_be_above_the_limit_is_told(made):
+    mix = Mix({"duct": 1.0}, (20_000.0,), kilowatts=2.2)
+    loaded = {"node_loaded_watts": {"value": 300, "range": [250, 320]}}
+    found = made(GIVEN | loaded, mix=mix)["purchase"].set_index(["interconnect", "nodes"])
+    row = found.loc[("infiniband", 4)]  # 2.16 kW, at most 4 x 0.380 x 1.5
+    assert row["best"] and row["kilowatts_high"] == pytest.approx(2.28)
+    assert row["note"] == "above the kilowatts at the high end of the power"
+    assert found.loc[[("gigabit", 4), ("infiniband", 8)], "note"].isna().all()
 
 
 def test_a_speed_that_is_not_attained_costs_no_number(made):
@@ -260,10 +288,15 @@ def test_nothing_within_the_ranges_is_beyond_the_corners(shares):
             "licence_per_core: does not belong here, since licence_per_process is given",
         ),
         ({"node_idle_watts": None}, "node_idle_watts: missing, since power is counted"),
-        ({"node_idle_watts": 301}, "node_idle_watts: 301; at most node_loaded_watts"),
+        ({"node_idle_watts": 301}, "node_idle_watts: 301; at most node_loaded_watts, 300"),
+        ({"node_idle_watts": {"range": [90, 310]}}, "node_idle_watts: 310; at most node_loaded_watts, 300"),
+        (
+            {"ports": {"a": {"idle_watts": 9, "loaded_watts": 3}}},
+            "ports.a.idle_watts: 9; at most ports.a.loaded_watts, 3",
+        ),
         (
             {"ports": {"a": {"idle_watts": {"range": [3, 2]}, "loaded_watts": 3}}},
-            "ports.a.idle_watts: range: 3",
+            "ports.a.idle_watts: range: 3 to 2; the least first",
         ),
     ],
 )
@@ -293,3 +326,29 @@ def test_one_sample_has_the_ranges_of_the_inputs_alone(made):
     assert job["job_cost_low"] == pytest.approx(job["job_cost"] * 3000 / 4000)
     plain = made(PLAIN, NODE, runs)["break_even"].iloc[-1]
     assert pd.isna(plain["lifetime_saving_low"]) and plain["lifetime_verdict"] == "pays"
+
+
+def test_of_a_job_each_point_has_the_interval_that_its_own_blocks_allow(made):
+    """2 nodes have six blocks, 4 only one: the one joins its times with the years, the other has these alone."""
+    runs = runs_table(
+        rows("duct", "gigabit", {2: 8.0}),
+        rows("duct", "gigabit", {4: 6.0}, (1,)),
+        rows("duct", "infiniband", {2: 6.0}, (1,)),
+    )
+    watts = {"node_idle_watts": 100, "node_loaded_watts": 100}
+    value = made(PLAIN | {"years": {"value": 5, "range": [4, 10]}} | watts, NODE, runs)["value"]
+    drawn, alone = of(value, "gigabit", 2), of(value, "gigabit", 4)
+    per_second = [2 * 1100 / (0.5 * 8760 * 3600 * years) for years in (5, 10, 4)]
+    assert drawn["job_cost"] == pytest.approx(8 * per_second[0])
+    assert (
+        drawn["job_cost_low"] < 0.96 * 8 * per_second[1] and drawn["job_cost_high"] > 1.04 * 8 * per_second[2]
+    )
+    per_second = [4 * 1100 / (0.5 * 8760 * 3600 * years) for years in (10, 4)]
+    assert alone[["job_cost_low", "job_cost_high"]].tolist() == pytest.approx([6 * one for one in per_second])
+    # Years do not change the energy of a job: one sample and no range that matters is no interval
+    assert drawn["job_kWh_low"] < drawn["job_kWh"] and alone[["job_kWh_low", "job_kWh_high"]].isna().all()
+
+
+def test_what_costs_no_money_decides_nothing(made):
+    tornado = made(GIVEN | {"CO2_kg_per_kWh": {"range": [0.1, 0.9]}, "pue": {"range": [1.2, 1.8]}})["tornado"]
+    assert set(tornado["input"]) == {"pue", RUNS}

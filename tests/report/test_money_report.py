@@ -11,6 +11,7 @@ from small_runs import ROOT, rows, runs_table
 from analysis.decisions.money import Market
 from analysis.decisions.prices import read_book
 from analysis.decisions.request import Request
+from analysis.estimates.headline import contests
 from analysis.figures.drawing import save
 from analysis.figures.tornado import tornado_figures
 from analysis.figures.tradeoff import pareto_figures, turnaround_figures
@@ -21,6 +22,7 @@ from analysis.report.turnaround import turnaround
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
+from analysis.text.answer import what_pays
 from analysis.text.labels import Labels
 from analysis.text.money import at_highest_target, comparable_size, link_prices
 
@@ -130,6 +132,42 @@ class TestMoney:
             "For 3000 USD at most, buy 2 nodes with Infiniband for 3000 USD: mean speedup 2.00 [2.00, 2.00].",
             "For 20 000 USD at most, buy 8 nodes with Infiniband for 12 000 USD: mean speedup 4.00 [4.00, 4.00].",
         ]
+
+    def test_a_limit_of_power_is_told_wherever_its_budget_is(self, tmp_path):
+        """Four nodes of 300 W draw 1.2 kW, eight 2.4."""
+        mix, lifetime = Mix({"duct": 1.0}, (20_000.0,), kilowatts=1.5), Lifetime.of(GIVEN)
+        whole = content(*study(tmp_path, mix=mix, lifetime=lifetime, node=NodePrice(1000.0, "USD", 2004, 1)))
+        found = pays(whole)
+        told = "20 000 USD and 1.5 kW"
+        assert f"For {told} at most, buy 4 nodes with Infiniband" in "\n".join(said(found))
+        (bought,) = (
+            one for one in blocks(found, "table") if one["caption"].startswith("The fastest that each")
+        )
+        assert [plain(group["title"]) for group in bought["groups"]] == [told]
+        first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
+        assert f"for {told} buy 4 nodes with Infiniband" in first
+
+    def test_each_site_has_what_to_buy_of_its_own(self, tmp_path):
+        runs, tables, facts = study(tmp_path, mix=Mix({"duct": 1.0}, (500.0, 3000.0)))
+        bought = tables["purchase"]
+        sites = [bought.assign(site=site, interconnect=bought["interconnect"] + f"@{site}") for site in "ab"]
+        whole = content(runs, {**tables, "purchase": pd.concat(sites, ignore_index=True)}, facts)
+        told = [text for text in said(pays(whole)) if text.startswith("For ") and "at most" in text]
+        assert told[0] == "For 500 USD at most nothing that was run can be bought."
+        assert [text.split(" for ")[0] for text in told[1:]] == [
+            f"For 3000 USD at most, buy 2 nodes with infiniband@{site}" for site in "ab"
+        ]
+        (found,) = (
+            one for one in blocks(pays(whole), "table") if one["caption"].startswith("The fastest that")
+        )
+        assert [plain(group["title"]) for group in found["groups"]] == ["3000 USD, a", "3000 USD, b"]
+
+    def test_only_what_may_be_compared_may_be_as_good(self, tmp_path):
+        kinds = ("measured", "published")
+        whole = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), kinds=kinds))
+        first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
+        # eight nodes with Gigabit run the job on four; none of the published ones counts
+        assert "for 20 000 USD buy 4 nodes with Gigabit, although 1 other may be as good" in first
 
     def test_money_of_two_years_is_never_mixed_silently(self, tmp_path):
         same = said(pays(content(*study(tmp_path))))
@@ -275,7 +313,7 @@ class TestLifetime:
     @pytest.fixture
     def told(self, tmp_path):
         runs, tables, facts = study(
-            tmp_path, node=NodePrice(100.0, "USD", 2004, cores=1), lifetime=Lifetime.of(GIVEN)
+            tmp_path, node=NodePrice(100.0, "USD", 2004, 1, "an offer"), lifetime=Lifetime.of(GIVEN)
         )
         return pays(content(runs, tables, facts))
 
@@ -286,6 +324,24 @@ class TestLifetime:
             "Over 4 years a cluster of 8 nodes costs, in USD and with the range of all inputs together: 7206 "
             "[5805, 48 608] with Gigabit (22 % purchase, 78 % energy and 2.40 kW when all compute); 10 406 ["
         )
+
+    def test_one_year_without_ranges(self, tmp_path):
+        given = Lifetime.of({"years": 1, "utilisation": 1})
+        told = said(pays(content(*study(tmp_path, lifetime=given))))
+        assert (
+            "Over 1 year a cluster of 8 nodes costs, in USD: 8800 with Gigabit (100 % purchase); 12 000 with "
+            "Infiniband (100 % purchase)." in told
+        )
+
+    def test_where_no_size_that_was_run_has_a_price_it_says_why(self, tmp_path):
+        prices = PRICES.replace(",2,2,", ",32,32,").replace(",8,8,", ",64,64,").replace(",2,8,", ",32,64,")
+        runs, tables, facts = study(
+            tmp_path, lifetime=Lifetime.of({"years": 1, "utilisation": 1}), prices=prices
+        )
+        tables["cost"] = tables["cost"][tables["cost"]["nodes"] == 8]  # one node needs none, and was not run
+        told = said(pays(content(runs, tables, facts)))
+        assert told[0] == "Gigabit and Infiniband: no price below 32 nodes, the smallest published size."
+        assert not [text for text in told if text.startswith("Over")]
 
     def test_what_is_saved_and_which_input_decides(self, told):
         (sentence,) = (text for text in said(told) if text.startswith("Infiniband instead of Gigabit"))
@@ -302,8 +358,11 @@ class TestLifetime:
         )
 
     def test_inputs_have_their_ranges_and_sources(self, told):
-        rows = table(told, "What is assumed about the years")
-        assert rows[0] == ["Years", "4 [3, 5]", "", "not said"]
+        rows = table(told, "What is assumed of nodes and their years")
+        assert rows[:2] == [
+            ["Price of a node", "100 USD", "2004", "an offer"],
+            ["Years", "4 [3, 5]", "", "not said"],
+        ]
         assert ["Price of energy", "0.1 USD/kWh", "2004", "a bill"] in rows
 
     def test_a_bar_an_input(self, tmp_path):
@@ -314,6 +373,7 @@ class TestLifetime:
         (axes,) = drawing.figure.axes
         names = [plain(text.get_text()) for text in axes.get_yticklabels()]
         assert names[0] == "licence a process" and "years" in names
+        assert plain(axes.texts[0].get_text()) == "+28 % to +46 %"  # as the sentence says
         save(drawing, tmp_path)
         assert (tmp_path / "tornado.svg").exists()
 

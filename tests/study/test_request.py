@@ -192,7 +192,10 @@ def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
         ("shared_memory: {idle", "infiniband: {idle", "lifetime.ports: no interconnect with a price 'infiniband'"),
         ("    node_idle_watts: 100\n", "    node_idle_watts: 100\n    licence_per_core: 9\n",
          "node.cores: missing, since licences are counted"),
-        ("year: 2004}", "year: 2004, price_range: [1, 2]}", "node.price_range: 1 to 2 does not hold price, 2500"),
+        ("year: 2004}", "year: 2004, price_range: [1, 2]}", "node.price_range: 1 to 2 does not hold 2500"),
+        ("price: 2500", "price: 0", "node.price: 0 is too small; above 0"),
+        ("node_loaded_watts: 300", "node_loaded_watts: 0", "lifetime.node_loaded_watts: 0; above 0"),
+        ("year: 2004}", "year: 2004, price_range: [3000, 2000]}", "node.price_range: 3000 to 2000; the least first"),
     ],
 )  # fmt: skip
 def test_one_line_for_what_is_wrong_about_the_years(tmp_path, old, new, line):
