@@ -100,7 +100,7 @@ def judged(tables: Tables, settings: Settings) -> dict[str, pd.DataFrame]:
     """Correct the tests of all sites' rows, judge them, and add intervals that hold at once."""
     found = {}
     for name in (name for name in TESTED if name in tables):
-        table = corrected(tables[name], settings.alpha)
+        table = corrected(tables[name], settings.alpha, settings.level)
         if len(table):
             table = table.assign(**simultaneous(table, settings.alpha))
         found[name] = validated(TESTED[name], table)
