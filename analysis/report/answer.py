@@ -7,7 +7,7 @@ from itertools import islice, zip_longest
 
 import pandas as pd
 
-from analysis.estimates.headline import Contest, contests, direction, nodes_of, still_rising, whole
+from analysis.estimates.headline import Contest, contests, direction, end_of, nodes_of, whole
 from analysis.networks.curves import benchmarks
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
@@ -27,6 +27,8 @@ from analysis.text.scaling import look_sentences
 
 MOST_ROWS, LEAST_ROWS, MOST_SENTENCES = 8, 2, 5
 PERCENT = 100
+BEYOND = {"rises": "+", "unsure": "?"}
+"""After the best count of a curve: what more processes bring."""
 PUBLISHED = (
     "How sure: these figures were published without the times behind them, so that nothing can be tested."
 )
@@ -86,6 +88,8 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         "The best interconnects of each case: the highest speedup, its baseline, then the others. A + "
         "after processes: it still rises there, the most that were run."
     )
+    if any("?" in line["cells"][1] for lines in groups.values() for line in lines):
+        caption += " A ?: whether more bring anything cannot be told."
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
     return table(caption, columns, groups)
@@ -125,7 +129,8 @@ def _row(contest: Contest, line: Line, content: Content, late: bool) -> Row:
     count = int(line["peak_processes"])
     best = curve[curve["processes"] == count].iloc[0].to_dict()
     nodes = nodes_of(curve, count)
-    where = formats.whole(count) + ("+" if count > 1 and still_rising(line, contest.scaling) else "")
+    several = curve["processes"].nunique() > 1
+    where = formats.whole(count) + (BEYOND.get(end_of(line, contest.scaling), "") if several else "")
     where += "" if nodes is None else f" ({counted(nodes, 'node')})"
     cells = [
         labels.curve(line),
