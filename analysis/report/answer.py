@@ -8,6 +8,7 @@ from itertools import islice, zip_longest
 import pandas as pd
 
 from analysis.estimates.headline import Contest, contests, direction, end_of, nodes_of, whole
+from analysis.estimates.outcomes import outcome
 from analysis.networks.curves import benchmarks
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
@@ -156,7 +157,7 @@ def _against(contest: Contest, line: Line, content: Content) -> str:
     pair = pairs.iloc[0].to_dict()
     word = direction(pair)
     if word is None:
-        return "cannot be told"
+        return "too few blocks" if outcome(pair["verdict"]) == "untestable" else "cannot be told"
     percent = formats.bracketed_percent(*percent_interval(pair, "improvement"))
     once = ", one run" if "untested" in str(pair["verdict"]) else ""
     return f"{percent}{formats.THIN}% at {formats.whole(pair['at_processes_other'])}{once}"

@@ -161,7 +161,7 @@ class TestPoorStudies:
         said = plain(part(report, "peaks"))
         assert "none of" in said and "blocks at least" in said
         (table,) = blocks(part(report, "answer"), "table")
-        assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "cannot be told"}
+        assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few blocks"}
 
     def test_nothing_to_compare_is_a_sentence_and_no_empty_panel(self):
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
