@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import islice, zip_longest
 
@@ -169,7 +170,8 @@ def _equivalent(contest: Contest, line: Line, content: Content) -> str:
         return MISSING
     pair = pairs.iloc[0].to_dict()
     if not pair["attainable"]:
-        return "never"
+        low = pair["equivalent_low"]
+        return "never" if is_missing(low) or math.isinf(low) else f"{whole(low)} or more, or never"
     if is_missing(pair["equivalent_processes"]):
         return "fewer than were run"
     own, theirs = whole(pair["equivalent_processes"]), pair["baseline_processes"]
@@ -200,9 +202,11 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
             "Processes are those that compute; data servers run beside them and count as load of the cores."
         )
     alone = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
-    if (best := scaling.loc[alone, "efficiency"].max()) > SUPERLINEAR:
+    most = scaling[alone].nlargest(1, "efficiency").to_dict("records")
+    if most and min(end for end in interval(most[0], "efficiency") if not is_missing(end)) > SUPERLINEAR:
+        best = formats.percent_with_interval(*(PERCENT * end for end in interval(most[0], "efficiency")))
         said.append(
-            f"Efficiency reaches {formats.percent(PERCENT * best)}: above 100{formats.THIN}%, the data of "
+            f"Efficiency reaches {best}: above 100{formats.THIN}%, the data of "
             "more processes usually fit their caches (superlinear)."
         )
     return said

@@ -20,7 +20,7 @@ from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.hybrid import hybrid_sentence
 from analysis.text.labels import Labels
-from analysis.text.money import VERDICTS, at_highest_target, link_prices, money, node_price
+from analysis.text.money import UNSURE, VERDICTS, at_highest_target, link_prices, money, node_price
 from analysis.text.scaling import processes
 
 MOST = 3
@@ -317,7 +317,8 @@ def _levels(gains: pd.DataFrame) -> list[str]:
     said = []
     most = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
     for level, rows in gains[gains["cores"] == most].groupby("oversubscription"):
-        told = [(direction(line), line["gain_percent"]) for line in rows.to_dict("records")]
+        lines = rows.to_dict("records")
+        told = [(direction(line), line["gain_percent"]) for line in lines]
         counts = {
             word: [gain for own, gain in told if own == word]
             for word in ("faster", "slower")
@@ -331,10 +332,12 @@ def _levels(gains: pd.DataFrame) -> list[str]:
             f"{word} in {all_of if len(own) == len(told) else len(own)} (by {_percents(own)})"
             for word, own in counts.items()
         )
-        verb = {("faster",): "pay", ("slower",): "do not pay"}.get(tuple(counts), "pay at times")
-        once = ", from one run each" if rows["verdict"].astype(str).str.contains("one figure").all() else ""
+        verb = {("faster",): " pay", ("slower",): " do not pay"}.get(tuple(counts), " pay at times")
+        once = ""
+        if all(_once(line) for line in lines if direction(line)):
+            verb, once = "", ", from one run each"
         among = f"at equal cores, of {counted(len(told), 'comparison')}, they are"
-        said.append(f"{level} processes a core {verb}: {among} {how}{once}")
+        said.append(f"{level} processes a core{verb}: {among} {how}{once}")
     return said
 
 
@@ -353,6 +356,7 @@ def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
         rivals = tables["purchase"][tables["purchase"]["budget"] == line["budget"]]
         alike_ones = int(rivals["may_be_best"].fillna(False).sum()) - 1
         unsure = f", although {counted(alike_ones, 'other')} may be as good" if alike_ones > 0 else ""
+        unsure = UNSURE if is_missing(line["may_be_best"]) else unsure
         budget = f"{money(line['budget'])}{formats.SPACE}{line['currency']}"
         return [f"for {budget} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"]
     if "break_even" not in tables:

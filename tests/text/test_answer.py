@@ -122,13 +122,39 @@ class TestUntold:
         rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
         for (_, row), why in zip(rows.iterrows(), verdicts.values(), strict=True):
             assert plain(answer._not_told(row.to_frame().T)) == why
-        assert plain(answer._not_told(rows[:2])) == "4 blocks are too few to tell, or the blocks differ by as much"
+        assert (
+            plain(answer._not_told(rows[:2]))
+            == "4 blocks are too few to tell, or the blocks differ by as much"
+        )
 
     def test_a_verdict_without_a_test_tells_nothing(self):
         for verdict in ("untestable with 8 blocks", "not distinguishable", None):
             assert direction({"verdict": verdict, "note": None}) is None
         assert direction({"verdict": "slower over the whole band"}) == "slower"
         assert direction({"verdict": "faster", "note": "the medians of the times say the opposite"}) is None
+
+
+def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
+    """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
+    for blocks, said in (
+        ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in all 1 (by 25 %), "
+         "from one run each."),
+        (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in all 1 (by "
+         "25 %)."),
+    ):  # fmt: skip
+        runs = runs_table(
+            rows("duct", "a", {2: 10.0}, blocks=tuple(0.1 * factor + 0.9 for factor in blocks)),
+            rows(
+                "duct",
+                "a",
+                {4: 8.0},
+                blocks=tuple(0.1 * factor + 0.9 for factor in blocks),
+                oversubscription=2,
+                nodes=2,
+            ),
+        )
+        tables = make_tables(runs, Settings())
+        assert plain(answer.what_pays(tables, contests(tables, []), LABELS)) == said
 
 
 class TestUnsureTops:
