@@ -187,6 +187,9 @@ def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
     try:
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
+        if missing := [name for name in types if name not in table]:
+            earlier = "is missing; what an earlier version collected is collected anew by --forcerun collect"
+            raise TableError(earlier, str(file), column=missing[0])
         return checked(schema, table)
     except (OSError, ValueError, pa.errors.SchemaError) as error:
         first, *_ = str(error).splitlines()
