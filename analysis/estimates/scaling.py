@@ -55,7 +55,7 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
         If the settings name an interconnect that the table has not, or there are two references.
     """
     check_names(runs, settings)
-    return judged(by_site(runs, lambda own: _tables_of_one_site(own, settings)), settings)
+    return judged(by_site(runs, lambda own: _tables_of_one_site(own, settings), settings.alpha), settings)
 
 
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:

@@ -15,7 +15,7 @@ from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph
 from analysis.report.content import Content
 from analysis.report.network import headline_table
 from analysis.report.published import CASE_TABLES, improvement_overview
-from analysis.runs.kinds import side
+from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
 from analysis.text import answer as sentences
@@ -51,9 +51,12 @@ def _of_runs(content: Content) -> list[Block]:
     found = contests(tables, labels.declared)
     study = content.facts.study
     late = study.unfinished
-    said = [sentences.how_far(found, labels)]
-    if not late:
-        said += [
+    if late:
+        others = [contest for contest in found if not any(map(ran, contest.kinds))]
+        said = [sentences.how_far(others, labels)] if others else []
+    else:
+        said = [
+            sentences.how_far(found, labels),
             sentences.which_is_faster(found, content.facts, labels),
             sentences.worth(found, labels),
             sentences.what_pays(tables, found, labels),
@@ -86,12 +89,10 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
-    caption = (
-        "The best interconnects of each case: the highest speedup, its baseline, then the others. A + "
-        "after processes: it still rises there, the most that were run."
-    )
-    if any("?" in line["cells"][1] for lines in groups.values() for line in lines):
-        caption += " A ?: whether more bring anything cannot be told."
+    caption = "The best interconnects of each case: the highest speedup, its baseline, then the others."
+    marks = "".join(line["cells"][1] for lines in groups.values() for line in lines)
+    caption += " A + after processes: it still rises there, the most that were run." * ("+" in marks)
+    caption += " A ? after processes: whether more bring anything cannot be told." * ("?" in marks)
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
     return table(caption, columns, groups)
@@ -131,8 +132,8 @@ def _row(contest: Contest, line: Line, content: Content, late: bool) -> Row:
     count = int(line["peak_processes"])
     best = curve[curve["processes"] == count].iloc[0].to_dict()
     nodes = nodes_of(curve, count)
-    several = curve["processes"].nunique() > 1
-    where = formats.whole(count) + (BEYOND.get(end_of(line, contest.scaling), "") if several else "")
+    told = curve["processes"].nunique() > 1 and not (late and ran(line["kind"]))
+    where = formats.whole(count) + (BEYOND.get(end_of(line, contest.scaling), "") if told else "")
     where += "" if nodes is None else f" ({counted(nodes, 'node')})"
     cells = [
         labels.curve(line),

@@ -89,7 +89,7 @@ def _words(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
     if len(tables["improvement"]):
         said.append("Improvement is the baseline's time over the interconnect's, less 1.")
     if scaling["speedup_low"].notna().any():
-        said.append("Counts that cannot be told apart from the peak are given with it.")
+        said.append("Counts that cannot be told apart from the peak are in tables/peaks.csv.")
     return said
 
 
