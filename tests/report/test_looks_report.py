@@ -33,7 +33,7 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
                  "still rises", "bring nothing", "drift", "The spread", "the spread differs"):  # fmt: skip
         assert word not in text
     (figure,) = [block for block in part(report, "answer")["blocks"] if block["type"] == "figure"]
-    assert figure["alt"].startswith("Speedup up to 4 processes, so far. ")
+    assert plain(figure["alt"]).startswith("Speedup up to 4 processes, so far. ")
     assert not {"+", "?"} & set(
         "".join(line[1] for line in cells(blocks(part(report, "answer"), "table")[0]))
     )
