@@ -249,7 +249,7 @@ def _without_runs(content: Content) -> list[Block]:
     said: list[str] = []
     shown: list[Block] = []
     if (heads := tables.get("network_headlines")) is not None:
-        said += network_sentences.headline_sentences(heads, labels)
+        said += network_sentences.headline_sentences(heads, tables["network"], labels)
         shown += [headline_table(_first(heads), content)]
     if set(CASE_TABLES) & content.published.keys():
         said += published_sentences.improvement_sentences(content.published, labels)

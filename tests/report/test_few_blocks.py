@@ -2,9 +2,13 @@
 
 import pytest
 from report_parts import blocks, cells, part, said
+from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_whole_study
 
+from analysis.estimates.scaling import make_tables
 from analysis.report import make_report
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
 
 OF_TESTS = {("scaling", "seconds"), ("packing", "seconds"), ("oversubscription", "gain")}
 """Order statistics of a time, and unpaired comparisons, which can be had of four blocks."""
@@ -56,3 +60,32 @@ def test_a_study_with_a_target_has_a_coverage_of_its_own():
         "In simulated studies that stop at a width, intervals of improvements covered 92.2 to 97.0 %."
         in method
     )
+
+
+def page_one(*groups):
+    """First page of a study of the baseline ``a``."""
+    runs = runs_table(*groups)
+    tables = make_tables(runs, Settings(baselines=("a",), draws=400))
+    return part(make_report(runs, tables, Facts(), []), "answer")
+
+
+@pytest.mark.parametrize(("noise", "told"), [(0.01, "Efficiency reaches 108 % [107, 109]: "), (0.2, None)])
+def test_an_efficiency_above_one_is_told_with_its_interval(noise, told):
+    factors, others = (tuple(1 + noise * part for part in parts) for parts in
+                       ((-1, -0.5, 0, 0, 0.5, 1), (0.5, 0, -1, 1, 0, -0.5)))  # fmt: skip
+    page = page_one(rows("duct", None, {1: 16.0}, factors), rows("duct", "a", {2: 7.4, 4: 5.0}, others))
+    assert (told in said(page)) if told else "Efficiency reaches" not in said(page)
+
+
+def test_what_may_be_reached_is_not_called_never_reached():
+    """At 4 processes b is slower than a at its best for sure; at 8 it is nearly as fast, more or less."""
+    wide, narrow = (0.9, 0.97, 1.0, 1.02, 1.04, 1.1), (0.99, 1.0, 1.01, 1.0, 0.99, 1.01)
+    page = page_one(
+        rows("duct", None, {1: 16.0}, narrow),
+        rows("duct", "a", {2: 9.0, 4: 5.0, 8: 8.0}, narrow),
+        rows("duct", "b", {2: 12.0, 4: 7.0}, narrow),
+        rows("duct", "b", {8: 5.02}, wide),
+    )
+    (table,) = blocks(page, "table")
+    (b,) = [line for line in cells(table) if line[0] == "b"]
+    assert b[5] == "8 or more, or never"
