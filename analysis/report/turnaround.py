@@ -40,7 +40,8 @@ def turnaround(content: Content) -> Section | None:
         blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))
     blocks += content.figures("turnaround")
     blocks.append(_advice_table(advice, labels))
-    few = content.tables["packing"]["may_be_least_time"].isna().any()
+    ways = content.tables["packing"]
+    few = ways.loc[ways["kind"] != "simulated", "may_be_least_time"].isna().any()
     blocks.append(
         paragraph(
             "Jobs that run at once are taken not to slow each other. All ways to run are in "

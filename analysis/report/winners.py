@@ -55,7 +55,7 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():
         caption += " With ≈, another may be the fastest too (multiple comparisons with the best)."
-    if rows["near"].isna().any():
+    if rows.loc[rows["compared_kinds"] != "simulated", "near"].isna().any():
         caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."
     if rows["lead_low"].notna().any():
         caption += " All go by joint ratios, with intervals in brackets."

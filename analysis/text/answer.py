@@ -251,6 +251,7 @@ def _not_told(rows: pd.DataFrame) -> str:
         "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to tell",
         "not distinguishable": "the blocks differ by as much",
         "within the band": "the bands of the models overlap",
+        "^faster$|^slower$": "the medians of the times say the opposite",
     }
     verdicts = rows["verdict"].astype(str)
     why = {what: text for what, text in said.items() if verdicts.str.contains(what).any()}

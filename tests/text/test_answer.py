@@ -117,6 +117,7 @@ class TestUntold:
             "untestable with 4 blocks": "4 blocks are too few to tell",
             "not distinguishable": "the blocks differ by as much",
             "faster or slower within the band": "the bands of the models overlap",
+            "slower": "the medians of the times say the opposite",
             "faster (untested)": "what was run has no test",
         }
         rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])

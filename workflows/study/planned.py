@@ -25,10 +25,10 @@ def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
     tested = [name for name in study.interconnects if kinds[name] != "simulated"]
     names = {kind: [name for name in tested if kinds[name] == kind] for kind in map(kinds.get, tested)}
     counts, levels, threads = study.processes, study.oversubscription, study.threads
-    placements = study.processes_per_node or (None,)
+    placements = max(len(study.processes_per_node), 1)
     several = [processes for processes in counts if processes > 1]
-    spread = sum(max(sum(processes % each == 0 for each in study.processes_per_node), 1) - 1
-                 for processes in several)  # fmt: skip
+    placed = [sum(processes % each == 0 for each in study.processes_per_node) for processes in several]
+    spread = sum(max(number, 1) - 1 for number in placed)
     hybrid = {
         (level, processes * each, each)
         for level, processes, each in product(levels, counts, threads)
@@ -39,12 +39,12 @@ def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
         for level, processes in product(levels, several)
     )
     each_case = [
-        _compared(study, names) * len(levels) * len(placements) * len(threads),
+        _compared(study, names) * len(levels) * placements * len(threads),
         len(tested) * spread * len(levels) * len(threads),
-        len(tested) * len(placements) * (len(hybrid) - len({computing[:2] for computing in hybrid})),
+        len(tested) * placements * (len(hybrid) - len({computing[:2] for computing in hybrid})),
     ]
     paired = max(1, *each_case) * max(len(study.cases), 1)
-    unpaired = len(tested) * crowded * len(placements) * len(threads) * len(study.cases)
+    unpaired = len(tested) * crowded * placements * len(threads) * len(study.cases)
     return next(n for n in count(1) if 40 * paired <= 2**n and 40 * unpaired <= comb(2 * n, n))
 
 
