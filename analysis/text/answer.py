@@ -127,20 +127,20 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     rest += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
     if not rest:
         return f"{text}."
-    ends = [
-        "one count"
-        if _has_one_count(line, contest)
-        else "alone"
-        if line["peak_processes"] == 1
-        else end_of(line, contest.scaling)
-        for line, contest in rest
-    ]
-    counts = {what: ends.count(end) for end, what in ENDS.items()}
-    found = {what: number for what, number in counts.items() if number}
+    ends = [_end_of_other(line, contest) for line, contest in rest]
+    found = {what: ends.count(end) for end, what in ENDS.items() if end in ends}
+    others_in_all = counted(len(rest), "other curve")
     if len(found) == 1:
-        return f"{text}; the {counted(sum(found.values()), 'other curve')} {next(iter(found))}."
+        return f"{text}; the {others_in_all} {next(iter(found))}."
     parts = listed(f"{number} {what}" for what, number in found.items())
-    return f"{text}; of the {counted(sum(found.values()), 'other curve')}, {parts}."
+    return f"{text}; of the {others_in_all}, {parts}."
+
+
+def _end_of_other(line: Line, contest: Contest) -> str:
+    if _has_one_count(line, contest):
+        return "one count"
+    end = end_of(line, contest.scaling)
+    return "alone" if end == "stops" and line["peak_processes"] == 1 else end
 
 
 def _has_one_count(line: Line, contest: Contest) -> bool:

@@ -192,6 +192,12 @@ class TestUnsureTops:
             "other curves, 1 still gain at their last count and 2 may or may not gain at their last count."
         )
 
+    @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
+    def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
+        found = contests(self.study()[1], [])[0]
+        line = found.peaks.iloc[0].to_dict() | {"peak_processes": 1, "peak_set": peak_set, "reached": reached}
+        assert answer._end_of_other(line, found) == end
+
     def test_the_figure_does_not_say_that_it_rises(self):
         (found, _) = contests(make_tables(*self.flat()), [])
         assert (
