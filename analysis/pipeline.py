@@ -46,8 +46,10 @@ DIRECTIONS = (
     "packing",
     "advice",
     "proposal",
+    "adjusted",
+    "drift",
 )
-"""Tables that say what is faster, worth it or to be done; of an unfinished study not of runs."""
+"""Tables that say what is faster, worth it or to be done, or of drift; of an unfinished study not of runs."""
 
 
 def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
@@ -70,7 +72,7 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     """
     settings = request.settings
     check_names(runs, settings)
-    tables = judged(by_site(runs, lambda own: _tables_of_one_site(own, request)), settings)
+    tables = judged(by_site(runs, lambda own: _tables_of_one_site(own, request), settings.alpha), settings)
     tables |= make_changes(runs, settings)
     tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
     if settings.unfinished:

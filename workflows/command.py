@@ -15,6 +15,29 @@ from workflows.jobs.in_job import spare_pandas
 from workflows.paths import ROOT, STUDIES
 from workflows.plan.finished import answer
 
+HELP = """\
+Runs a study and makes its tables and report; sets up what is missing first.
+
+  ./run-study [STUDY] [OPTION...]            a file, or a name in config/studies; by default laptop
+  ./run-study --again WHAT [STUDY] [...]     runs WHAT again first, as further attempts: failed, or
+              CASE[/INTERCONNECT[/PROCESSES[/OVERSUBSCRIPTION[/PROCESSES PER NODE][/threads-N]]]]
+  ./run-study --compare BEFORE AFTER [...]   compares two folders of results, point by point
+  ./run-study --model NAME FILE [...]        makes an interconnect to simulate from benchmarks of a
+                                             real one; --model --help tells more
+  ./run-study --archive [--anonymise] [STUDY]
+                                             packs a study for a repository, without the names of
+                                             hosts and users if asked to
+  ./run-study --check ARCHIVE                says whether an archive is whole, valid, attested, and
+                                             comes out again
+
+Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among them:
+
+  --dry-run                 says what would be done, and does nothing
+  --config KEY=VALUE...     replaces keys of the study: --config blocks=12
+  --forcerun analyse        makes tables and report anew, and measures nothing of a complete study
+  --profile cluster         makes the runs in jobs of a cluster: docs/cluster.md
+"""
+
 # Whatever else is imported, is imported where it is needed: most of it takes longer than all that this does.
 DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 
@@ -23,6 +46,9 @@ def main(arguments: list[str]) -> None:
     """Run a study; `arguments` are the folder in which the user typed the command, then what was typed."""
     here, rest = Path(arguments[0]), arguments[1:]
     again = None
+    if rest[:1] != ["--model"] and {"-h", "--help"} & {*arguments}:
+        print(HELP, end="")
+        return
     if rest[:1] == ["--archive"]:
         _archive(rest[1:], here)
         return

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from analysis.runs.groups import Floats
 
+UNTESTED = ("would pay (untested)", "would not pay (untested)")
+"""Verdicts from estimates without an interval."""
+
 
 class Exchange(NamedTuple):
     """What it means to buy another interconnect instead of the baseline, at equal speed.
@@ -97,6 +100,10 @@ def direction_of(traded: Exchange) -> np.ndarray:
 
 
 def verdict_on(saving: Floats, low: Floats, high: Floats) -> np.ndarray:
-    """Whether it pays; by the point estimate where there is no interval."""
-    low, high = np.where(np.isnan(low), saving, low), np.where(np.isnan(high), saving, high)
-    return np.select([low > 0, high <= 0], ["pays", "does not pay"], "undecided")
+    """Whether it pays; where there is no interval, whether it would by the point estimate."""
+    untested = np.isnan(low) | np.isnan(high)
+    return np.select(
+        [untested & (saving > 0), untested, low > 0, high <= 0],
+        [*UNTESTED, "pays", "does not pay"],
+        "undecided",
+    )

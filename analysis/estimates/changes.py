@@ -133,7 +133,7 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
     rows = pd.DataFrame(found.rows).sort_values(
         ["site_before", "site_after"], kind="stable", ignore_index=True
     )
-    changes = corrected(rows, settings.alpha)
+    changes = corrected(rows, settings.alpha, settings.level)
     verdicts = rows["verdict"].fillna(changes["verdict"])
     changes = changes.assign(verdict=verdicts, **simultaneous(changes, settings.alpha))
     changes = validated(CHANGES["changes"], changes)

@@ -120,6 +120,20 @@ def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
     return math.ceil(count / float((known["processes"] / known["nodes"]).max()) - WHOLE)
 
 
-def still_rising(peak: Line, scaling: pd.DataFrame) -> bool:
+def end_of(peak: Line, scaling: pd.DataFrame) -> str:
+    """Say how a curve, a row of ``peaks``, ends: whether more processes bring anything.
+
+    Returns
+    -------
+    str
+        ``stops`` where a count before the last that was run is the best; ``rises`` where the last is;
+        ``unsure`` where that and others may be.
+    """
+    if not peak["reached"] and " " in str(peak["peak_set"]):
+        return "unsure"
+    return "rises" if at_last(peak, scaling) else "stops"
+
+
+def at_last(peak: Line, scaling: pd.DataFrame) -> bool:
     """Whether a curve, a row of ``peaks``, is fastest at the most processes that were run on it."""
     return as_float(peak["peak_processes"]) >= as_float(alike(scaling, peak)["processes"].max())

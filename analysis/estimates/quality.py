@@ -89,8 +89,8 @@ def make_quality_tables(
     first_baselines = {kind: settings.baselines_among(names)[0] for kind, names in ranked.items()}
     tables = {
         "repetitions": flag_outliers(ordered, point),
-        "variability": _variability(times, first_baselines),
-        "drift": _drift(times, settings.level),
+        "variability": _variability(times, first_baselines, settings.alpha),
+        "drift": _drift(times, settings),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
 
@@ -209,7 +209,7 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     )
 
 
-def _variability(times: _Times, baselines: dict[str, str]) -> pd.DataFrame:
+def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.DataFrame:
     """Run-to-run variability of each point, and of the baseline's beside it.
 
     `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
@@ -230,7 +230,7 @@ def _variability(times: _Times, baselines: dict[str, str]) -> pd.DataFrame:
         spread_percent=100 * np.expm1(1.4826 * scale),
         worst_percent=100 * (worst / seconds - 1),
     )
-    return corrected(table.join(_deviation_tests(times, deviations, table, baselines)))
+    return corrected(table.join(_deviation_tests(times, deviations, table, baselines)), alpha)
 
 
 def _deviation_tests(
@@ -297,7 +297,7 @@ def _paired(times: _Times, values: Floats, first: Integers, second: Integers) ->
     return np.bincount(pair[common], minlength=len(first)), (values[mine] - values[index])[common]
 
 
-def _drift(times: _Times, confidence: float) -> pd.DataFrame:
+def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
     """Drift of each point's block times from its first to its last block, in percent.
 
     Theil-Sen line through the log times in order of execution, with Kendall's test (see
@@ -312,10 +312,11 @@ def _drift(times: _Times, confidence: float) -> pd.DataFrame:
         step = max(LARGEST // length**2, 1)
         for start in range(0, len(rows) if length >= FEWEST else 0, step):
             some = slice(start, start + step)
-            drift = trend(_thinned(logs[positions[some]]), confidence)
+            drift = trend(_thinned(logs[positions[some]]), settings.level)
             change = 100 * np.expm1(np.stack([drift.change, drift.low, drift.high]))
             found[:, rows[some]] = np.vstack([change, drift.tau, drift.p_value])
-    return corrected(times.points.assign(n=times.n, **dict(zip(columns, found, strict=True))))
+    table = times.points.assign(n=times.n, **dict(zip(columns, found, strict=True)))
+    return corrected(table, settings.alpha)
 
 
 def _thinned(logs: np.ndarray) -> np.ndarray:

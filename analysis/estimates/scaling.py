@@ -50,7 +50,7 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
         If the settings name an interconnect that the table has not, or there are two references.
     """
     check_names(runs, settings)
-    return judged(by_site(runs, lambda own: _tables_of_one_site(own, settings)), settings)
+    return judged(by_site(runs, lambda own: _tables_of_one_site(own, settings), settings.alpha), settings)
 
 
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
@@ -95,7 +95,7 @@ def judged(tables: Tables, settings: Settings) -> dict[str, pd.DataFrame]:
     """Correct the tests of all sites' rows, judge them, and add intervals that hold at once."""
     found = {}
     for name in (name for name in TESTED if name in tables):
-        table = corrected(tables[name], settings.alpha)
+        table = corrected(tables[name], settings.alpha, settings.level)
         if len(table):
             table = table.assign(**simultaneous(table, settings.alpha))
         found[name] = validated(TESTED[name], table)

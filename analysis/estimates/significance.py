@@ -40,16 +40,19 @@ def blocks_needed(tests: int, paired: bool, alpha: float = DISTINGUISHABLE) -> i
     )
 
 
-def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE) -> pd.DataFrame:
+def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float = 0.95) -> pd.DataFrame:
     """Correct the p-values of a table, count the blocks that the best would need, and judge.
 
     Parameters
     ----------
     table : DataFrame
         With ``p_value``, empty where there is no test, and ``paired``; without that column none is paired.
-        With ``least_p``, the least p-value that a row's blocks can give, rows are judged too.
+        With ``least_p``, the least p-value that a row's blocks can give, rows are judged too. With ``tested``
+        (of `analysis.estimates.compared.Contrast`) it is known from how many counts a row's was chosen.
     alpha : float
         Adjusted p-value up to which two things count as told apart.
+    level : float
+        Of the intervals, without which nothing is told apart either.
 
     Returns
     -------
@@ -62,11 +65,17 @@ def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE) -> pd.DataFra
     adjusted = pd.Series(holm(table["p_value"].to_numpy(float)), table.index)
     tested = adjusted.notna()
     paired = table["paired"] if "paired" in table else pd.Series(False, table.index)
-    needed = {pairing: blocks_needed(max(tested.sum(), 1), pairing, alpha) for pairing in (False, True)}
+    tests, miss = max(tested.sum(), 1), 1 - level
+    candidates = [getattr(one, "candidates", 1) for one in table.get("tested", [None] * len(table))]
+    rows = list(zip(paired, candidates, strict=True))
+    needed = {
+        (pairing, several): max(blocks_needed(tests, pairing, alpha), blocks_needed(several, pairing, miss))
+        for pairing, several in set(rows)
+    }
     table = table.assign(
         p_adjusted=adjusted,
         distinguishable=(adjusted <= alpha).astype("boolean").where(tested),
-        blocks_needed=paired.map(needed).where(tested),
+        blocks_needed=pd.Series([needed[row] for row in rows], table.index).where(tested),
     )
     if "least_p" in table:
         testable = holm(table["least_p"].where(tested).to_numpy(float)) <= alpha

@@ -33,13 +33,15 @@ def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(site), own
 
 
-def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Tables:
+def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables], alpha: float) -> Tables:
     """Make tables site by site.
 
     Parameters
     ----------
     make : callable
         Gives tables by name from the runs of one site.
+    alpha : float
+        Adjusted p-value up to which two things count as told apart.
 
     Returns
     -------
@@ -62,16 +64,16 @@ def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables]) -> Table
         for name, table in made.items():
             table = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
             by_name.setdefault(name, []).append(table)
-    return {name: _joined(tables) for name, tables in by_name.items()}
+    return {name: _joined(tables, alpha) for name, tables in by_name.items()}
 
 
-def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+def _joined(tables: list[pd.DataFrame], alpha: float) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
     whole = pd.concat(tables, ignore_index=True)
     if "p_adjusted" not in whole or whole.empty:
         return whole
-    again = corrected(whole)
+    again = corrected(whole, alpha)
     return whole.assign(**{key: again[key].astype(whole[key].dtype) for key in _TESTED if key in whole})
 
 

@@ -21,11 +21,12 @@ from analysis.figures.curves import (
 )
 from analysis.figures.drawing import Drawing, canvas, point_text, shortened
 from analysis.figures.style import FigureLabels
-from analysis.runs.kinds import side
+from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing
 from analysis.tables.selection import alike
 from analysis.text.answer import what_is_seen
 from analysis.text.formats import counted
+from analysis.text.scaling import processes
 
 HEIGHT = 2.5
 LETTERS = 34
@@ -47,6 +48,9 @@ def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list
         return []
     headline, bars = found[0], _bars(found[0])
     title = what_is_seen(headline, labels)
+    if labels.facts.study.unfinished and any(map(ran, headline.kinds)):
+        most = headline.scaling["processes"].max()
+        title = f"{labels.speedup} up to {processes(most)}, so far"
     title = f"{title[:1].upper()}{title[1:]}"
     against = f"{labels.speedup} against {counts_of(headline.scaling)}"
     caption = f"{labels.case(headline.case)}: {against}, with the ideal in grey"

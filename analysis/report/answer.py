@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import islice, zip_longest
 
 import pandas as pd
 
-from analysis.estimates.headline import Contest, contests, direction, nodes_of, still_rising, whole
+from analysis.estimates.headline import Contest, contests, direction, end_of, nodes_of, whole
+from analysis.estimates.outcomes import outcome
 from analysis.networks.curves import benchmarks
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.network import headline_table
 from analysis.report.published import CASE_TABLES, improvement_overview
-from analysis.runs.kinds import side
+from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
 from analysis.text import answer as sentences
@@ -27,6 +29,8 @@ from analysis.text.scaling import look_sentences
 
 MOST_ROWS, LEAST_ROWS, MOST_SENTENCES = 8, 2, 5
 PERCENT = 100
+BEYOND = {"rises": "+", "unsure": "?"}
+"""After the best count of a curve: what more processes bring."""
 PUBLISHED = (
     "How sure: these figures were published without the times behind them, so that nothing can be tested."
 )
@@ -47,9 +51,12 @@ def _of_runs(content: Content) -> list[Block]:
     found = contests(tables, labels.declared)
     study = content.facts.study
     late = study.unfinished
-    said = [sentences.how_far(found, labels)]
-    if not late:
-        said += [
+    if late:
+        others = [contest for contest in found if not any(map(ran, contest.kinds))]
+        said = [sentences.how_far(others, labels)] if others else []
+    else:
+        said = [
+            sentences.how_far(found, labels),
             sentences.which_is_faster(found, content.facts, labels),
             sentences.worth(found, labels),
             sentences.what_pays(tables, found, labels),
@@ -82,10 +89,10 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
-    caption = (
-        "The best interconnects of each case: the highest speedup, its baseline, then the others. A + "
-        "after processes: it still rises there, the most that were run."
-    )
+    caption = "The best interconnects of each case: the highest speedup, its baseline, then the others."
+    marks = "".join(line["cells"][1] for lines in groups.values() for line in lines)
+    caption += " A + after processes: it still rises there, the most that were run." * ("+" in marks)
+    caption += " A ? after processes: whether more bring anything cannot be told." * ("?" in marks)
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
     return table(caption, columns, groups)
@@ -125,7 +132,8 @@ def _row(contest: Contest, line: Line, content: Content, late: bool) -> Row:
     count = int(line["peak_processes"])
     best = curve[curve["processes"] == count].iloc[0].to_dict()
     nodes = nodes_of(curve, count)
-    where = formats.whole(count) + ("+" if count > 1 and still_rising(line, contest.scaling) else "")
+    told = curve["processes"].nunique() > 1 and not (late and ran(line["kind"]))
+    where = formats.whole(count) + (BEYOND.get(end_of(line, contest.scaling), "") if told else "")
     where += "" if nodes is None else f" ({counted(nodes, 'node')})"
     cells = [
         labels.curve(line),
@@ -151,7 +159,7 @@ def _against(contest: Contest, line: Line, content: Content) -> str:
     pair = pairs.iloc[0].to_dict()
     word = direction(pair)
     if word is None:
-        return "cannot be told"
+        return "too few blocks" if outcome(pair["verdict"]) == "untestable" else "cannot be told"
     percent = formats.bracketed_percent(*percent_interval(pair, "improvement"))
     once = ", one run" if "untested" in str(pair["verdict"]) else ""
     return f"{percent}{formats.THIN}% at {formats.whole(pair['at_processes_other'])}{once}"
@@ -163,7 +171,8 @@ def _equivalent(contest: Contest, line: Line, content: Content) -> str:
         return MISSING
     pair = pairs.iloc[0].to_dict()
     if not pair["attainable"]:
-        return "never"
+        low = pair["equivalent_low"]
+        return "never" if is_missing(low) or math.isinf(low) else f"{whole(low)} or more, or never"
     if is_missing(pair["equivalent_processes"]):
         return "fewer than were run"
     own, theirs = whole(pair["equivalent_processes"]), pair["baseline_processes"]
@@ -194,9 +203,11 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
             "Processes are those that compute; data servers run beside them and count as load of the cores."
         )
     alone = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
-    if (best := scaling.loc[alone, "efficiency"].max()) > SUPERLINEAR:
+    most = scaling[alone].nlargest(1, "efficiency").to_dict("records")
+    if most and min(end for end in interval(most[0], "efficiency") if not is_missing(end)) > SUPERLINEAR:
+        best = formats.percent_with_interval(*(PERCENT * end for end in interval(most[0], "efficiency")))
         said.append(
-            f"Efficiency reaches {formats.percent(PERCENT * best)}: above 100{formats.THIN}%, the data of "
+            f"Efficiency reaches {best}: above 100{formats.THIN}%, the data of "
             "more processes usually fit their caches (superlinear)."
         )
     return said
@@ -238,7 +249,7 @@ def _without_runs(content: Content) -> list[Block]:
     said: list[str] = []
     shown: list[Block] = []
     if (heads := tables.get("network_headlines")) is not None:
-        said += network_sentences.headline_sentences(heads, labels)
+        said += network_sentences.headline_sentences(heads, tables["network"], labels)
         shown += [headline_table(_first(heads), content)]
     if set(CASE_TABLES) & content.published.keys():
         said += published_sentences.improvement_sentences(content.published, labels)

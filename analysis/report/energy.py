@@ -67,7 +67,7 @@ def _point(line: Line, labels: Labels) -> str:
 
 
 def _joules(line: Line) -> str:
-    return f"{formats.number(line['energy_joules'])}{formats.THIN}J"
+    return f"{formats.bracketed(*interval(line, 'energy_joules'))}{formats.THIN}J"
 
 
 def _table(rows: pd.DataFrame, caption: str, labels: Labels) -> Block:

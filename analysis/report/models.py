@@ -71,9 +71,11 @@ def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Bl
         numbers("Told to (processes)", formats.whole, "told_to"),
         numbers(f"{labels.speedup.capitalize()} there", predicted),
     ]
+    known = best[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
+    brackets = f", with {labels.intervals(best)} in brackets" if known else ""
     caption = (
-        f"The best model of each curve, with {labels.intervals(best)} in brackets; {MISSING} where it has "
-        "no such coefficient; the speedup is that of the average. All models are in tables/models.csv."
+        f"The best model of each curve{brackets}; {MISSING} where it has no such coefficient; the speedup is "
+        "that of the average. All models are in tables/models.csv."
     )
     lines = labels.lines(best, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

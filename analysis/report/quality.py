@@ -34,7 +34,8 @@ def quality(content: Content) -> Section | None:
     if "drift" in tables:
         said += drift_sentences(tables["drift"], labels)
     if "variability" in tables:
-        said += spread_sentences(tables["variability"], labels)
+        spread, *tested = spread_sentences(tables["variability"], labels)
+        said += [spread, *([] if content.facts.study.unfinished else tested)]
         said += dependence_sentences(tables["variability"], labels)
     if "precision" in tables:
         said += precision_sentences(tables["precision"])

@@ -14,7 +14,7 @@ from analysis.report.lines import line_table, numbers, texts
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.tables.missing import is_missing
 from analysis.text import formats
-from analysis.text.derived_coverage import coverage_sentence
+from analysis.text.derived_coverage import AT_TARGET, coverage_sentence
 from analysis.text.formats import counted, listed
 from analysis.text.labels import Labels
 
@@ -89,7 +89,7 @@ def _words(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
     if len(tables["improvement"]):
         said.append("Improvement is the baseline's time over the interconnect's, less 1.")
     if scaling["speedup_low"].notna().any():
-        said.append("Counts that cannot be told apart from the peak are given with it.")
+        said.append("Counts that cannot be told apart from the peak are in tables/peaks.csv.")
     return said
 
 
@@ -119,8 +119,7 @@ def _stopping(until: AboutTarget, blocks: int) -> str:
         f"After {counted(until.least_blocks, 'block')}, the study went on block by block until the "
         "interval of every improvement (of every time, in a case where nothing is compared) was no wider "
         f"than ±{formats.percent(until.interval_percent)}, for at most {until.max_blocks} blocks and "
-        f"{formats.number(until.limit_core_hours)} core hours. {end}; {widest}. Intervals of a study that "
-        "stops when they are narrow cover somewhat less than stated."
+        f"{formats.number(until.limit_core_hours)} core hours. {end}; {widest}. {AT_TARGET}"
     )
 
 
@@ -138,7 +137,8 @@ def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
     )
     blocks = known.loc[known["n"] >= FEWEST, "n"]
     if blocks.empty:
-        return f"{text}Nothing else has an interval: that takes {counted(FEWEST, 'block')}."
+        takes = counted(FEWEST, "block")
+        return f"{text}Speedups, and all that follows from them, have none: that takes {takes}."
     return (
         f"{text}Intervals of what follows from several times are percentile intervals of a bootstrap over "
         f"sweeps (a block of all counts is drawn as one), at a nominal {labels.confidence}. "

@@ -60,11 +60,10 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         best, least = (own.loc[getattr(own["accepted_load"], end)()] for end in ("idxmax", "idxmin"))
         text = (
             f"{labels.interconnect(name, kind)}, {counted(count, 'process')}: most is accepted "
-            f"of {best['title']}, {number(best['accepted_load'], 2)} of an offered load of "
-            f"{number(best['offered_load'], 2)}"
+            f"of {best['title']}, {_accepted(best)} of an offered load of {number(best['offered_load'], 2)}"
         )
         if best["title"] != least["title"]:
-            text += f"; least of {least['title']}, {number(least['accepted_load'], 2)}"
+            text += f"; least of {least['title']}, {_accepted(least)}"
         if own["fairness"].notna().any():
             unfair = own.loc[own["fairness"].idxmin()]
             text += f"; least fair is {unfair['title']}, {number(unfair['fairness'], 2)}"
@@ -82,15 +81,21 @@ def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         worst = own.loc[own["slowdown"].idxmax()]
         medians = own.groupby("title")["slowdown"].median()
         text = (
-            f"{labels.interconnect(name, kind)}: the compute job is slowed down at most "
-            f"{_times(worst['slowdown'])} ({_nodes(worst['title'])}, "
-            f"I/O load {number(worst['beside_load'])})"
+            f"{labels.interconnect(name, kind)}: the compute job is slowed down most "
+            f"{_times(worst['slowdown'])}, the median of {counted(worst['runs'], 'run')} "
+            f"({_nodes(worst['title'])}, I/O load {number(worst['beside_load'])})"
         )
         if len(medians) > 1:
             least = f"{_nodes(medians.idxmin())}, {_times(medians.min())}"
             text += f"; least, at the median over loads, with {least}"
         said.append(f"{text}.")
     return said
+
+
+def _accepted(line: pd.Series) -> str:
+    """Write an accepted load with how far it differs from run to run, where there are several."""
+    value, *ends = (number(line[f"accepted_load{end}"], 2) for end in ("", "_lowest_run", "_highest_run"))
+    return value if line["runs"] < 2 else f"{value} ({formats.spanned(*ends)} from run to run)"
 
 
 def _nodes(title: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from analysis.estimates.best import FEWEST
 from analysis.report.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.tables.missing import Line, is_missing
@@ -39,10 +40,13 @@ def turnaround(content: Content) -> Section | None:
         blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))
     blocks += content.figures("turnaround")
     blocks.append(_advice_table(advice, labels))
+    ways = content.tables["packing"]
+    few = ways.loc[ways["kind"] != "simulated", "may_be_least_time"].isna().any()
     blocks.append(
         paragraph(
             "Jobs that run at once are taken not to slow each other. All ways to run are in "
-            "tables/packing.csv; what cannot be told apart from an advice is in tables/advice.csv."
+            "tables/packing.csv; what cannot be told apart from an advice is in tables/advice.csv"
+            + (f"; below {FEWEST} blocks that is not known." if few else ".")
         )
     )
     heading = "One job sooner, or more jobs a day"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.estimates.best import FEWEST
 from analysis.estimates.fastest import FASTEST
 from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
@@ -54,6 +55,8 @@ def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():
         caption += " With ≈, another may be the fastest too (multiple comparisons with the best)."
+    if rows.loc[rows["compared_kinds"] != "simulated", "near"].isna().any():
+        caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."
     if rows["lead_low"].notna().any():
         caption += " All go by joint ratios, with intervals in brackets."
     nodes, sites = (rows[key].nunique() > 1 for key in ("nodes", "site"))

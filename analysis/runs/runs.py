@@ -143,8 +143,17 @@ def read_runs(path: str | Path) -> pd.DataFrame:
 
 
 def read_complete(path: str | Path) -> pd.DataFrame:
-    """Read a runs table that was completed before it was written as Parquet; it is not checked again."""
-    return pd.read_parquet(path)
+    """Read a runs table that was completed before it was written as Parquet; it is not checked again.
+
+    One of an earlier version, which lacks columns, is completed anew.
+
+    Raises
+    ------
+    TableError
+        As `complete_runs` does.
+    """
+    runs = pd.read_parquet(path)
+    return runs if set(COLUMNS) <= set(runs) else complete_runs(runs, str(path), may_be_empty=True)
 
 
 def quick_strings(path: str | Path) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.runs.checked import checked, empty
-from analysis.runs.errors import readable
+from analysis.runs.errors import TableError, readable
 from analysis.tables.contract import (
     COUNT,
     FLAG,
@@ -176,4 +176,8 @@ def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
         return empty(schema)
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
     with readable(file, ValueError, pa.errors.SchemaError):
-        return checked(schema, pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""]))
+        table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
+        if missing := [name for name in types if name not in table]:
+            earlier = "is missing; what an earlier version collected is collected anew by --forcerun collect"
+            raise TableError(earlier, str(file), column=missing[0])
+        return checked(schema, table)

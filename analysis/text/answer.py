@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from analysis.estimates.headline import Contest, Tables, direction, nodes_of, still_rising, whole
+from analysis.estimates.headline import Contest, Tables, at_last, direction, end_of, nodes_of, whole
 from analysis.runs.facts import Facts
 from analysis.runs.kinds import side
 from analysis.tables.contract import OF_AN_IMPROVEMENT
@@ -20,7 +20,7 @@ from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.hybrid import hybrid_sentence
 from analysis.text.labels import Labels
-from analysis.text.money import CHOICE, VERDICTS, at_highest_target, limits, link_prices, node_price
+from analysis.text.money import CHOICE, UNSURE, VERDICTS, at_highest_target, limits, link_prices, node_price
 from analysis.text.scaling import processes
 
 MOST = 3
@@ -36,6 +36,14 @@ LETTERS = 300
 """Of the names of what cannot be told, in a sentence."""
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
+ENDS = {
+    "alone": "are best on one process",
+    "stops": "peak before their last count",
+    "rises": "still gain at their last count",
+    "unsure": "may or may not gain at their last count",
+    "one count": "have one count",
+}
+"""How other curves end."""
 _CURVE = ["interconnect", "kind", "processes_per_node"]
 BASELINE = ["baseline_interconnect", "kind", "processes_per_node"]
 
@@ -54,9 +62,8 @@ def with_nodes(count: int, rows: pd.DataFrame) -> str:
 
 def what_is_seen(contest: Contest, labels: Labels) -> str:
     """Say in a few words what the figure of a contest shows: its title."""
-    stops = [
-        line for line in _compared(contest) if line["reached"] and not still_rising(line, contest.scaling)
-    ]
+    ends = [(line, end_of(line, contest.scaling)) for line in _compared(contest)]
+    stops = [line for line, end in ends if end == "stops"]
     if stops:
         count = min(line["peak_processes"] for line in stops)
         names = [labels.curve(line) for line in stops if line["peak_processes"] == count]
@@ -67,7 +74,7 @@ def what_is_seen(contest: Contest, labels: Labels) -> str:
         better, baseline = labels.compared(best), _baseline(best, labels)
         return f"{processes(own)} over {better} do what {theirs} do over {baseline}"
     most = contest.scaling["processes"].max()
-    if not any(still_rising(line, contest.scaling) for line in _compared(contest)):
+    if not any(end == "rises" for _, end in ends):
         return f"{labels.speedup.capitalize()} up to {processes(most)}: where it ends cannot be told"
     return f"{labels.speedup.capitalize()} still rises at {processes(most)}, the most that was run"
 
@@ -113,57 +120,58 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
         shown = _by_peak(_compared(first), first)
     if len(shown) > MOST:
         shown = dict([*list(shown.items())[: MOST - 1], list(shown.items())[-1]])
-    said = [_peaks(count, rising, lines, first, labels) for (rising, count), lines in shown.items()]
+    said = [_peaks(count, end, lines, first, labels) for (end, count), lines in shown.items()]
     text = f"How far it scales: in {labels.case(first.case)}{_kinds_of(first, contests)}, {'; '.join(said)}"
     named = {line["interconnect"] for lines in shown.values() for line in lines}
     rest = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in named]
     rest += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
     if not rest:
         return f"{text}."
-    one = sum(_has_one_count(line, contest) for line, contest in rest)
-    rest = [(line, contest) for line, contest in rest if not _has_one_count(line, contest)]
-    alone = sum(line["peak_processes"] == 1 for line, _ in rest)
-    at_end = sum(line["peak_processes"] > 1 and still_rising(line, contest.scaling) for line, contest in rest)
-    counts = {
-        "are best on one process": alone,
-        "peak before their last count": len(rest) - alone - at_end,
-        "still gain at their last count": at_end,
-        "have one count": one,
-    }
-    found = {what: number for what, number in counts.items() if number}
+    ends = [_end_of_other(line, contest) for line, contest in rest]
+    found = {what: ends.count(end) for end, what in ENDS.items() if end in ends}
+    others_in_all = counted(len(rest), "other curve")
     if len(found) == 1:
-        return f"{text}; the {counted(sum(found.values()), 'other curve')} {next(iter(found))}."
+        return f"{text}; the {others_in_all} {next(iter(found))}."
     parts = listed(f"{number} {what}" for what, number in found.items())
-    return f"{text}; of the {counted(sum(found.values()), 'other curve')}, {parts}."
+    return f"{text}; of the {others_in_all}, {parts}."
+
+
+def _end_of_other(line: Line, contest: Contest) -> str:
+    if _has_one_count(line, contest):
+        return "one count"
+    end = end_of(line, contest.scaling)
+    return "alone" if end == "stops" and line["peak_processes"] == 1 else end
 
 
 def _has_one_count(line: Line, contest: Contest) -> bool:
     return alike(contest.scaling, line)["processes"].nunique() == 1
 
 
-def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[bool, int], list[Line]]:
-    """Rows of ``peaks`` by whether they still rise at the last count, and by their best count."""
-    found: dict[tuple[bool, int], list[Line]] = {}
+def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:
+    """Rows of ``peaks`` by how their curves end, and by their best count; those that stop first."""
+    found: dict[tuple[str, int], list[Line]] = {}
     for line in lines:
-        key = still_rising(line, contest.scaling), int(line["peak_processes"])
+        key = end_of(line, contest.scaling), int(line["peak_processes"])
         found.setdefault(key, []).append(line)
-    return dict(sorted(found.items(), key=lambda item: item[0]))
+    return dict(sorted(found.items(), key=lambda item: (list(ENDS).index(item[0][0]), item[0][1])))
 
 
-def _peaks(count: int, rising: bool, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
+def _peaks(count: int, end: str, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
     names = some(labels.curve(line) for line in lines)
-    if count == 1:
+    if count == 1 and end == "stops":
         return f"over {names} one process is the best"
     if all(_has_one_count(line, contest) for line in lines):
         return f"over {names} nothing but {processes(count)} was run"
     gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
-    if rising and any(" " in str(line["peak_set"]) for line in lines):
-        most = f"{processes(count)}, the most that was run"
+    few = {line["note"] for line in lines if str(line["note"]).startswith("fewer")}
+    gain += "".join(f", from {note}" for note in few)
+    most = f"{processes(count)}, the most that was run"
+    if end == "rises":
+        return f"over {names} speedup still rises at {most} ({gain})"
+    if end == "unsure" and all(at_last(line, contest.scaling) for line in lines):
         return f"whether speedup still rises over {names} at {most}, cannot be told ({gain})"
-    if rising:
-        return f"over {names} speedup still rises at {processes(count)}, the most that was run ({gain})"
     nearly = _nearly_best(lines[0], contest) if len(lines) == 1 else ""
-    nothing = "nothing" if all(line["reached"] for line in lines) else "nothing that can be told"
+    nothing = "nothing" if end == "stops" else "nothing that can be told"
     return f"over {names} more than {processes(count)} bring {nothing} ({gain}{nearly})"
 
 
@@ -239,11 +247,15 @@ def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: 
 
 def _not_told(rows: pd.DataFrame) -> str:
     """Say why nothing is told of some comparisons."""
-    if rows["verdict"].astype(str).str.startswith("untestable").all():
-        return f"{counted(int(rows['blocks'].max()), 'block')} are too few to tell"
-    if (rows["kind"] == "simulated").all():
-        return "the bands of the models overlap"
-    return "the blocks differ by as much"
+    said = {
+        "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to tell",
+        "not distinguishable": "the blocks differ by as much",
+        "within the band": "the bands of the models overlap",
+        "^faster$|^slower$": "the medians of the times say the opposite",
+    }
+    verdicts = rows["verdict"].astype(str)
+    why = {what: text for what, text in said.items() if verdicts.str.contains(what).any()}
+    return ", or ".join(why.values()) or "what was run has no test"
 
 
 def _cases(cases: pd.Series, facts: Facts) -> str:
@@ -306,7 +318,8 @@ def _levels(gains: pd.DataFrame) -> list[str]:
     said = []
     most = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
     for level, rows in gains[gains["cores"] == most].groupby("oversubscription"):
-        told = [(direction(line), line["gain_percent"]) for line in rows.to_dict("records")]
+        lines = rows.to_dict("records")
+        told = [(direction(line), line["gain_percent"]) for line in lines]
         counts = {
             word: [gain for own, gain in told if own == word]
             for word in ("faster", "slower")
@@ -320,10 +333,12 @@ def _levels(gains: pd.DataFrame) -> list[str]:
             f"{word} in {all_of if len(own) == len(told) else len(own)} (by {_percents(own)})"
             for word, own in counts.items()
         )
-        verb = {("faster",): "pay", ("slower",): "do not pay"}.get(tuple(counts), "pay at times")
-        once = ", from one run each" if rows["verdict"].astype(str).str.contains("one figure").all() else ""
+        verb = {("faster",): " pay", ("slower",): " do not pay"}.get(tuple(counts), " pay at times")
+        once = ""
+        if all(_once(line) for line in lines if direction(line)):
+            verb, once = "", ", from one run each"
         among = f"at equal cores, of {counted(len(told), 'comparison')}, they are"
-        said.append(f"{level} processes a core {verb}: {among} {how}{once}")
+        said.append(f"{level} processes a core{verb}: {among} {how}{once}")
     return said
 
 
@@ -342,6 +357,7 @@ def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
         rivals = tables["purchase"].groupby(CHOICE, dropna=False).get_group(tuple(map(line.get, CHOICE)))
         alike_ones = int(rivals["may_be_best"].fillna(False).sum()) - 1
         unsure = f", although {counted(alike_ones, 'other')} may be as good" if alike_ones > 0 else ""
+        unsure = UNSURE if is_missing(line["may_be_best"]) else unsure
         return [f"for {limits(line)} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"]
     if "break_even" not in tables:
         return []

@@ -10,6 +10,12 @@ COVERED = {5: (93.6, 94.7), 6: (93.4, 95.3), 10: (95.5, 97.3), 30: (96.2, 98.2)}
 """Least and most coverage of a derived quantity, in percent, over log-normal, heavy, bimodal and congested
 noise, by number of blocks: the last table of ``tests/benchmarks/coverage_of_derived.py``."""
 
+AT_TARGET = (
+    "In simulated studies that stop at a width, intervals of improvements covered 92.2 to "
+    f"97.0{formats.THIN}%."
+)
+"""Of nominally 95 % intervals: ``tests/benchmarks/analysis_coverage.py --only until``."""
+
 OF_SPEEDUPS = "that of a speedup takes 5 blocks of a point and of its reference"
 
 

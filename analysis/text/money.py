@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.decisions.exchange import UNTESTED
 from analysis.decisions.prices import INTERPOLATED, NO_NEED
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, interval, is_missing
@@ -15,7 +16,8 @@ from analysis.text import formats
 from analysis.text.formats import counted, listed
 from analysis.text.labels import DIRECT, Labels, short_name
 
-VERDICTS = ("pays", "undecided", "does not pay")
+VERDICTS = ("pays", "undecided", "does not pay", *UNTESTED)
+UNSURE = ", by estimates whose differences are not tested"
 AGAINST = ["baseline_interconnect", "kind", "processes_per_node"]  # what tells one baseline from another
 
 
@@ -197,6 +199,7 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
             for other in labels.lines(alike, "interconnect")
         ]
         text += f"; {listed(names)} cannot be told apart from it" if names else ""
+        text += UNSURE if is_missing(row["may_be_best"]) else ""
         text += "" if is_missing(row["note"]) else f" (note: {row['note']})"
         said.append(f"{text}.")
     return list(dict.fromkeys(said))

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.networks.curves import spreads
 from analysis.runs.kinds import ORDER
+from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import THIN, counted, number
 from analysis.text.labels import Labels
@@ -21,36 +22,54 @@ BUSY = 0.2
 """Cores kept busy by other programs from which on a sentence says so."""
 
 
-def headline_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
+def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which interconnect has the lowest latency and the highest bandwidth, kind by kind.
 
-    Takes the table ``network_headlines``.
+    Takes the tables ``network_headlines`` and ``network``, which says how far runs differ.
     """
     said = []
     for name in ordered(set(headlines["benchmark"])):
         own = headlines[headlines["benchmark"] == name]
         for kind in (kind for kind in ORDER if (own["kind"] == kind).any()):
             rows = own[own["kind"] == kind]
-            best = [*_lowest(rows, labels), _highest(rows, labels)]
+            best = [*_lowest(rows, network, labels), _highest(rows, network, labels)]
             said.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
     return said
 
 
-def _lowest(rows: pd.DataFrame, labels: Labels) -> list[str]:
+def _lowest(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
     known = rows.dropna(subset="latency_us")
     if known.empty:
         return []
     row = known.loc[known["latency_us"].idxmin()]
     title = labels.interconnect(row["interconnect"], row["kind"])
-    return [f"lowest latency at 0 bytes {number(row['latency_us'])}{THIN}µs, {title}"]
+    low, high = _from_run_to_run(row, 0, network)
+    latency = f"{number(row['latency_us'])}{THIN}µs"
+    latency += _spanned(low * row["latency_us"], high * row["latency_us"])
+    return [f"lowest latency at 0 bytes {latency}, {title}"]
 
 
-def _highest(rows: pd.DataFrame, labels: Labels) -> str:
+def _from_run_to_run(row: pd.Series, size: float, network: pd.DataFrame) -> tuple[float, float]:
+    """Shortest and longest time of a run over the median, of a headline at a size; NaN of one run."""
+    own = alike(network, row, ["interconnect", "kind", "benchmark"])
+    own = own[(own["bytes"] == size) & (own["runs"] > 1)]
+    low, high = (own[f"latency_us_{end}_run"] / own["latency_us"] for end in ("lowest", "highest"))
+    return float(low.min()), float(high.max())
+
+
+def _spanned(low: float, high: float) -> str:
+    return "" if pd.isna(low) else f" ({formats.spanned(number(low), number(high))} from run to run)"
+
+
+def _highest(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
     row = rows.loc[rows["peak_MBps"].idxmax()]
     title = labels.interconnect(row["interconnect"], row["kind"])
     link = row["percent_of_link"]
     share = "" if pd.isna(link) else f", {formats.percent(link)} of its link"
-    rate = f"{number(row['peak_MBps'])}{THIN}MB/s"
+    short, long = _from_run_to_run(row, row["peak_bytes"], network)
+    rate = f"{number(row['peak_MBps'])}{THIN}MB/s" + _spanned(
+        row["peak_MBps"] / long, row["peak_MBps"] / short
+    )
     return f"highest bandwidth {rate}, {title} at {size_text(row['peak_bytes'])}{share}"
 
 

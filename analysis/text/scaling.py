@@ -94,8 +94,8 @@ def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
     needed = int(short["blocks_needed"].max())
     takes = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
     return [
-        f"With {having}, {which} {'can' if all_of else 'cannot'} come out as distinguishable after Holm's "
-        f"correction, whatever was measured; that takes {takes}."
+        f"With {having}, {which} {'can' if all_of else 'cannot'} come out as faster or slower after "
+        f"correction, however large the difference; that takes {takes}."
     ]
 
 

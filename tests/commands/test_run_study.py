@@ -4,10 +4,12 @@ import sys
 
 import pytest
 import snakemake.cli
+from programs import ran
 from refused import refusal
 
-from workflows.command import main
+from workflows.command import HELP, main
 from workflows.domain import InputError
+from workflows.paths import ROOT
 from workflows.plan import again, plan
 
 
@@ -63,3 +65,28 @@ def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(
     on_cluster = {"cluster": "cluster/site.yaml"}
     assert asked[::2] == [{"cluster": "mine.yaml", "blocks": 3}, on_cluster, {}]
     assert started[:7] == ["--configfile", "config/studies/smoke.yaml", *options]
+
+
+@pytest.mark.parametrize("typed", [["--help"], ["-h"], ["smoke", "--help"], ["--archive", "-h"]])
+def test_help_describes_what_can_be_typed(tmp_path, capsys, typed):
+    main([str(tmp_path), *typed])
+    told = capsys.readouterr().out
+    for word in (
+        "[STUDY]",
+        "--again",
+        "--compare",
+        "--model",
+        "--archive",
+        "--check",
+        "--dry-run",
+        "--config",
+    ):
+        assert word in told
+    assert len(told.splitlines()) < 30 and max(map(len, told.splitlines())) <= 100
+
+
+def test_the_command_tells_it_before_anything_is_installed(tmp_path):
+    (tmp_path / "workflows").mkdir()
+    for name in ("run-study", "workflows/command.py"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    assert ran("bash", tmp_path / "run-study", "--help").stdout == HELP

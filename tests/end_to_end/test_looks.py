@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from report_parts import plain, sayings
 
@@ -12,24 +13,26 @@ STUDY = f"""
 name: looked_at
 cases: [harmonic-smoke]
 cases_folder: {ROOT}/tests/cases
-interconnects: [shared_memory]
+interconnects: [shared_memory, tcp_loopback]
 processes: [1, 2]
 limits: {{idle_seconds: 0.1}}
 """
 
 
 def test_a_study_that_is_extended_after_a_report(study_folder):
+    """Tests at look 2 go by 5 % / 4, so that one takes 2 / 2^8 at most, and at look 3 by 5 % / 8: 2 / 2^9."""
     results = study_folder.results("looked_at")
-
-    def looked(blocks):
+    told_of = {1: "at most 0.05,", 2: "at most 0.0125,", 3: "at most 0.00625,"}
+    for look, (blocks, needed) in enumerate({2: 6, 3: 8, 4: 9}.items(), 1):
         study = study_folder.write(f"{STUDY}blocks: {blocks}\n")
         study_folder.run_well(study, "--", "results/looked_at/report.json")
         told = json.loads((results / "facts.json").read_text())["study"]
         assert told["blocks"] == told["blocks_recorded"] == blocks
+        assert told["looks"] == [2, 3, 4][:look]
         said = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
-        return told["looks"], "This is look 2 at the study" in said
-
-    assert looked(1) == ([1], False)
-    assert looked(2) == ([1, 2], True)
+        assert (f"This is look {look} at the study" in said) == (look > 1)
+        assert told_of[look] in said
+        (row,) = pd.read_csv(results / "tables/improvement.csv").to_dict("records")
+        assert (row["blocks_needed"], row["verdict"]) == (needed, f"untestable with {blocks} blocks")
     kept = json.loads((results / "looks.json").read_text())["looks"]
-    assert [look["blocks"] for look in kept] == [1, 2]
+    assert [look["blocks"] for look in kept] == [2, 3, 4]

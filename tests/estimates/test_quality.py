@@ -34,6 +34,14 @@ def test_an_outlier_is_flagged_and_stays():
     assert table.loc[table["outlier"], "relative_seconds"].item() == pytest.approx(3 / 1.025)
 
 
+def test_a_later_look_tests_drift_and_spread_at_its_level_too():
+    """Five blocks, each longer than the one before: p is 2 / 5!, and 5 % / 4 at the second look."""
+    slower = rows("duct", "a", {2: 1.0}, (1, 1.01, 1.02, 1.03, 1.04))
+    for look, told in ((1, True), (2, False)):
+        (drift,) = quality("drift", slower, look=look).to_dict("records")
+        assert drift["p_adjusted"] == pytest.approx(2 / 120) and drift["distinguishable"] == told
+
+
 def test_three_times_are_too_few_for_fences():
     assert not quality("repetitions", rows("duct", "a", {2: 1.0}, (1, 1.001, 50)))["outlier"].any()
 

@@ -278,6 +278,22 @@ class TestVerdicts:
     def test_an_interval_that_cannot_be_had_is_untestable(self):
         assert judged((5, np.nan, np.nan, 0.03, 0.03)) == ["untestable with 6 blocks"]
 
+    def test_more_counts_that_may_be_the_peak_need_more_blocks(self):
+        """Its interval is at 5 % / 3: of six blocks 2/64 is too much, of seven 2/128 is not."""
+        several = np.exp(np.random.default_rng(2).normal(0, 0.02, (2, 3, 7)))
+        for blocks, verdict in ((6, "untestable with 6 blocks"), (7, "faster")):
+            seconds = several[:, :, :blocks] * np.array([5, 3])[:, None, None]
+            which, count, block = (index.ravel() for index in np.indices(seconds.shape))
+            names = {
+                "interconnect": np.array(["slow", "swift"])[which],
+                "processes": np.array([2, 4, 8])[count],
+            }
+            runs = complete_runs(
+                pd.DataFrame(names | {"case": "flat", "seconds": seconds.ravel(), "block": block})
+            )
+            row = make_tables(runs, Settings(draws=100, baselines=("slow",)))["improvement"].iloc[0]
+            assert (row["verdict"], row["blocks_needed"]) == (verdict, 7)
+
     def test_a_figure_alone_keeps_its_direction_and_says_so(self):
         nothing = [np.nan] * 4
         assert judged((5, *nothing), (-5, *nothing)) == [

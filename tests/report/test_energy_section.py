@@ -24,8 +24,8 @@ def test_a_model_is_called_one_wherever_it_stands(tmp_path):
     assert items["title"] == "Energy by the model"
     # 300 W for 12 s alone; the fastest takes 8 nodes 3 s
     assert said(section) == [
-        "Duct: least is taken by the serial run, 3600 J; the fastest, Infiniband on 8 processes, takes 7200 J "
-        "(greenup 0.500 [0.500, 0.500])."
+        "Duct: least is taken by the serial run, 3600 [3600, 3600] J; the fastest, Infiniband on 8 "
+        "processes, takes 7200 [7200, 7200] J (greenup 0.500 [0.500, 0.500])."
     ]
     line = ["Infiniband", "8", "7200 [7200, 7200]", "0.500 [0.500, 0.500]", "21.6 [21.6, 21.6]"]  # in kJ s
     assert line in [[plain(cell) for cell in one[:5]] for one in cells(table)]
@@ -61,7 +61,7 @@ def test_counted_and_modelled_energy_share_no_table(both):
     assert "Gigabit" not in {line[0] for line in cells(second)}
     assert (
         said(section)[0]
-        == "Duct: least is taken by Gigabit on 2 processes, 600 J; that is the fastest point too."
+        == "Duct: least is taken by Gigabit on 2 processes, 600 [600, 600] J; that is the fastest point too."
     )
 
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from report_parts import part, plain, said, sayings
+from report_parts import blocks, cells, part, plain, said, sayings
 from synthetic_study import make_runs, make_settings, make_whole_study
 
 from analysis.figures.draw import draw_figures
@@ -29,8 +29,14 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
     assert "8 of 20 blocks: curves only, no direction is told before the last." in said(
         part(report, "answer")
     )
-    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most"):
+    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most", "p = ", "p < ",
+                 "still rises", "bring nothing", "drift", "The spread", "the spread differs"):  # fmt: skip
         assert word not in text
+    (figure,) = [block for block in part(report, "answer")["blocks"] if block["type"] == "figure"]
+    assert plain(figure["alt"]).startswith("Speedup up to 4 processes, so far. ")
+    assert not {"+", "?"} & set(
+        "".join(line[1] for line in cells(blocks(part(report, "answer"), "table")[0]))
+    )
     assert {"improvement", "equivalents", "fastest", "oversubscription", "turnaround", "money"}.isdisjoint(
         section["id"] for section in report["sections"]
     )

@@ -46,16 +46,17 @@ def study(
     kinds=("measured", "measured"),
     compare=(),
     prices=PRICES,
+    factors=EXACT,
     **about,
 ):
     """One case on up to 8 nodes: gigabit peaks at 4 with 2.0, infiniband has that on 2 and reaches 4.0."""
     (tmp_path / "book.csv").write_text(prices)
     book = read_book(tmp_path / "book.csv")
     runs = runs_table(
-        rows("duct", None, {1: 12.0}, EXACT, nodes=1),
-        rows("duct", "gigabit", {2: 8.0, 4: 6.0, 8: 8.0}, EXACT, kind=kinds[0]),
-        rows("duct", "infiniband", {2: 6.0, 4: 4.0, 8: 3.0}, EXACT, kind=kinds[1]),
-        rows("duct", "elan", {2: 7.0}, EXACT, kind=kinds[1]),
+        rows("duct", None, {1: 12.0}, factors, nodes=1),
+        rows("duct", "gigabit", {2: 8.0, 4: 6.0, 8: 8.0}, factors, kind=kinds[0]),
+        rows("duct", "infiniband", {2: 6.0, 4: 4.0, 8: 3.0}, factors, kind=kinds[1]),
+        rows("duct", "elan", {2: 7.0}, factors, kind=kinds[1]),
     )
     node = node or NodePrice(1000.0, "USD", 2004)
     offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
@@ -381,6 +382,16 @@ class TestLifetime:
         section = pays(content(*study(tmp_path)))
         assert blocks(section, "paragraph")[-1]["text"].startswith("Power, space, staff and licences")
         assert not [text for text in said(section) if text.startswith("Over")]
+
+
+def test_an_estimate_alone_says_neither_that_it_pays_nor_what_is_best(tmp_path):
+    told = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), factors=(1,) * 4))
+    verdicts = {line[-1] for line in table(pays(told), "Whole nodes")}
+    assert verdicts == {"would pay (untested)", "would not pay (untested)"}
+    (buy,) = [line for line in said(pays(told)) if ", buy " in line]
+    assert buy.endswith(", by estimates whose differences are not tested.")
+    text = blocks(turnaround(told), "paragraph")[-1]["text"]
+    assert text.endswith("tables/advice.csv; below 5 blocks that is not known.")
 
 
 def test_an_unfinished_study_says_what_things_cost_and_not_what_to_buy(tmp_path):

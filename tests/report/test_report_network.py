@@ -151,8 +151,13 @@ def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
 
 def test_sentences_tell_the_headlines_kind_by_kind(pages):
     text = said(part(pages[1], "answer"))
-    assert "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs, Shared memory; " in text
-    assert "Ping-pong, emulated: lowest latency at 0 bytes 30.0 µs, GigE (emu); " in text
+    assert (
+        "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs (0.400 from run to run), Shared memory; "
+        in text
+    )
+    assert (
+        "Ping-pong, emulated: lowest latency at 0 bytes 30.0 µs (30.0 from run to run), GigE (emu); " in text
+    )
     highest = "highest bandwidth 958 MB/s, InfiniBand 4x PCIe (pub) at 4 MiB"
     assert f"2.10 µs, Quadrics Elan4 (pub); {highest}" in text
     absent = "Not here, so not measured: Shared memory (there is no such device here)."
@@ -221,8 +226,9 @@ def test_collectives_have_a_table_by_size_and_process_count(pages):
 def test_traffic_tells_best_and_least_and_the_slowdown(pages):
     section = part(pages[1], "traffic")
     text = said(section)
-    assert "Shared memory, 64 processes: most is accepted of transpose, 1.0 of an offered load of 1.2" in text
-    assert "slowed down at most 1.40 times (distributed I/O nodes, I/O load 0.300)" in text
+    most = "most is accepted of transpose, 1.0 (1.0 from run to run) of an offered load of 1.2"
+    assert f"Shared memory, 64 processes: {most}" in text
+    assert "slowed down most 1.40 times, the median of 2 runs (distributed I/O nodes, I/O load 0.300)" in text
     names = [one["name"] for one in blocks(section, "figure")]
     assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 

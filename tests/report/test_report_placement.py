@@ -57,7 +57,7 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
 
 def test_blocks_that_a_test_of_placements_needs_are_told():
     told = said(part(report_of(SPREAD, blocks=5), "placement"))
-    assert "With 5 blocks, none of 1 test of placements can come out as distinguishable" in told
+    assert "With 5 blocks, none of 1 test of placements can come out as faster or slower" in told
     assert "that takes 6 blocks at least" in told
     assert "With 5 blocks" not in said(part(report_of(SPREAD), "placement"))
 

@@ -85,8 +85,15 @@ def test_tables_are_read_as_they_were_written(tmp_path):
 
 
 def test_a_damaged_table_is_told_in_one_line(tmp_path):
-    (tmp_path / "replays.csv").write_text("record,started,load_balance\nx,y,-1\n")
-    with pytest.raises(TableError, match=r"replays.csv: cannot be read: [^\n]*$"):
+    columns = ",".join(DETAILS["bandwidth"].columns)
+    (tmp_path / "bandwidth.csv").write_text(f"{columns}\n1,-1,1,1\n")
+    with pytest.raises(TableError, match=r"bandwidth.csv: cannot be read: [^\n]*$"):
+        read_details(tmp_path)
+
+
+def test_a_table_of_an_earlier_version_says_what_to_do(tmp_path):
+    (tmp_path / "traces.csv").write_text("case,processes\nduct,2\n")
+    with pytest.raises(TableError, match=r"traces\.csv: column '\w+': is missing; .* --forcerun collect$"):
         read_details(tmp_path)
 
 

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refused import refusal
 
+from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_complete, read_runs
+from analysis.runs.settings import Settings
 
 HEADER = "case,interconnect,processes,seconds"
 NAME_RULE = "it must be letters, digits and _ . + -, the first a letter or a digit"
@@ -59,6 +61,18 @@ def test_a_complete_table_is_read_as_it_was_written(tmp_path, rows):
     runs = complete_runs(cells, may_be_empty=True)
     runs.to_parquet(tmp_path / "runs.parquet", index=False)
     pd.testing.assert_frame_equal(read_complete(tmp_path / "runs.parquet"), runs)
+
+
+def test_a_table_of_an_earlier_version_is_completed(tmp_path):
+    """Results that were collected before there were threads had one a process."""
+    runs = read_runs(written(tmp_path, f"{HEADER},block\nduct,a,2,1,0\nduct,,1,2,0\n"))
+    runs.drop(columns="threads").to_parquet(tmp_path / "runs.parquet", index=False)
+    found = read_complete(tmp_path / "runs.parquet")
+    pd.testing.assert_frame_equal(found, runs)
+    assert len(make_tables(found, Settings())["scaling"]) == 2
+    runs.drop(columns="seconds").to_parquet(tmp_path / "runs.parquet", index=False)
+    with pytest.raises(TableError, match=r"runs\.parquet: column 'seconds': is missing \(needed: "):
+        read_complete(tmp_path / "runs.parquet")
 
 
 def test_parquet_is_the_same_table(tmp_path):

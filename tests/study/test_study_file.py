@@ -7,7 +7,7 @@ from study_files import study_file as write
 
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
-from workflows.study.study import check_baselines, check_exclude, check_sizes, read_study
+from workflows.study.study import check_baselines, check_exclude, check_sizes, check_until, read_study
 
 GOOD = """
 name: mine
@@ -19,26 +19,14 @@ processes: [1, 2]
 
 def test_defaults_are_those_of_the_schema(tmp_path):
     study = read_study(write(tmp_path, GOOD))
-    assert (study.blocks, study.oversubscription, study.limits.run_seconds) == (6, (1,), 300)
+    assert (study.scaling, study.oversubscription, study.limits.run_seconds) == ("strong", (1,), 300)
     assert study.title == "mine"
-
-
-@pytest.mark.parametrize(
-    ("changes", "blocks"),
-    [
-        (("cavity]", "cavity, duct]"), 7),  # 2 tests: 2 x 2 / 2^7 is at most 5 %
-        (("tcp_loopback]", "tcp_loopback, a, b]"), 7),  # 3 over the first
-        (("tcp_loopback]", "tcp_loopback, a, b]\nbaselines: [a, b]\noversubscription: [1, 2]"), 9),  # 12
-    ],
-)
-def test_blocks_follow_from_the_comparisons_that_are_planned(tmp_path, changes, blocks):
-    assert read_study(write(tmp_path, GOOD.replace(*changes))).blocks == blocks
 
 
 def test_a_study_with_a_target_begins_with_six_blocks(tmp_path):
     file = write(tmp_path, GOOD + "blocks: 5\nuntil: {interval_percent: 5, max_blocks: 9}\n")
     with pytest.raises(InputError, match="blocks: 5 is too small; 6 or more, since until is given"):
-        read_study(file)
+        check_until(read_study(file))
 
 
 def test_a_given_value_replaces_the_default_and_leaves_its_neighbours(tmp_path):
@@ -150,7 +138,7 @@ def test_sizes_that_do_not_grow(tmp_path):
 def test_a_target_that_leaves_no_block_to_add(tmp_path):
     file = write(tmp_path, GOOD + "blocks: 6\nuntil: {interval_percent: 5, max_blocks: 6}\n")
     with pytest.raises(InputError, match=r"until\.max_blocks: 6 is too small; above blocks \(6\)"):
-        read_study(file)
+        check_until(read_study(file))
 
 
 KINDS = {"shared_memory": "measured", "tcp_loopback": "measured", "gigabit": "emulated"}

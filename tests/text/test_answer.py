@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 from report_parts import plain
-from small_runs import rows, runs_table
+from small_runs import FACTORS, rows, runs_table
 from synthetic_study import make_runs, make_study
 
 from analysis.estimates.headline import contests, direction, nodes_of, whole
@@ -111,8 +111,105 @@ class TestUntold:
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
         assert answer._named([line] * 5, LABELS) == "b, b and b against a in duct, 2 processes a core; 2 more"
 
+    def test_why_nothing_is_told_is_said_of_every_verdict(self):
+        line = {"kind": "measured", "note": None, "blocks": 4}
+        verdicts = {
+            "untestable with 4 blocks": "4 blocks are too few to tell",
+            "not distinguishable": "the blocks differ by as much",
+            "faster or slower within the band": "the bands of the models overlap",
+            "slower": "the medians of the times say the opposite",
+            "faster (untested)": "what was run has no test",
+        }
+        rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
+        for (_, row), why in zip(rows.iterrows(), verdicts.values(), strict=True):
+            assert plain(answer._not_told(row.to_frame().T)) == why
+        assert (
+            plain(answer._not_told(rows[:2]))
+            == "4 blocks are too few to tell, or the blocks differ by as much"
+        )
+
     def test_a_verdict_without_a_test_tells_nothing(self):
         for verdict in ("untestable with 8 blocks", "not distinguishable", None):
             assert direction({"verdict": verdict, "note": None}) is None
         assert direction({"verdict": "slower over the whole band"}) == "slower"
         assert direction({"verdict": "faster", "note": "the medians of the times say the opposite"}) is None
+
+
+def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
+    """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
+    for blocks, said in (
+        ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in all 1 (by 25 %), "
+         "from one run each."),
+        (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in all 1 (by "
+         "25 %)."),
+    ):  # fmt: skip
+        runs = runs_table(
+            rows("duct", "a", {2: 10.0}, blocks=tuple(0.1 * factor + 0.9 for factor in blocks)),
+            rows(
+                "duct",
+                "a",
+                {4: 8.0},
+                blocks=tuple(0.1 * factor + 0.9 for factor in blocks),
+                oversubscription=2,
+                nodes=2,
+            ),
+        )
+        tables = make_tables(runs, Settings())
+        assert plain(answer.what_pays(tables, contests(tables, []), LABELS)) == said
+
+
+class TestUnsureTops:
+    """Whether a curve still rises is not known where its last count is one of several that may be its peak."""
+
+    def study(self, blocks=FACTORS):
+        flat = {1: 16.0, 2: 8.2, 4: 5.0, 8: 4.99}
+        times = {
+            "a": {1: 16.0, 2: 8.0, 4: 4.0, 8: 2.0},
+            "b": flat,
+            "c": {**flat, 8: 5.01},
+        }
+        noise = {"b": (1.0, 1.02, 0.98, 1.01, 0.99, 1.0), "c": (1.02, 0.99, 1.0, 1.0, 0.98, 1.01)}
+        made = [
+            {
+                **row,
+                "seconds": row["seconds"]
+                * (noise[name][row["block"]] if name in noise and count == 8 else 1),
+            }
+            for case in ("duct", "other")
+            for name, curve in times.items()
+            for count, seconds in curve.items()
+            for row in rows(case, name, {count: seconds}, blocks=blocks)
+        ]
+        runs = runs_table(made)
+        return runs, make_tables(runs, Settings(baselines=("a",), draws=200))
+
+    def test_how_far_it_scales(self):
+        found = contests(self.study()[1], [])
+        assert plain(answer.how_far(found, LABELS)) == (
+            "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
+            "8.00); over c more than 4 processes bring nothing that can be told (speedup 3.20); whether speedup "
+            "still rises over b at 8 processes, the most that was run, cannot be told (speedup 3.22); of the 3 "
+            "other curves, 1 still gain at their last count and 2 may or may not gain at their last count."
+        )
+
+    @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
+    def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
+        found = contests(self.study()[1], [])[0]
+        line = found.peaks.iloc[0].to_dict() | {"peak_processes": 1, "peak_set": peak_set, "reached": reached}
+        assert answer._end_of_other(line, found) == end
+
+    def test_the_figure_does_not_say_that_it_rises(self):
+        (found, _) = contests(make_tables(*self.flat()), [])
+        assert (
+            plain(answer.what_is_seen(found, LABELS))
+            == "Speedup up to 8 processes: where it ends cannot be told"
+        )
+
+    def flat(self):
+        runs, _ = self.study()
+        return runs[runs["interconnect"] != "a"], Settings(baselines=("b",), draws=200)
+
+    def test_few_blocks_are_told_with_the_point_estimate(self):
+        found = contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
+        said = plain(answer.how_far(found, LABELS))
+        assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in said

@@ -93,13 +93,13 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "With 6 blocks, none of 2 tests of improvements can come out as distinguishable after Holm's "
-            "correction, whatever was measured; that takes 8 blocks at least."
+            "With 6 blocks, none of 2 tests of improvements can come out as faster or slower after correction, "
+            "however large the difference; that takes 8 blocks at least."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "With 6 blocks, 1 of 2 tests of improvements cannot come out as distinguishable after Holm's "
-            "correction, whatever was measured; that takes 8 blocks at least."
+            "With 6 blocks, 1 of 2 tests of improvements cannot come out as faster or slower after correction, "
+            "however large the difference; that takes 8 blocks at least."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

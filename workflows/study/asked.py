@@ -14,6 +14,7 @@ from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.inputs import is_there
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
+from workflows.study.planned import blocks_needed
 from workflows.study.request import request_facts
 from workflows.study.study import (
     Study,
@@ -21,6 +22,7 @@ from workflows.study.study import (
     check_exclude,
     check_simulation,
     check_sizes,
+    check_until,
     read_study,
 )
 from workflows.traffic.cases import is_pattern
@@ -113,6 +115,9 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
         for index, name in enumerate(study.interconnects)
     }
     kinds = {name: interconnect.kind for name, interconnect in joined.items()}
+    if study.blocks is None:
+        study = replace(study, blocks=blocks_needed(study, kinds))
+    check_until(study)
     _check_files(study)
     check_sizes(study, {name: case.serial_seconds for name, case in measured.items()})
     check_exclude(study)

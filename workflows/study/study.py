@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -38,7 +37,8 @@ class Study:
     """What is asked: the keys of workflows/schemas/study.yaml, which describes each.
 
     ``sizes`` is empty unless scaling is weak or there is a scale: by case, the size at each process count.
-    Those of a scale are found with the cases: see `workflows.study.asked.read_asked`.
+    Those of a scale are found with the cases; ``blocks`` that the file does not name are None until the
+    interconnects are known: see `workflows.study.asked.read_asked`.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Study:
     sizes: Mapping[str, Mapping[int, str]]
     scale: float | None
     exclude: tuple[Mapping[str, Any], ...]
-    blocks: int
+    blocks: int | None
     until: Until | None
     seed: int
     baselines: tuple[str, ...]
@@ -132,7 +132,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
-    data = inputs.defaults("study") | {"blocks": _blocks_needed(data)} | data
+    data = inputs.defaults("study") | {"blocks": None} | data
     route_load = data.get("congestion")
     return Study(
         **{key: data[key] for key in _AS_GIVEN},
@@ -143,7 +143,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         question=data.get("question", ""),
         sizes=_sizes(data, file),
         scale=_scale(data, file),
-        until=_until(data, file),
+        until=Until(**data["until"]) if "until" in data else None,
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
         congestion=inputs.defaults("study", "congestion") | route_load if route_load else {},
         limits=Limits(**(inputs.defaults("study", "limits") | data["limits"])),
@@ -155,15 +155,6 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         cluster=Path(data["cluster"]) if "cluster" in data else None,
         file=file,
     )
-
-
-def _blocks_needed(data: Mapping[str, Any]) -> int:
-    """Blocks with which the least p-value of the tests that a study plans can fall to 5 %: 2 tests / 2^n."""
-    names = data.get("interconnects", ())
-    compared = [len(names) - 1] * max(sum(name in names for name in data.get("baselines", ())), 1)
-    varied = ("cases", "oversubscription", "processes_per_node", "threads")
-    tests = max(sum(compared), 1) * math.prod(max(len(data.get(key, ())), 1) for key in varied)
-    return (40 * tests - 1).bit_length()
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
@@ -271,19 +262,24 @@ def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
                 )
 
 
-def _until(data: Mapping[str, Any], file: Path) -> Until | None:
-    if "until" not in data:
-        return None
-    until = Until(**data["until"])
-    if data["blocks"] < LEAST_BLOCKS:
+def check_until(study: Study) -> None:
+    """Check that a study with a target begins with enough blocks, and may add some.
+
+    Raises
+    ------
+    InputError
+        If it does not.
+    """
+    if study.until is None:
+        return
+    if study.blocks < LEAST_BLOCKS:
         raise InputError(
-            f"{file}: blocks: {data['blocks']} is too small; {LEAST_BLOCKS} or more, since until is given"
+            f"{study.file}: blocks: {study.blocks} is too small; {LEAST_BLOCKS} or more, since until is given"
         )
-    if until.max_blocks <= data["blocks"]:
+    if (most := study.until.max_blocks) <= study.blocks:
         raise InputError(
-            f"{file}: until.max_blocks: {until.max_blocks} is too small; above blocks ({data['blocks']})"
+            f"{study.file}: until.max_blocks: {most} is too small; above blocks ({study.blocks})"
         )
-    return until
 
 
 def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:

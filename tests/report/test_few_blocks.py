@@ -1,0 +1,91 @@
+"""What a study of four blocks says of intervals: those that follow from several times take five."""
+
+import pytest
+from report_parts import blocks, cells, part, said
+from small_runs import rows, runs_table
+from synthetic_study import make_runs, make_whole_study
+
+from analysis.estimates.scaling import make_tables
+from analysis.report import make_report
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
+
+OF_TESTS = {("scaling", "seconds"), ("packing", "seconds"), ("oversubscription", "gain")}
+"""Order statistics of a time, and unpaired comparisons, which can be had of four blocks."""
+
+
+@pytest.fixture(scope="module")
+def study():
+    return make_whole_study(make_runs(4, counts=(1, 2, 4, 8, 16), cases=("elbow",)))
+
+
+@pytest.fixture(scope="module")
+def report(study):
+    return make_report(*study, [])
+
+
+def test_no_derived_interval(study):
+    found = {
+        (name, column.rpartition("_")[0])
+        for name, table in study[1].items()
+        for column in table
+        if column.endswith(("_low", "_high")) and table[column].notna().any()
+    }
+    assert found <= OF_TESTS and found
+
+
+def test_what_has_an_interval_is_said(report):
+    method = said(part(report, "method"))
+    assert (
+        "covers 87.5 % at n = 4. Speedups, and all that follows from them, have none: that takes 5 blocks."
+        in method
+    )
+    (table,) = blocks(part(report, "models"), "table")
+    assert "interval" not in table["caption"]
+    (table,) = blocks(part(report, "fastest"), "table")
+    assert "Below 5 blocks it is not known which others may be the fastest." in table["caption"]
+
+
+def test_too_few_blocks_are_not_the_same_as_not_distinguishable(report):
+    (table,) = blocks(part(report, "answer"), "table")
+    assert "too few blocks" in {line[4] for line in cells(table)}
+
+
+def test_a_study_with_a_target_has_a_coverage_of_its_own():
+    until = {"interval_percent": 5, "max_blocks": 20, "least_blocks": 6, "limit_core_hours": 2,
+             "half_width_percent": 4.2, "core_hours": 1.1, "reached": True, "reason": "the target was reached"}  # fmt: skip
+    made = make_report(*make_whole_study(make_runs(6, levels=(1,), cases=("elbow",)), until=until), [])
+    method = said(part(made, "method"))
+    assert (
+        "In simulated studies that stop at a width, intervals of improvements covered 92.2 to 97.0 %."
+        in method
+    )
+
+
+def page_one(*groups):
+    """First page of a study of the baseline ``a``."""
+    runs = runs_table(*groups)
+    tables = make_tables(runs, Settings(baselines=("a",), draws=400))
+    return part(make_report(runs, tables, Facts(), []), "answer")
+
+
+@pytest.mark.parametrize(("noise", "told"), [(0.01, "Efficiency reaches 108 % [107, 109]: "), (0.2, None)])
+def test_an_efficiency_above_one_is_told_with_its_interval(noise, told):
+    factors, others = (tuple(1 + noise * part for part in parts) for parts in
+                       ((-1, -0.5, 0, 0, 0.5, 1), (0.5, 0, -1, 1, 0, -0.5)))  # fmt: skip
+    page = page_one(rows("duct", None, {1: 16.0}, factors), rows("duct", "a", {2: 7.4, 4: 5.0}, others))
+    assert (told in said(page)) if told else "Efficiency reaches" not in said(page)
+
+
+def test_what_may_be_reached_is_not_called_never_reached():
+    """At 4 processes b is slower than a at its best for sure; at 8 it is nearly as fast, more or less."""
+    wide, narrow = (0.9, 0.97, 1.0, 1.02, 1.04, 1.1), (0.99, 1.0, 1.01, 1.0, 0.99, 1.01)
+    page = page_one(
+        rows("duct", None, {1: 16.0}, narrow),
+        rows("duct", "a", {2: 9.0, 4: 5.0, 8: 8.0}, narrow),
+        rows("duct", "b", {2: 12.0, 4: 7.0}, narrow),
+        rows("duct", "b", {8: 5.02}, wide),
+    )
+    (table,) = blocks(page, "table")
+    (b,) = [line for line in cells(table) if line[0] == "b"]
+    assert b[5] == "8 or more, or never"
