@@ -55,10 +55,10 @@ def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count
     said = folder.finish(study)
     cell.start_node(off)
     records = folder.records().values()
-    assert said.endswith("exit status 0"), [
-        [[one.get(key) for key in ("attempt", "problem", "cluster", "exit", "placement")] for one in records],
-        said,
+    whole = [
+        [one.get(key) for key in ("attempt", "problem", "cluster", "exit", "placement")] for one in records
     ]
+    assert said.endswith("exit status 0"), f"{whole}\n{said}"
     for note, state in ((first, "NODE_FAIL"), (second, "CANCELLED")):
         mine = [one for one in records if one["block"] == note["planned"]["block"]]
         assert [one["cluster"]["state"] for one in mine] == [state, "RUNNING"], said
