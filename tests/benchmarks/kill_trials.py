@@ -37,6 +37,7 @@ from tests.benchmarks.figures import cost  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from tests.study_files import timed_case  # noqa: E402
 from workflows.launch.emulation import EmulatedNode, occupants  # noqa: E402
+from workflows.plan.records import TRIES  # noqa: E402
 
 NAME, NODES, GROWTH = "killed", 2, 6
 PROGRAM = """
@@ -96,6 +97,7 @@ class Counts(NamedTuple):
     records: int
     valid: int
     interrupted: int
+    given_up: int
     missing: int
     twice: int
     contaminated: int
@@ -133,6 +135,8 @@ def count(
     whole = [record for record in records if not record.get("interrupted")]
     keys = ("case", "interconnect", "processes", "oversubscription", "block")
     made = Counter(tuple(record[key] for key in keys) for record in whole)
+    broken = Counter(tuple(record[key] for key in keys) for record in records if record.get("interrupted"))
+    given_up = [key for key, number in broken.items() if number == TRIES and key not in made]
     timed = [(record, beats_of(record, beats)) for record in whole if record["seconds"] is not None]
     if any(len(own) != len(record["placement"]) for record, own in timed):
         raise SystemExit("a run was recorded whose processes told no time")
@@ -140,7 +144,8 @@ def count(
         records=len(records),
         valid=sum(record["valid"] for record in records),
         interrupted=len(records) - len(whole),
-        missing=repetitions - len(made),
+        given_up=len(given_up),
+        missing=repetitions - len(made) - len(given_up),
         twice=sum(number - 1 for number in made.values()),
         contaminated=sum(contaminated(own, beats, whole_machine) for _, own in timed),
     )
@@ -262,6 +267,11 @@ class KilledJobs(Killed):
             case _:
                 return "all of a job on a node" if _kill(self._of_job(node)) else None
 
+    def finish(self) -> None:
+        """Let the nodes come back, and the study run to its end."""
+        self.slurm.wait_for_nodes()
+        super().finish()
+
     def _of_job(self, node: EmulatedNode) -> list[int]:
         """Processes of a job on a node, Slurm's own apart."""
         found = {}
@@ -355,7 +365,7 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
     return (
         f"{struck.total()} kills ({kinds}) in {time.monotonic() - begun:.0f} s: {counts.records} records of "
         f"{study.points * study.blocks} repetitions, {counts.interrupted} of them interrupted, {counts.valid} valid; "
-        f"lost or changed {lost}, missing {counts.missing}, twice {counts.twice}, "
+        f"given up after {TRIES} interrupted attempts {counts.given_up}, lost or changed {lost}, missing {counts.missing}, twice {counts.twice}, "
         f"timed beside another run {counts.contaminated}"
     )
 

@@ -29,7 +29,7 @@ def test_a_sound_study_has_nothing_wrong():
         beats("n1", 8, 5.5, 5.9),
         beats("n1", 7, 9.0, 9.5),
     ]  # the last is a later 7
-    assert count([ran(1, 0, 7), ran(2, 5, 8)], found, 2, False) == (2, 2, 0, 0, 0, 0)
+    assert count([ran(1, 0, 7), ran(2, 5, 8)], found, 2, False) == (2, 2, 0, 0, 0, 0, 0)
 
 
 def test_what_is_twice_or_missing_is_counted_and_an_interrupted_attempt_is_neither():
@@ -38,7 +38,30 @@ def test_what_is_twice_or_missing_is_counted_and_an_interrupted_attempt_is_neith
     ]
     records = [ran(1, 0, 7), ran(1, 5, 8, attempt=2), ran(2, 9, 9, interrupted=True)]
     assert count(records, found, 2, False)._asdict() == {
-        **{"records": 3, "valid": 2, "interrupted": 1, "missing": 1, "twice": 1, "contaminated": 0}
+        **{
+            "records": 3,
+            "valid": 2,
+            "interrupted": 1,
+            "given_up": 0,
+            "missing": 1,
+            "twice": 1,
+            "contaminated": 0,
+        }
+    }
+
+
+def test_a_repetition_whose_jobs_ended_each_time_is_given_up_and_not_missing():
+    attempts = [ran(1, 0, 7, attempt=number, interrupted=True) for number in (1, 2, 3)]
+    assert count(attempts, [], 1, False)._asdict() == {
+        **{
+            "records": 3,
+            "valid": 0,
+            "interrupted": 3,
+            "given_up": 1,
+            "missing": 0,
+            "twice": 0,
+            "contaminated": 0,
+        }
     }
 
 
