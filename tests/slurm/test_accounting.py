@@ -97,13 +97,18 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
     ],
 )
 def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, what, limit, told):
-    """One job at a time may be submitted, or run; the study has two and one that prepares."""
+    """One job at a time may be submitted, or run, and the user has one until it is told; the study has three."""
     folder.faulty("sound", blocks=2, processes=(1,))
     folder.site.write_text(folder.site.read_text() + "account: me\n")
+    other = slurm.ask("sbatch", "--parsable", "--account=me", "--output=/dev/null", "--wrap", "sleep 600")
     manage(slurm, "modify", *what.split(), "set", f"{limit}=1")
     try:
-        said = folder.run()
+        study = folder.start()
+        folder.until(lambda: told in folder.said(), 240)
+        slurm.ask("scancel", other)
+        said = folder.finish(study)
     finally:
+        slurm.run("scancel", other)
         manage(slurm, "modify", *what.split(), "set", f"{limit}=-1")
     assert said.endswith("exit status 0") and said.count(told) == 1, said
     assert [record["attempt"] for record in folder.records().values()] == [1, 1]
