@@ -15,7 +15,10 @@ from xdist.scheduler import LoadFileScheduling
 from workflows.paths import CASES
 from workflows.study.cases import load_case
 
-hypothesis.settings.register_profile("steady", deadline=None)  # no time of a busy machine fails a test
+# No time of a busy machine fails a test, and what fails once fails again.
+hypothesis.settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("steady")
 
 SLURM = "tests/slurm/"  # looks for what a small Slurm left on the machine: never two of them at once

@@ -37,11 +37,11 @@ LETTERS = 300
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
 ENDS = {
-    "alone": "are best on one process",
-    "stops": "peak before their last count",
-    "rises": "still gain at their last count",
-    "unsure": "may or may not gain at their last count",
-    "one count": "have one count",
+    "alone": "one process is best",
+    "stops": "the peak is before the last count",
+    "rises": "the last count still gains",
+    "unsure": "whether the last count gains cannot be told",
+    "one count": "there is one count",
 }
 """How other curves end."""
 _CURVE = ["interconnect", "kind", "processes_per_node"]
@@ -131,8 +131,8 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     found = {what: ends.count(end) for end, what in ENDS.items() if end in ends}
     others_in_all = counted(len(rest), "other curve")
     if len(found) == 1:
-        return f"{text}; the {others_in_all} {next(iter(found))}."
-    parts = listed(f"{number} {what}" for what, number in found.items())
+        return f"{text}; in the {others_in_all}, {next(iter(found))}."
+    parts = listed(f"{what} in {number}" for what, number in found.items())
     return f"{text}; of the {others_in_all}, {parts}."
 
 

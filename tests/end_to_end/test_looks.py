@@ -8,7 +8,7 @@ from report_parts import plain, sayings
 
 from workflows.paths import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]  # each block counts: none may be disturbed
 STUDY = f"""
 name: looked_at
 cases: [harmonic-smoke]

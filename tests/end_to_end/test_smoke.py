@@ -82,7 +82,7 @@ def test_tables_and_reports_are_there(smoke, runs):
 
 
 def test_nothing_is_left_behind(smoke):
-    assert left_behind() == smoke[1]
+    assert left_behind() <= smoke[1]
 
 
 def test_again_it_does_nothing(smoke):
@@ -106,7 +106,7 @@ def test_it_grows(study_folder):
     def grow(blocks, interconnects):
         study = study_folder.write(f"{small}interconnects: [{interconnects}]\nblocks: {blocks}\n")
         done = study_folder.run(study, "--", "results/grows/runs.csv")
-        assert went_through(done), done.stderr
+        assert went_through(done.returncode, done.stderr), done.stderr
         records = {file: file.read_bytes() for file in results.rglob("records/**/*.json")}
         assert len(pd.read_csv(results / "runs.csv")) == len(records)
         return records
@@ -139,7 +139,7 @@ def test_a_case_again_is_a_further_attempt(tmp_path):
         for options in ([], ["--again", "cavity-smoke/shared_memory"]):
             command = [ROOT / "run-study", *options, study, "--", "results/again_test/runs.csv"]
             done = ran(*command, cwd=tmp_path, timeout=300)
-            assert went_through(done), done.stderr
+            assert went_through(done.returncode, done.stderr), done.stderr
         runs = pd.read_csv(results / "runs.csv")
     finally:
         shutil.rmtree(results, ignore_errors=True)

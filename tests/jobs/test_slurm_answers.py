@@ -51,8 +51,16 @@ def answers(monkeypatch, *given):
     return left
 
 
-def test_a_controller_that_comes_back_is_asked_again(monkeypatch):
-    away = (1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+@pytest.mark.parametrize(
+    "why",
+    [
+        "Unable to contact slurm controller (connect failure)",
+        "Zero Bytes were transmitted or received",
+        "Message receive failure",
+    ],
+)
+def test_a_controller_that_comes_back_is_asked_again(monkeypatch, why):
+    away = (1, "", f"slurm_load_jobs error: {why}")
     left = answers(monkeypatch, away, away, (0, "back", ""))
     assert slurm.ask("squeue") == "back" and not left
 

@@ -128,7 +128,7 @@ def place():
             first = probe(point, interconnect, nodes, placed("nowhere:0 nowhere:1"))
             said = r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere"
             told = re.fullmatch(said, first.problem)
-            assert told, first
+            assert told, first.problem
             host, second = (nodes[0].name, nodes[1].name) if nodes else (told[2], told[2])
             cores = [str(node.cores[0]) for node in nodes] or ["0", "1"]
             return point, interconnect, nodes, placed(f"{host}:{cores[0]} {second}:{cores[1]}")

@@ -11,6 +11,7 @@ from small_records import RECORD
 from terminals import terminal
 
 from workflows.domain import Point, Repetition
+from workflows.measure import progress
 from workflows.measure.progress import Progress
 from workflows.paths import ROOT
 from workflows.plan.record import RunNoise
@@ -45,7 +46,8 @@ def test_a_log_has_a_line_a_run():
 
 
 @pytest.mark.parametrize("columns", [60, 100, 200])
-def test_a_terminal_has_one_live_line(columns):
+def test_a_terminal_has_one_live_line(columns, monkeypatch):
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 7.0)  # no time passes
     with terminal(columns) as (screen, shown):
         run_two(screen)
         written = b""

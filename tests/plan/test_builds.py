@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+from disturbed import disturbed
 from needs import need
 from programs import printed
 from study_files import study_file
@@ -59,7 +60,7 @@ def test_the_example_of_the_page_runs_each_build_under_its_name(folder):
     optimised = {}
     for repetition in plan.design.repetitions:
         record = measure(plan, repetition, 1, ())
-        assert record.valid, record.reason
+        assert record.valid or disturbed(record.reason)
         log = gzip.decompress(plan.paths.record(repetition, 1).with_suffix(".log.gz").read_bytes())
         optimised[record.interconnect] = b"built with optimisation" in log
         assert "libmpi" in record.mpi_library

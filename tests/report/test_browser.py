@@ -207,8 +207,9 @@ class TestFilters:
         write_html(tmp_path / "part.json", printed / "figures", tmp_path / "part.html")
         with opened(browser, tmp_path / "part.html") as reader:
             reader.tick("loopback")
-            reader.run("location.reload()")
-            WebDriverWait(browser, 10).until(lambda _: reader.one("#shown").text)
+            reader.run("window.old = true; location.reload()")
+            anew = "return !window.old && document.getElementById('shown')?.textContent"
+            WebDriverWait(browser, 30).until(lambda _: reader.run(anew))
             assert not reader.one('#filters input[value="loopback"]').is_selected()
             assert reader.seen("tr[data-interconnect=loopback]") == 0 < reader.seen("tr[data-interconnect]")
             reader.tick("loopback")

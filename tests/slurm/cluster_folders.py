@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
+from disturbed import went_through
 from small_slurm import SmallSlurm
 
 from workflows.paths import ROOT
@@ -70,12 +72,23 @@ class ClusterFolder:
     def said(self) -> str:
         return (self.folder / "out").read_text()
 
+    def kill(self, process: subprocess.Popen) -> None:
+        """Kill a study and all that it started, but not its jobs."""
+        for one in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):  # has ended meanwhile
+                one.kill()
+        process.wait(timeout=60)
+
     def run(self, *options: str, timeout: float = 590, **more: str) -> str:
         return self.finish(self.start(*options, **more), timeout)
 
     def run_well(self, *options: str, **more: str) -> str:
-        said = self.run(*options, **more)
-        assert said.endswith("exit status 0"), said
+        return self.went_well(self.start(*options, **more))
+
+    def went_well(self, process: subprocess.Popen) -> str:
+        """Wait for a study that goes through, whatever disturbs its runs; give what it printed."""
+        said = self.finish(process)
+        assert went_through(process.returncode, said), f"{said}\n{self.queue()}\n{self.slurm.logs()}"
         return said
 
     def allocate(self, *options: str, target: str = "results/faulty/runs.csv", **sbatch: str) -> str:
@@ -112,6 +125,10 @@ class ClusterFolder:
         placed = Path(note["scratch"]).glob("*/placement/[01]")
         written = (file.read_text().splitlines() for file in placed)
         return [lines[1] for lines in written if len(lines) == 4]
+
+    def hold(self, note: dict) -> bool:
+        """Stop the ranks of a run, so that it does not end of itself; whether they were all there."""
+        return self.slurm.run("kill", "-STOP", *self.ranks(note)).returncode == 0
 
     def records(self) -> dict[str, dict]:
         """Records by their paths below the study's records."""

@@ -41,7 +41,7 @@ _CHANGED = {
     "min_uid": "0",
     "min_gid": "0",
     "load_report_time": "00:00:02",
-    "max_unheard": "00:00:08",
+    "max_unheard": "00:00:20",
     "reporting_params": "accounting=true reporting=false flush_time=00:00:01 joblog=false sharelog=00:00:00",
 }
 _FILES = {

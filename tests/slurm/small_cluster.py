@@ -86,7 +86,7 @@ class SmallCluster:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGSTOP)
         end_all(lambda: occupants([node.net]))
-        self._daemons.pop(node.name).wait(timeout=10)
+        self._daemons.pop(node.name).wait(timeout=START_SECONDS)
 
     def _until(self, holds, what: str) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -116,7 +116,7 @@ class SmallCluster:
         pids = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
         for pid in pids:
             os.kill(int(pid), number)
-        daemon.wait(timeout=30)
+        daemon.wait(timeout=START_SECONDS)
 
     def _inside(self, node: EmulatedNode, command: Sequence[str]) -> list[str]:
         return node.enter(

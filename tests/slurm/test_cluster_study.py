@@ -158,15 +158,15 @@ def test_the_simulated_part_is_made_in_jobs(slurm, tmp_path):
 def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
     """The job puts itself back into the queue and goes on.
 
-    A walltime of a minute, in the last 20 s of which no run is begun, has no place for four runs of 12 s.
+    A walltime of a minute, in the last 20 s of which no run is begun, has no place for five runs of 12 s.
     """
-    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=4, processes=(2,))
+    folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=5, processes=(2,))
     number = folder.allocate(nodes=2, time=1)
     folder.until((tmp_path / "results/faulty/runs.csv").exists, 500)
     said = folder.said()
     assert "before the next run would" in said and "it goes on in the next" in said, said
     records = folder.records()
-    assert len(records) == 4
+    assert len(records) == 5
     assert all(record["valid"] or disturbed(record["reason"]) for record in records.values())
     assert {record["cluster"]["job"] for record in records.values()} == {number}
     assert len({record["cluster"]["restarts"] for record in records.values()}) > 1

@@ -50,6 +50,7 @@ def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count
     folder = CellFolder(cell, tmp_path).faulty("slow", blocks=2, processes=(2,))
     study = folder.start()
     first, second = folder.until(lambda: len(found := folder.under_way()) == 2 and found)
+    assert folder.hold(first) and folder.hold(second)
     off = master_of(cell, first["job"])
     cell.switch_off(off)
     cell.ask("qdel", second["job"])
@@ -82,19 +83,16 @@ def test_what_it_says_of_jobs(cell, tmp_path):
 
     folder = CellFolder(cell, tmp_path)
     (tmp_path / "out").touch()
-    deleted, limited = (
-        submit("-b", "y", "sleep", "300"),
-        submit("-b", "y", "-l", "h_rt=0:0:2", "sleep", "300"),
-    )
+    deleted = submit("-b", "y", "sleep", "300")
     waiting = submit("-b", "y", "-hold_jid", deleted, "true")
     ends = {
         submit("-b", "y", "true"): "COMPLETED",
         submit("-b", "y", "sh", "-c", "'exit 3'"): "FAILED exit status 3",
     }
     wrong = cell.ask("qsub", "-terse", "-j", "y", "-o", "/nonexistent/log", "-b", "y", "true")
-    for number in (deleted, limited):
-        folder.until(lambda number=number: "r" in cell.state(number), 60)
-    assert [asked("status.sh", number) for number in (deleted, limited, waiting)] == ["running"] * 3
+    folder.until(lambda: "r" in cell.state(deleted), 60)
+    assert [asked("status.sh", number) for number in (deleted, waiting)] == ["running"] * 2
+    limited = submit("-b", "y", "-l", "h_rt=0:0:2", "sleep", "300")
     cell.ask("qdel", deleted)
     for number, state in {**ends, limited: "TIMEOUT", deleted: "CANCELLED"}.items():
         ends_as(number, state)

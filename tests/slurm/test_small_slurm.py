@@ -1,6 +1,5 @@
 """The Slurm of the tests is a real one of several nodes, and leaves nothing however it ends."""
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 
 def daemons() -> set[str]:
     names = {"slurmctld", "slurmd", "slurmstepd", "munged"}
-    found = (p for p in psutil.process_iter(["name"]) if p.info["name"] in names)
-    return {f"{p.pid} {p.info['name']}" for p in found if p.status() != psutil.STATUS_ZOMBIE}
+    found = (p for p in psutil.process_iter(["name", "status"]) if p.info["name"] in names)
+    return {f"{p.pid} {p.info['name']}" for p in found if p.info["status"] != psutil.STATUS_ZOMBIE}
 
 
 def left_over() -> set[str]:
@@ -52,10 +51,10 @@ def test_steps_run_on_nodes_with_names_and_cores_of_their_own():
 def test_a_killed_starter_leaves_nothing():
     before = left_over()
     command = [sys.executable, "-m", "tests.slurm.small_slurm", "--", "srun", "-N2", "sleep", "300"]
-    starter = subprocess.Popen(command, cwd=ROOT)
-    assert wait_until(lambda: any("slurmstepd" in name for name in daemons() - before), 60)
-    starter.send_signal(signal.SIGKILL)
-    starter.wait(timeout=10)
+    with subprocess.Popen(command, cwd=ROOT) as starter:
+        begun = wait_until(lambda: any("slurmstepd" in name for name in daemons() - before), 60)
+        starter.kill()
+    assert begun
     assert wait_until(lambda: not daemons() - before, 80)
     with small_slurm(nodes=2):  # the next one removes the folder
         pass

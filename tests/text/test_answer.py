@@ -189,7 +189,7 @@ class TestUnsureTops:
             "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
             "8.00); over c more than 4 processes bring nothing that can be told (speedup 3.20); whether speedup "
             "still rises over b at 8 processes, the most that was run, cannot be told (speedup 3.22); of the 3 "
-            "other curves, 1 still gain at their last count and 2 may or may not gain at their last count."
+            "other curves, the last count still gains in 1 and whether the last count gains cannot be told in 2."
         )
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])

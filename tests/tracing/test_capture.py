@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from disturbed import undisturbed_run
 from needs import need
 
 from workflows.applications import application
@@ -12,7 +13,6 @@ from workflows.domain import Case, InputError, Option, Point
 from workflows.launch import execution
 from workflows.launch.emulation import usable_cores
 from workflows.launch.launch import ranks_of_nodes
-from workflows.measure.running import run
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
@@ -180,8 +180,8 @@ def test_tracing_changes_no_result(name, prepared, tmp_path):
     point = Point(case.name, SHARED_MEMORY.name, 2, 1, nodes=1, cores=2)
     tracer = build(compiler_for(app.command(case, 2)[0]))
     mark = STEPS[case.application].mark if case.application in STEPS else ()
-    plain = run(case, point, folder, SHARED_MEMORY, (), 120)
-    made = run(case, point, folder, SHARED_MEMORY, (), 120, preload(tracer, tmp_path, mark))
+    plain = undisturbed_run(case, point, folder, SHARED_MEMORY, (), 120)
+    made = undisturbed_run(case, point, folder, SHARED_MEMORY, (), 120, preload(tracer, tmp_path, mark))
     assert (plain.problem, made.problem) == (None, None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rank-0.txt", "rank-1.txt"]
     if case.application == "openfoam":

@@ -22,7 +22,10 @@ ASK_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
 SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")  # in what sbatch says; passes as other jobs end
-_AWAY = r"unable to contact|connection (refused|timed out)|socket timed out"
+_AWAY = (
+    r"unable to contact|connection (refused|timed out)|socket timed out"
+    r"|zero bytes were transmitted|message (receive|send) failure"  # it ended after it had accepted
+)
 
 
 class Nodes(NamedTuple):
@@ -258,7 +261,9 @@ def first_error(errors: str) -> str | None:
 
 def not_started(errors: str) -> str | None:
     """Give the line of a standard error in which srun says why it started nothing; None if there is none."""
-    found = re.search(r"^srun: error: (Unable to create step for job .*)$", errors, re.M)
+    found = re.search(
+        r"^srun: error: (Unable to (?:create step|confirm allocation) for job .*)$", errors, re.M
+    )
     return found[1] if found else None
 
 
