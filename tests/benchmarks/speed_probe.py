@@ -10,6 +10,7 @@ that come and go; prints its table ``adjusted``.
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -103,7 +104,7 @@ def real(blocks):
         case = yaml.safe_load((ROOT / "cases/mpi4py/matrix_product/case.yaml").read_text())
         case["sizes"]["long"] = LONG | {"golden_from": "the matrix is its own inverse"}
         own = folder / "cases/mpi4py/matrix_product"
-        own.mkdir(parents=True)
+        shutil.copytree(ROOT / "cases/mpi4py/matrix_product", own)
         (own / "case.yaml").write_text(yaml.safe_dump(case))
         (folder / "study.yaml").write_text(f"{STUDY}blocks: {blocks}\ncases_folder: {folder}/cases\n")
         run = [sys.executable, "-m", "workflows.command", str(ROOT), f"{folder}/study.yaml"]

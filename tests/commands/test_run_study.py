@@ -36,6 +36,18 @@ def test_one_line_for_what_is_no_study(tmp_path, typed, line):
     assert refusal(InputError, main, [str(tmp_path), *typed]).startswith(line)
 
 
+def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
+    case = tmp_path / "cases/mpi4py/matrix_product/case.yaml"
+    case.parent.mkdir(parents=True)
+    case.write_text((ROOT / "cases/mpi4py/matrix_product/case.yaml").read_text())
+    study = "name: mine\ncases: [matrix_product-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
+    (tmp_path / "mine.yaml").write_text(f"{study}blocks: 1\ncases_folder: {tmp_path}/cases\n")
+    asked = ["--dry-run", "--snakefile", ROOT / "Snakefile", "--directory", tmp_path]
+    done = ran(sys.executable, "-m", "snakemake", *asked, "--configfile", tmp_path / "mine.yaml")
+    (line,) = (one for one in done.stderr.splitlines() if "profile" not in one)
+    assert line == f"nodeworth: {case}: settings.program: there is no 'matrix_product.py' beside it"
+
+
 @pytest.fixture
 def started(monkeypatch):
     """What Snakemake is started with."""

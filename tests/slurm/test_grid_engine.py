@@ -10,7 +10,7 @@ from needs import GRID_ENGINE
 from tests.slurm.small_cell import small_cell
 from workflows.paths import ROOT
 
-# Alone: on a full machine a host is late, and is not heard of any more after 8 s.
+# Alone: on a full machine a host is late, and is not heard of any more after a time.
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.alone, pytest.mark.needs(*GRID_ENGINE)]
 SITE = (
     "scheduler: sge\nlauncher: mpirun\nnodes: 4\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
@@ -66,6 +66,22 @@ def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count
         assert [one["cluster"]["state"] for one in mine] == [state, "RUNNING"], said
         assert [one["seconds"] for one in mine] == [None, 0.25]
         assert re.search(rf"attempt-1\.json: job {note['job']} ended as {state} on emulated-node", said)
+    assert not list(tmp_path.glob("results/*/scratch/*"))
+
+
+def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp_path):
+    folder = CellFolder(cell, tmp_path).faulty("slow", processes=(2,))
+    study = folder.start()
+    (note,) = folder.until(folder.under_way)
+    assert folder.hold(note)
+    cell.ask("qmod", "-rj", note["job"])
+    said = folder.went_well(study)
+    first, last = folder.records().values()
+    assert (first["cluster"]["state"], first["interrupted"], first["seconds"]) == ("REQUEUED", True, None), (
+        said
+    )
+    assert last["seconds"] == 0.25 and last["cluster"]["job"] == note["job"], said
+    assert f"job {note['job']} was put back into the queue (restart 1) on emulated-node" in said
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
 

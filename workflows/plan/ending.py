@@ -45,6 +45,7 @@ def begin(plan: Plan, workflow: Any) -> None:
     keep_to_owner()
     if not workflow.is_main_process:
         return
+    _ = plan.asked.case_digests  # what cannot be read of a case is told before anything else
     announce(plan)
     _begun[plan.paths.results] = _Begun.now(plan)
     logger.addFilter(_mark_progress)
