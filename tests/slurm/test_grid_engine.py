@@ -73,7 +73,6 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     folder = CellFolder(cell, tmp_path).faulty("slow", processes=(2,))
     study = folder.start()
     (note,) = folder.until(folder.under_way)
-    assert folder.hold(note)
     cell.ask("qmod", "-rj", note["job"])
     said = folder.went_well(study)
     first, last = folder.records().values()
