@@ -27,6 +27,7 @@ from analysis.estimates.solver_work import make_solver_efficiency
 from analysis.estimates.time_parts import make_part_tables
 from analysis.registry import ALL_TABLES, REQUIRED, finished
 from analysis.runs.kinds import ran
+from analysis.tables.contract import P_VALUES
 from analysis.tables.frames import Pieces, merge
 from analysis.text import ways
 
@@ -77,6 +78,7 @@ def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFr
     tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
     if settings.unfinished:
         tables |= {name: _untold(tables[name]) for name in DIRECTIONS if name in tables}
+        tables["variability"] = _untested(tables["variability"])
     always = REQUIRED + (MONEY if "cost" in tables else ())
     return {name: tables[name] for name in ALL_TABLES if name in always or len(tables.get(name, ()))}
 
@@ -85,6 +87,12 @@ def _untold(table: pd.DataFrame) -> pd.DataFrame:
     """Leave out what is told of runs, since more of them are to come."""
     kinds = table["compared_kinds" if "compared_kinds" in table else "kind"]
     return table[~kinds.map(ran).astype(bool)].reset_index(drop=True)
+
+
+def _untested(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the tests of runs, since more of them are to come."""
+    of_runs = table["kind"].map(ran).astype(bool)
+    return table.assign(**{name: table[name].mask(of_runs) for name in P_VALUES})
 
 
 def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:

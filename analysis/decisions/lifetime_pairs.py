@@ -121,8 +121,13 @@ def tornado_rows(
     )
 
 
+def mean_saving(percents: pd.Series) -> float:
+    """Geometric mean over cases of what is paid instead, as a saving in percent of the baseline's cost."""
+    return float(-100 * np.expm1(np.log1p(-percents / 100).mean()))
+
+
 def mean_tornado(tornado: pd.DataFrame) -> pd.DataFrame:
-    """Mean over cases of what each input does to the saving, at the lowest oversubscription level.
+    """Mean over cases (`mean_saving`) of what each input does to the saving, at the lowest oversubscription.
 
     Returns
     -------
@@ -135,7 +140,7 @@ def mean_tornado(tornado: pd.DataFrame) -> pd.DataFrame:
     ]
     percents = ["lifetime_saving_percent", "percent_at_low", "percent_at_high"]
     grouped = lowest.groupby([*PAIR, "input"], sort=False)
-    means = grouped[percents].mean().join(grouped["case"].nunique().rename("cases")).reset_index()
+    means = grouped[percents].agg(mean_saving).join(grouped["case"].nunique().rename("cases")).reset_index()
     of_all = means["cases"] == means.groupby(PAIR)["cases"].transform("max")
     means = means[of_all]  # an interval that only some cases have says nothing beside means of all
     ends = means[percents[1:]]

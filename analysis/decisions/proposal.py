@@ -14,14 +14,17 @@ from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
 from analysis.tables.frames import Piece, Pieces, with_ends
 
+UNTESTED = ("would pass (untested)", "would fail (untested)")
+"""Verdicts from estimates without an interval."""
+
 
 def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
     """Scaling table of curves of the same counts, judged by a rule.
 
     `speedup_per_doubling` of neighbouring counts p < q is (S(q) / S(p))^(1 / log2(q / p)), so that the
     rule "1.5 times a doubling" means T(p) / T(q) >= 1.5^log2(q / p). A count passes where the whole
-    interval of the quantity reaches the minimum, fails where none of it does, and is undecided between;
-    without an interval the point estimate decides, and `note` says so.
+    interval of the quantity reaches the minimum, fails where none of it does, and is undecided between:
+    see `judge`.
 
     Parameters
     ----------
@@ -48,7 +51,6 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
     notes = {
         "reference": referred,
         "the rule says nothing about so many cores": np.isnan(minimum),
-        "no interval: by the point estimate": judged & np.isnan(low),
     }
     arrays = {
         "nodes": nodes,
@@ -121,13 +123,14 @@ def _steps(values: np.ndarray) -> Floats:
 def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> np.ndarray:
     """``pass``, ``fail`` or ``undecided``: where the interval lies to the minimum.
 
-    Parameters
-    ----------
-    value, low, high, at_least : arrays (...)
-        Without an interval (NaN) the value decides.
+    Without one (NaN) nothing is told but what the value would come to.
     """
-    low, high = np.where(np.isnan(low), value, low), np.where(np.isnan(high), value, high)
-    return np.select([low >= at_least, high < at_least], ["pass", "fail"], "undecided")
+    untested = np.isnan(low) | np.isnan(high)
+    return np.select(
+        [untested & (value >= at_least), untested, low >= at_least, high < at_least],
+        [*UNTESTED, "pass", "fail"],
+        "undecided",
+    )
 
 
 def proposal_pieces(

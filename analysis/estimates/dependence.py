@@ -75,7 +75,7 @@ def widening(effective: Floats, n: int, alphas: Floats) -> Floats:
     that of independent ones, by just so much (Bayley and Hammersley, as above). And by Student's t: its
     freedom is n - 1 where all blocks are independent, and else half of what the effective blocks have, since
     their number is estimated from the same blocks (found by simulation; from `MANY` blocks on, intervals then
-    hold as often as stated: docs/reviewers.md).
+    hold as often as stated: docs/statistics.md).
 
     Parameters
     ----------

@@ -54,7 +54,9 @@ def _draw(axes: Axes, rows: pd.DataFrame, drawing: Drawing, labels: FigureLabels
     look = labels.look(owner)
     baseline = labels.interconnect(first["baseline_interconnect"], side(first["kind"], 0))
     title = f"{labels.interconnect(owner, side(first['kind'], 1))} instead of {baseline}"
-    several = f", mean of {formats.counted(int(first['cases']), 'case')}" if first["cases"] > 1 else ""
+    several = (
+        f", geometric mean of {formats.counted(int(first['cases']), 'case')}" if first["cases"] > 1 else ""
+    )
     axes.set_title(shortened(f"{title}{several}", 90, lines=1), loc="left")
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     axes.axvline(centre, color=look.colour, linewidth=0.9, zorder=3)

@@ -97,6 +97,7 @@ def _hot_decrease(tables: Tables) -> float | None:
 
 
 def _hot_share(tables: Tables, first: int, last: int) -> float | None:
+    """Mean bandwidth of some senders: the plain mean, since all of them send for the same time."""
     rows = tables["traffic_processes"]
     rows = rows[(rows["pattern"] == "hot_spot") & (rows["processes"] == NODES)]
     rows = rows[rows["mean_bytes"] == BYTES["io"]]

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.estimates.time_parts import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
 from analysis.report.blocks import Block, Row, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
-from analysis.tables.missing import as_float, is_missing
+from analysis.tables.missing import as_float, interval, is_missing
 from analysis.text import formats
 from analysis.text.formats import MISSING, listed
 from analysis.text.labels import Labels
@@ -91,6 +91,8 @@ def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
         largest = largest[largest["processes"] == largest["processes"].max()]
         line = largest.loc[largest["efficiency"].idxmin()].to_dict()
         effect = line["algorithmic_efficiency"] - 1
+        implemented = [100 * end for end in interval(line, "implementation_efficiency")]
+        ends = [line["algorithmic_efficiency"] * end for end in implemented]
         if abs(effect) < CHANGED:
             why = "the iterations of the linear solver change it by less than " + formats.percent(
                 100 * CHANGED, places=0
@@ -98,7 +100,7 @@ def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
         elif effect > 0:
             why = (
                 "without the savings of fewer iterations of the linear solver it would be "
-                + formats.percent(100 * line["implementation_efficiency"])
+                + formats.percent_with_interval(*implemented)
             )
         else:
             loss = line["algorithmic_loss_percent"]
@@ -110,7 +112,7 @@ def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
         said.append(
             f"{labels.case(case)}: on {processes(line['processes'])} over "
             f"{labels.interconnect(line['interconnect'], line['kind'])}, the efficiency is "
-            f"{formats.percent(100 * line['efficiency'])}; {why}."
+            f"{formats.percent_with_interval(*ends)}; {why}."
         )
     return said
 

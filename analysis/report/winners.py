@@ -31,7 +31,7 @@ def fastest(content: Content) -> Section | None:
     for case, of_case in labels.by_case(won):
         said = inside_sentences(of_case)
         blocks += [bullets(said, labels.case(case), case)] if said else []
-    blocks.append(_winners_table(won, labels))
+    blocks.append(winners_table(won, labels))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]
     if len(figures):
@@ -47,14 +47,15 @@ def network_answer(content: Content, case: str) -> list[str]:
     return network_sentences(scaling, won, network_figures(content.published), labels)
 
 
-def _winners_table(won: pd.DataFrame, labels: Labels) -> Block:
+def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate what `analysis.text.winners.winners` gives; of many rows those at the largest counts."""
     rows, caption = won, "The fastest at each count, beside the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
         rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
         caption += " Shown is the largest count; all times are in tables/scaling.csv."
     if rows["near"].gt(0).any():
-        caption += " With ≈, another may be the fastest too (multiple comparisons with the best)."
+        caption += " With ≈, another is as fast or may be (multiple comparisons with the best)."
     if rows.loc[rows["compared_kinds"] != "simulated", "near"].isna().any():
         caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."
     if rows["lead_low"].notna().any():

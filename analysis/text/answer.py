@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from analysis.estimates.headline import Contest, Tables, at_last, direction, end_of, nodes_of, whole
 from analysis.runs.facts import Facts
-from analysis.runs.kinds import side
+from analysis.runs.kinds import ran, side
 from analysis.tables.contract import OF_AN_IMPROVEMENT
-from analysis.tables.missing import Line, as_float, is_missing
+from analysis.tables.missing import Line, as_float, interval, is_missing
 from analysis.tables.selection import alike
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -162,7 +163,7 @@ def _peaks(count: int, end: str, lines: Sequence[Line], contest: Contest, labels
         return f"over {names} one process is the best"
     if all(_has_one_count(line, contest) for line in lines):
         return f"over {names} nothing but {processes(count)} was run"
-    gain = f"{labels.speedup} {_spanned(line['peak_speedup'] for line in lines)}"
+    gain = f"{labels.speedup} {_speedups(lines)}"
     few = {line["note"] for line in lines if str(line["note"]).startswith("fewer")}
     gain += "".join(f", from {note}" for note in few)
     most = f"{processes(count)}, the most that was run"
@@ -176,13 +177,18 @@ def _peaks(count: int, end: str, lines: Sequence[Line], contest: Contest, labels
 
 
 def _nearly_best(line: Line, contest: Contest) -> str:
-    """Name the fewest processes of a curve that have nearly its highest speedup."""
+    """Name the fewest processes of a curve that have nearly its highest speedup; of few blocks none."""
+    if ran(line["kind"]) and not is_missing(line["note"]):
+        return ""
     curve = alike(contest.scaling, line)
     near = curve[curve["speedup"] >= NEARLY * line["peak_speedup"]].sort_values("processes")
     if near.empty or (count := int(near["processes"].iloc[0])) >= line["peak_processes"]:
         return ""
-    share = formats.percent(PERCENT * near["speedup"].iloc[0] / line["peak_speedup"])
-    return f"; {processes(count)} reach {share} of it"
+    speedup, *ends = interval(near.iloc[0].to_dict(), "speedup")
+    if any(map(is_missing, ends)):
+        share = formats.percent(PERCENT * speedup / line["peak_speedup"])
+        return f"; {processes(count)} reach {share} of it"
+    return f"; {processes(count)} reach {formats.bracketed(speedup, *ends)}"
 
 
 def _kinds_of(contest: Contest, contests: Sequence[Contest]) -> str:
@@ -190,9 +196,12 @@ def _kinds_of(contest: Contest, contests: Sequence[Contest]) -> str:
     return f" ({listed(contest.kinds)})" if several else ""
 
 
-def _spanned(values: Iterable[float]) -> str:
-    known = [value for value in values if not is_missing(value)]
-    return formats.spanned(formats.number(min(known)), formats.number(max(known)))
+def _speedups(lines: Sequence[Line]) -> str:
+    """Write the highest speedups of some curves as a range, with an interval that holds all of theirs."""
+    values, low, high = np.array([interval(line, "peak_speedup") for line in lines]).T
+    least, most = np.nanmin(values), np.nanmax(values)
+    text = formats.spanned(formats.number(least), formats.number(most))
+    return text + formats.ends(low.min(), high.max(), formats.decimals(most))
 
 
 def _percents(values: Iterable[float]) -> str:

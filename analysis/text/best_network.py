@@ -128,6 +128,6 @@ def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels
     counts = []
     for name in names:
         ran = won.merge(rows.loc[rows["interconnect"] == name, _POINT], on=_POINT)
-        first = int((ran["interconnect"] == name).sum()) or "none"
+        first = sum(name in equal for equal in ran["equal"]) or "none"
         counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(ran)}")
     return f"Of the points that each shares with others, {listed(counts)}."

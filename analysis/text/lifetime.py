@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.decisions.lifetime import NODE_PRICE
-from analysis.decisions.lifetime_pairs import PAIR, RUNS
+from analysis.decisions.lifetime_pairs import PAIR, RUNS, mean_saving
 from analysis.runs.kinds import side
 from analysis.runs.lifetime import Assumed, Lifetime
 from analysis.runs.settings import NodePrice
@@ -149,9 +149,10 @@ def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels)
         name = labels.placed(interconnect, side(kind, 1), placement)
         text = f"{name} instead of {labels.placed(baseline, side(kind, 0), placement)}, at equal speed"
         if len(percents):
-            mean = f" in the mean of {counted(len(percents), 'case')}" if len(rows) > 1 else ""
-            more = "" if percents.mean() > 0 else " more"
-            text += f", {'costs' if more else 'saves'} {formats.percent(abs(percents.mean()))}{more}{mean}"
+            saved, mean = mean_saving(percents), f" in the geometric mean of {counted(len(percents), 'case')}"
+            more = "" if saved > 0 else " more"
+            text += f", {'costs' if more else 'saves'} {formats.percent(abs(saved))}{more}"
+            text += mean if len(rows) > 1 else ""
         of_pair = means[(means[PAIR] == [baseline, kind, interconnect]).all(axis=1)]
         said.append(f"{text}: it {_verdicts(rows['lifetime_verdict'])}.{_decision(of_pair, labels)}")
     return said

@@ -12,6 +12,7 @@ import pandas as pd
 from docx.enum.section import WD_ORIENT
 from docx.shared import Pt
 
+from analysis.decisions.proposal import UNTESTED
 from analysis.runs.errors import one_line
 from analysis.runs.settings import Rule
 from analysis.tables.missing import is_missing
@@ -21,6 +22,12 @@ from analysis.text.labels import Labels
 
 _HEADINGS = {"speedup_per_doubling": "Speedup per doubling"}
 """Heading of the judged quantity, where it is no column of every table anyway."""
+_ENDS = {
+    "fail": "fails at {}",
+    "undecided": "undecided at {}",
+    UNTESTED[1]: "would fail at {} (untested)",
+}
+"""What a sentence says of the first count that does not pass."""
 
 
 @dataclass(frozen=True)
@@ -196,9 +203,14 @@ def outcome_text(rows: pd.DataFrame) -> str:
     judged = rows.dropna(subset="verdict").sort_values("ranks")
     if judged.empty:
         return "The rule judges none of these runs."
-    passed = judged["verdict"].eq("pass").cummin()
-    said = f"Passes up to {judged.loc[passed, 'ranks'].max()} ranks" if passed.any() else "Passes nowhere"
+    tested = judged["verdict"].eq("pass").cummin()
+    passed = judged["verdict"].isin(["pass", UNTESTED[0]]).cummin()
+    said = [f"passes up to {judged.loc[tested, 'ranks'].max()} ranks"] if tested.any() else []
+    if passed.sum() > tested.sum():
+        said.append(f"would pass up to {judged.loc[passed, 'ranks'].max()} ranks (untested)")
+    said = said or ["passes nowhere"]
     if not passed.all():
         first = judged[~passed].iloc[0]
-        said += f"; {'undecided' if first['verdict'] == 'undecided' else 'fails'} at {first['ranks']}"
-    return f"{said}."
+        said.append(_ENDS[first["verdict"]].format(first["ranks"]))
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}."

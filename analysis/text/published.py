@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from analysis.tables.frames import Tables
@@ -28,21 +30,26 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
         if cases.empty:
             continue
         at_peak, average = cases["improvement_percent"], cases["average_percent"]
+        spread = partial(_spread, arithmetic=len(means) > 0)
         faster = f"{int((at_peak > 0).sum())} of {counted(len(cases), 'case')}"
         text = f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
-        text += f": {_spread(at_peak)} at the count compared"
+        text += f": {spread(at_peak)} at the count compared"
         if average.notna().all():
-            text += f", {_spread(average)} averaged over the counts up to it"
+            text += f", {spread(average)} averaged over the counts up to it"
         for mean in means.to_dict("records"):
             stated = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
-            text += f"; stated as the means are {listed(stated)}"
+            text += f"; the arithmetic means, as published, are {listed(stated)}"
         sentences.append(f"{text}.")
     return sentences
 
 
-def _spread(values: pd.Series) -> str:
-    low, high, mean = (_percent(value) for value in (values.min(), values.max(), values.mean()))
-    return low if low == high else f"{low} to {high} (mean {mean})"
+def _spread(values: pd.Series, arithmetic: bool) -> str:
+    """Write a range with its mean: the arithmetic one beside a published one, which it checks."""
+    name, mean = "geometric", 100 * np.expm1(np.log1p(values / 100).mean())
+    if arithmetic:
+        name, mean = "arithmetic", values.mean()
+    low, high, middle = map(_percent, (values.min(), values.max(), mean))
+    return low if low == high else f"{low} to {high} ({name} mean {middle})"
 
 
 def _percent(value: float) -> str:

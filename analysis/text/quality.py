@@ -120,7 +120,10 @@ def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
     tested = known[known["p_adjusted"].notna()]
     if tested.empty:
         return "Spreads are not compared: that takes two blocks in common with the baseline."
-    test = "sign flips of absolute deviations, p after Holm's correction"
+    test = (
+        "signed ranks of absolute deviations, signs where these are plainly asymmetric, p after Holm's "
+        "correction"
+    )
     differing = tested[tested["distinguishable"]]
     if differing.empty:
         return (

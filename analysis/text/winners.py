@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.estimates.shift import EQUAL
 from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.formats import counted
@@ -16,7 +17,7 @@ _COLUMNS = [
     *POINT,
     *("nodes", "interconnects", "interconnect", "kind", "seconds", "next_interconnect", "next_kind"),
     *(f"{which}_{end}" for which in ("lead", "spread") for end in ("percent", "low", "high")),
-    *("near", "alike"),
+    *("near", "alike", "equal"),
 ]
 
 
@@ -29,8 +30,8 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
         One row a site, case, set of kinds, oversubscription, placement, threads and process count.
         ``nodes``: missing where competitors have different numbers of nodes. ``interconnects``: how many
         compete. ``lead``: how much longer the next takes, ``spread``: the slowest, each with its interval.
-        ``near``: how many others may be the fastest, missing where that is not known; ``alike``: names of all
-        that may be.
+        ``near``: how many others may be the fastest, missing where that is not known and none is as fast;
+        ``alike``: names of all that may be; ``equal``: of all that are as fast.
     """
     rows = [
         [*point, *_winner(found.sort_values("place"))]
@@ -42,6 +43,8 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
 def _winner(found: pd.DataFrame) -> list[object]:
     first, second, last = found.iloc[0], found.iloc[1], found.iloc[-1]
     nodes, known = found["nodes"].dropna().unique(), found["may_be_fastest"].notna().all()
+    equal = found["longer_percent"].fillna(0).abs() <= 100 * EQUAL
+    alike = found["may_be_fastest"].fillna(False) | equal
     return [
         nodes[0] if len(nodes) == 1 and found["nodes"].notna().all() else None,
         len(found),
@@ -49,8 +52,8 @@ def _winner(found: pd.DataFrame) -> list[object]:
         *second[["interconnect", "kind"]],
         *second[LONGER],
         *last[LONGER],
-        int(found["may_be_fastest"].sum()) - 1 if known else None,
-        tuple(found.loc[found["may_be_fastest"].fillna(False), "interconnect"]),
+        int(alike.sum()) - 1 if known or equal.sum() > 1 else None,
+        *(tuple(found.loc[which, "interconnect"]) for which in (alike, equal)),
     ]
 
 

@@ -7,16 +7,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from report_parts import plain
 from small_runs import rows, runs_table
 
 from analysis.decisions.lifetime import Inputs
-from analysis.decisions.lifetime_pairs import RUNS
+from analysis.decisions.lifetime_pairs import RUNS, mean_tornado
 from analysis.decisions.money import Market
 from analysis.decisions.prices import BOOK, read_book
 from analysis.decisions.request import Request
 from analysis.pipeline import make_all_tables
+from analysis.runs.facts import Facts
 from analysis.runs.lifetime import Assumed, Lifetime
 from analysis.runs.settings import Mix, NodePrice, Settings
+from analysis.text.labels import Labels
+from analysis.text.lifetime import saving_sentences
 
 EXACT = (1,) * 5  # five equal blocks: intervals are points
 NODE = NodePrice(1000.0, "USD", 2004, cores=2)
@@ -352,3 +356,20 @@ def test_of_a_job_each_point_has_the_interval_that_its_own_blocks_allow(made):
 def test_what_costs_no_money_decides_nothing(made):
     tornado = made(GIVEN | {"CO2_kg_per_kWh": {"range": [0.1, 0.9]}, "pue": {"range": [1.2, 1.8]}})["tornado"]
     assert set(tornado["input"]) == {"pue", RUNS}
+
+
+def test_means_over_cases_are_geometric():
+    """To pay 0.4 and 2 times as much is 0.894 times in the mean, not 20 % more."""
+    pair = {"baseline_interconnect": "slow", "kind": "measured", "interconnect": "swift"}
+    percents = ["lifetime_saving_percent", "percent_at_low", "percent_at_high"]
+    rows = pd.DataFrame(
+        [
+            pair | {"case": case, "oversubscription": 1, "processes_per_node": np.nan, "input": RUNS}
+            | {"lifetime_verdict": verdict} | dict.fromkeys(percents, saved)
+            for case, saved, verdict in (("duct", 60.0, "pays"), ("wing", -100.0, "does not pay"))
+        ]
+    )  # fmt: skip
+    means = mean_tornado(rows)
+    assert means[percents].iloc[0].tolist() == pytest.approx([100 * (1 - 0.8**0.5)] * 3)
+    (said,) = saving_sentences(rows, means, Labels(Facts()))
+    assert ", saves 11 % in the geometric mean of 2 cases: it pays in 1 case and" in plain(said)

@@ -6,7 +6,7 @@ import pytest
 from refused import refusal
 from small_runs import ROOT, curves, rows, runs_table
 
-from analysis.decisions.proposal import judge, proposal_pieces
+from analysis.decisions.proposal import UNTESTED, judge, proposal_pieces
 from analysis.decisions.rules import read_rule
 from analysis.registry import finished
 from analysis.runs.facts import Facts
@@ -51,7 +51,7 @@ def test_the_columns_by_hand(exact_runs):
 def test_one_and_a_half_times_a_doubling_is_a_power_of_the_ratio():
     """T(2) / T(6) >= 1.5^log2(3) = 1.902: 8 s pass with 4.2 s and fail with 4.21 s."""
     for seconds, verdict in ((4.2, "pass"), (4.21, "fail")):
-        runs = runs_table(rows("duct", "gigabit", {2: 8.0, 6: seconds}, (1, 1)))
+        runs = runs_table(rows("duct", "gigabit", {2: 8.0, 6: seconds}, (1,) * 5))
         assert table(runs)["verdict"].iloc[-1] == verdict
         assert (8 / seconds >= 1.5 ** np.log2(3)) == (verdict == "pass")
 
@@ -67,7 +67,7 @@ def test_an_interval_across_the_limit_is_undecided():
         *np.array([[1.6, 1.6, 1.4, 1.6, 1.4], [1.5, 1.4, 1.2, np.nan, np.nan]]),
         *np.array([[1.7, 1.7, 1.45, np.nan, np.nan], [1.5] * 5]),
     )
-    assert found.tolist() == ["pass", "undecided", "fail", "pass", "fail"]
+    assert found.tolist() == ["pass", "undecided", "fail", *UNTESTED]
     noisy = (0.8, 0.9, 1.0, 1.0, 1.1, 1.2)
     runs = runs_table(rows("duct", None, {1: 12.0}), rows("duct", "gigabit", {2: 8.0}, noisy))
     row = table(runs).iloc[-1]
@@ -75,11 +75,12 @@ def test_an_interval_across_the_limit_is_undecided():
     assert row["verdict"] == "undecided"
 
 
-def test_one_sample_is_judged_by_itself_and_says_so():
-    runs = runs_table(rows("duct", None, {1: 12.0}, (1,)), rows("duct", "gigabit", {2: 6.0}, (1,)))
-    row = table(runs).iloc[-1]
-    assert row["verdict"] == "pass"
-    assert row["note"] == "no interval: by the point estimate"
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+def test_too_few_blocks_for_an_interval_decide_nothing(blocks):
+    runs = runs_table(
+        rows("duct", None, {1: 12.0}, (1,) * blocks), rows("duct", "gigabit", {2: 6.0, 4: 5.0}, (1,) * blocks)
+    )
+    assert table(runs)["verdict"].iloc[1:].tolist() == list(UNTESTED)
 
 
 def test_limits_by_the_number_of_cores(exact_runs):
@@ -116,6 +117,14 @@ def test_the_outcome_in_a_sentence(exact_runs):
     assert outcome_text(found[found["ranks"] <= 8]) == "Passes up to 8 ranks."
     assert outcome_text(found[found["ranks"] > 8]) == "Passes nowhere; fails at 16."
     assert outcome_text(found[found["ranks"] == 1]) == "The rule judges none of these runs."
+    found.loc[found["ranks"] == 16, "verdict"] = UNTESTED[1]
+    assert outcome_text(found) == "Passes up to 8 ranks; would fail at 16 (untested)."
+    found.loc[found["ranks"] == 8, "verdict"] = UNTESTED[0]
+    assert outcome_text(found) == (
+        "Passes up to 2 ranks; would pass up to 8 ranks (untested); would fail at 16 (untested)."
+    )
+    assert outcome_text(found[found["ranks"] == 8]) == "Would pass up to 8 ranks (untested)."
+    assert outcome_text(found[found["ranks"] == 16]) == "Passes nowhere; would fail at 16 (untested)."
 
 
 @pytest.mark.parametrize("file", sorted(RULES.glob("*.yaml")), ids=lambda file: file.stem)
@@ -187,7 +196,7 @@ def test_the_caption_says_what_the_times_and_the_brackets_are(exact_runs):
 def test_what_is_not_known_is_a_dash():
     runs = runs_table(rows("duct", "gigabit", {2: 8.0, 4: 4.0}, (1,), nodes=None))
     (sheet,) = sheets(table(runs), DOUBLING, LABELS)
-    assert sheet.rows[1] == ("–", "4", "–", "4.00", "1", "2.00", "1.00", "1.00", "–", "2.00", "pass")
+    assert sheet.rows[1] == ("–", "4", "–", "4.00", "1", "2.00", "1.00", "1.00", "–", "2.00", UNTESTED[0])
 
 
 def test_latex_escapes():

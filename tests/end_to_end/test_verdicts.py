@@ -115,6 +115,8 @@ def test_bands_stopped_runs_cores_and_few_blocks(tables):
     assert crowded["incremental_efficiency"] == pytest.approx(10 / 12)
     assert np.isnan(scaling.loc[("few3", "slow", 2), "speedup_low"])
     assert scaling.loc[("few5", "slow", 2), "speedup_low"] > 0
+    judged = tables[0]["proposal"].set_index(["case", "ranks"])["verdict"]
+    assert (judged["few3", 2], judged["few5", 2]) == ("would pass (untested)", "pass")
     peaks = tables[0]["peaks"].set_index(["case", "interconnect"])
     assert len(peaks.loc[("flat", "slow"), "peak_set"].split()) >= 15
 

@@ -8,6 +8,7 @@ from synthetic_study import make_runs, make_settings, make_whole_study
 from analysis.figures.draw import draw_figures
 from analysis.pipeline import DIRECTIONS
 from analysis.report import make_report
+from analysis.tables.contract import P_VALUES
 
 
 def reported(**study):
@@ -25,6 +26,9 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
     tables, report = unfinished
     assert [name for name in DIRECTIONS if len(tables.get(name, ()))] == []
     assert len(tables["scaling"]) and len(tables["peaks"]) and len(tables["precision"])
+    assert tables["variability"]["spread_percent"].notna().any()
+    for name, table in tables.items():
+        assert table[[column for column in table if column in P_VALUES]].isna().all(axis=None), name
     text = plain("\n".join(sayings(report)))
     assert "8 of 20 blocks: curves only, no direction is told before the last." in said(
         part(report, "answer")

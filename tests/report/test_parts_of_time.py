@@ -18,16 +18,17 @@ LOOP = {1: {"U": 4.0, "p": 3.0, "other": 1.0}, 2: {"U": 2.0, "p": 2.6, "other": 
 ITERATIONS = {1: {"U": 3.0, "p": 10.0}, 2: {"U": 3.0, "p": 13.0}}
 
 
-def study(loop=LOOP, iterations=ITERATIONS, interconnects=("gigabit", "infiniband")):
-    """Runs and tables of a case on 1 and 2 processes."""
+def study(loop=LOOP, iterations=ITERATIONS, interconnects=("gigabit", "infiniband"), factors=(1.0, 1.0)):
+    """Runs and tables of a case on 1 and 2 processes; `factors` of the parallel times, block by block."""
     rows = []
     for name, processes in [(None, 1), *((name, 2) for name in interconnects)]:
         slower = 2.0 if name == "gigabit" else 1.0
         own = {part: slower * seconds for part, seconds in loop.get(processes, {}).items()}
         seconds = sum(own.values()) or 5.0
-        for block in (1, 2):
+        for block, factor in enumerate(factors, 1):
             row = {"case": "duct", "interconnect": name, "processes": processes, "block": block}
-            row |= {"kind": "measured", "seconds": seconds, "startup_seconds": 0.5, "output_seconds": 0.25}
+            taken = seconds * factor if processes > 1 else seconds
+            row |= {"kind": "measured", "seconds": taken, "startup_seconds": 0.5, "output_seconds": 0.25}
             row |= {"wall_seconds": seconds + 1, "prepare_seconds.mesh": 2.0}
             row |= {f"loop_seconds.{part}": value for part, value in own.items()}
             row |= {f"solver_iterations.{field}": value for field, value in iterations[processes].items()}
@@ -82,6 +83,12 @@ def test_the_iterations_part_of_a_lost_efficiency_is_told():
     assert "90 %, 7.5 % of the lost time" in said(section)
     (found,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
     assert cells(found)[0] == ["Gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
+
+
+def test_the_least_efficiency_has_its_interval():
+    """From 8 s serially to 10 s x 0.8 and x 1.25 on two processes: 50 % and 32 %."""
+    section = with_efficiency(factors=(0.8, 0.8, 0.8, 1, 1, 1.25, 1.25, 1.25))
+    assert "over Gigabit, the efficiency is 40 % [32, 50]; more iterations" in said(section)
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ class TestPdf:
         pages, shown, text = print_pages(table, LABELS, tmp_path)
         assert pages <= 2
         assert shown == 8
+        assert "Would pass up to 128 ranks (untested)." in text and "2.00 would pass (untested)" in text
         for case in range(8):
             assert f"case {case} over interconnect_0." in text
 
@@ -145,7 +146,11 @@ def test_tables_to_paste_have_every_curve(tmp_path):
     text = to_latex(every)
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 6
     write_word(every, tmp_path / "proposal.docx", "A study")
-    assert len(docx.Document(str(tmp_path / "proposal.docx")).tables) == 6
+    pasted = docx.Document(str(tmp_path / "proposal.docx")).tables
+    assert len(pasted) == 6
+    assert (
+        pasted[0].rows[-1].cells[-1].text == "would pass (untested)" and r"& would pass (untested) \\" in text
+    )
 
 
 @pytest.mark.parametrize("letter", ["#", "$", "*", "_", "@", "\\", "<", '"', "]"])

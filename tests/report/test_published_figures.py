@@ -65,12 +65,19 @@ class TestSentences:
         said = sentences(published_sentences.improvement_sentences(fluent, LABELS))
         assert said == [
             "RDMA GigE (pub) is faster than GigE (pub) in 7 of 8 cases: -1 % to "
-            "+30 % (mean +14 %) at the count compared, -7 % to +21 % (mean +8.8 %) averaged over the counts up to "
-            "it; stated as the means are +14 % and +9 %.",
+            "+30 % (arithmetic mean +14 %) at the count compared, -7 % to +21 % (arithmetic mean +8.8 %) averaged "
+            "over the counts up to it; the arithmetic means, as published, are +14 % and +9 %.",
             "InfiniBand (pub) is faster than GigE (pub) in 8 of 8 cases: +24 % to +84 % "
-            "(mean +49.9 %) at the count compared, +8 % to +48 % (mean +24.1 %) averaged over the counts up to it; "
-            "stated as the means are +50 % and +24 %.",
+            "(arithmetic mean +49.9 %) at the count compared, +8 % to +48 % (arithmetic mean +24.1 %) averaged "
+            "over the counts up to it; the arithmetic means, as published, are +50 % and +24 %.",
         ]
+
+    def test_where_no_mean_was_published_it_is_geometric(self, fluent):
+        """1.24 × 1.19 × 0.99 × 1.11 × 1.18 × 1.07 × 1.04 × 1.30 = 1.1357⁸, arithmetically 14 %."""
+        cases = fluent["improvement"][fluent["improvement"]["case"] != published_sentences.AVERAGE]
+        said = sentences(published_sentences.improvement_sentences({"improvement": cases}, LABELS))
+        assert "-1 % to +30 % (geometric mean +13.6 %) at the count compared" in said[0]
+        assert "published" not in said[0]
 
     def test_peaks_are_compared_with_those_of_the_baseline(self, fluent):
         """InfiniBand: later on s1, s2, m1, m2, m3. RNIC: later on m1, m2; earlier on l2, for want of cards."""

@@ -88,6 +88,7 @@ class TestSpread:
         first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
         assert first.startswith("Run-to-run spread of the block times") and "Shared memory 1." in first
         assert "In 1 of 1 comparison the spread differs from that of the baseline" in second
+        assert "(signed ranks of absolute deviations, signs where these are plainly" in second
         assert "of Shared memory, p" in second
 
     def test_a_figure_with_a_panel_a_case(self):

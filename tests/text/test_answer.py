@@ -61,11 +61,27 @@ class TestDuct:
         )
         assert plain(answer.what_is_seen(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
-    @pytest.mark.parametrize(("seconds", "nearly"), [(13.0, "; 8 processes reach 92 % of it"), (13.5, "")])
-    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, nearly):
-        runs = runs_table(rows("duct", "gigabit_ethernet", {**SLOW, 8: seconds}, blocks=(1.0,)))
-        said = plain(answer.how_far(contests(make_tables(runs, Settings()), []), LABELS))
-        assert f"more than 16 processes bring nothing (speedup 8.33{nearly})" in said
+    @pytest.mark.parametrize(
+        ("seconds", "blocks", "kind", "said"),
+        [
+            (13.0, 1, "published", "8.33; 8 processes reach 92 % of it"),
+            (13.5, 1, "published", "8.33"),
+            (13.0, 6, "measured", "8.33 [8.33, 8.33]; 8 processes reach 7.69 [7.69, 7.69]"),
+            (13.0, 4, "measured", "8.33, from fewer than 5 blocks"),
+        ],
+    )
+    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, said):
+        runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
+        told = plain(answer.how_far(contests(make_tables(runs, Settings()), []), LABELS))
+        assert f"more than 16 processes bring nothing (speedup {said})" in told
+
+    def test_several_curves_have_one_interval_that_holds_all_of_theirs(self):
+        names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
+        lines = [
+            dict(zip(names, values, strict=True)) for values in ((3, 2, 4), (5, 4.5, 6), (4, None, None))
+        ]
+        assert answer._speedups(lines[:2]) == "3.00 to 5.00 [2.00, 6.00]"
+        assert answer._speedups(lines) == "3.00 to 5.00"
 
     def test_one_run_each_is_said_with_the_direction(self, duct):
         found = contests(duct[1], [])
@@ -187,9 +203,10 @@ class TestUnsureTops:
         found = contests(self.study()[1], [])
         assert plain(answer.how_far(found, LABELS)) == (
             "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
-            "8.00); over c more than 4 processes bring nothing that can be told (speedup 3.20); whether speedup "
-            "still rises over b at 8 processes, the most that was run, cannot be told (speedup 3.22); of the 3 "
-            "other curves, the last count still gains in 1 and whether the last count gains cannot be told in 2."
+            "8.00 [8.00, 8.00]); over c more than 4 processes bring nothing that can be told (speedup 3.20 [3.20, "
+            "3.20]); whether speedup still rises over b at 8 processes, the most that was run, cannot be told "
+            "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, the last count still gains in 1 and whether the "
+            "last count gains cannot be told in 2."
         )
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])

@@ -10,6 +10,7 @@ from report_parts import blocks, cells, part
 from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
 from analysis.report import make_report
+from analysis.report.winners import winners_table
 from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs, read_runs
 from analysis.runs.settings import Settings
@@ -207,6 +208,16 @@ class TestWinners:
         won = winners(tables(swift={2: 4}, near={2: 4.1}, slow={2: 9})["fastest"])
         assert won["near"].isna().all() and won["lead_low"].isna().all()
         assert won["lead_percent"].tolist() == pytest.approx([2.5])
+
+    def test_of_equals_none_stands_alone_however_few_blocks(self):
+        found = tables(NOISE[:3], first={2: 4}, second={2: 4}, slow={2: 5})
+        won = winners(found["fastest"])
+        assert won["near"].tolist() == [1] and won["alike"].tolist() == [("first", "second")]
+        (line,) = cells(winners_table(won, LABELS))
+        assert "first (pub) ≈" in line
+        known = figures(first=(2, 900), second=(30, 9000))
+        said = plain(network_sentences(found["scaling"], won, known, LABELS))
+        assert said[2].endswith("first (pub) is fastest at 1 of 1 and second (pub) is fastest at 1 of 1.")
 
     def test_bands_of_simulated_times_hold_the_ratio(self):
         """4 [3, 5] against 6 [5.5, 7]: 50 %, from 5.5/5 to 7/3; only the first can be the least."""
