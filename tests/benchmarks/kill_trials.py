@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests/slurm")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests/slurm")]
 
 from cluster_folders import ClusterFolder  # noqa: E402
 
@@ -128,15 +128,20 @@ def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
     return [one for one in beats if one[:2] in ranks and begun - 0.01 <= one.first <= ended]
 
 
+def made(records: Iterable[Mapping[str, Any]], interrupted: bool = False) -> Counter[tuple[Any, ...]]:
+    """Count the records of each repetition: of those that came to an end, or of interrupted attempts."""
+    keys = ("case", "interconnect", "processes", "oversubscription", "block")
+    chosen = (record for record in records if record.get("interrupted", False) == interrupted)
+    return Counter(tuple(record[key] for key in keys) for record in chosen)
+
+
 def count(
     records: Sequence[Mapping[str, Any]], beats: Collection[Beats], repetitions: int, whole_machine: bool
 ) -> Counts:
     """Count what is wrong with the records of a study that was to make so many repetitions."""
     whole = [record for record in records if not record.get("interrupted")]
-    keys = ("case", "interconnect", "processes", "oversubscription", "block")
-    made = Counter(tuple(record[key] for key in keys) for record in whole)
-    broken = Counter(tuple(record[key] for key in keys) for record in records if record.get("interrupted"))
-    given_up = [key for key, number in broken.items() if number == TRIES and key not in made]
+    found, broken = made(records), made(records, interrupted=True)
+    given_up = [key for key, number in broken.items() if number == TRIES and key not in found]
     timed = [(record, beats_of(record, beats)) for record in whole if record["seconds"] is not None]
     if any(len(own) != len(record["placement"]) for record, own in timed):
         raise SystemExit("a run was recorded whose processes told no time")
@@ -145,8 +150,8 @@ def count(
         valid=sum(record["valid"] for record in records),
         interrupted=len(records) - len(whole),
         given_up=len(given_up),
-        missing=repetitions - len(made) - len(given_up),
-        twice=sum(number - 1 for number in made.values()),
+        missing=repetitions - len(found) - len(given_up),
+        twice=found.total() - len(found),
         contaminated=sum(contaminated(own, beats, whole_machine) for _, own in timed),
     )
 
