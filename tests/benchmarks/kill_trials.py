@@ -7,7 +7,8 @@
 Every kill is a SIGKILL, of processes that belong together: a Snakemake with all that it started or alone, the program
 that measures, all of a job on one node, slurmd, slurmctld. What has ended is started again, the study grown by some
 blocks, so that there is always something to do. After so many minutes no more is killed. The program that is run does nothing but to write, every 2 ms, what
-time it is: so it is known when each of its processes was there, also of runs that have no record.
+time it is: so it is known when each of its processes was there, also of runs that have no record. A strike waits up to
+20 s for what it is to hit.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ from cluster_folders import ClusterFolder  # noqa: E402
 from tests.benchmarks.figures import cost  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from tests.study_files import timed_case  # noqa: E402
-from workflows.launch.emulation import EmulatedNode, occupants  # noqa: E402
+from workflows.launch.emulation import occupants  # noqa: E402
 from workflows.plan.records import TRIES  # noqa: E402
 
 NAME, NODES, GROWTH = "killed", 2, 6
+STRIKE_SECONDS, LINGER_SECONDS = 20.0, 2.0
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -222,10 +224,10 @@ class Killed:
             "what measures": lambda: _below(self.process.pid, "measure.py"),
         }
 
-    def strike(self) -> str | None:
-        """Kill something; give its name, None where it was not there."""
+    def strike(self) -> tuple[str, int]:
+        """Kill something; give its name, and how many processes that was."""
         name = self.dice.choice(list(self.victims))
-        return name if _kill(self.victims[name]()) else None
+        return name, strike(self.victims[name], self.dice)
 
     def finish(self) -> None:
         """Let the study run to its end."""
@@ -253,40 +255,41 @@ class KilledJobs(Killed):
         """Start the Snakemake that submits."""
         return self._popen(self.on_cluster.command(target=TARGET))
 
-    def strike(self) -> str | None:
+    def strike(self) -> tuple[str, int]:
         """Kill something, and start a daemon again that was killed."""
         node = self.dice.choice(self.slurm.nodes)
         match self.dice.choice(["Snakemake", "a job", "slurmd", "slurmctld"]):
             case "Snakemake" as name if isinstance(self.process, subprocess.Popen):
-                return name if _kill([self.process.pid, *_below(self.process.pid)]) else None
+                return name, _kill([self.process.pid, *_below(self.process.pid)])
             case "slurmd" as name:
                 self.slurm.stop(node.name, signal.SIGKILL)
                 time.sleep(self.dice.uniform(0, 3))
                 self.slurm.start_node(node)
-                return name
+                return name, 1
             case "slurmctld" as name:
                 self.slurm.stop(name, signal.SIGKILL)
                 time.sleep(self.dice.uniform(0, 3))
                 self.slurm.start_controller()
-                return name
+                return name, 1
             case _:
-                return "all of a job on a node" if _kill(self._of_job(node)) else None
+                return "all of a job on a node", strike(self._of_job, self.dice)
 
     def finish(self) -> None:
         """Let the nodes come back, and the study run to its end."""
         self.slurm.wait_for_nodes()
         super().finish()
 
-    def _of_job(self, node: EmulatedNode) -> list[int]:
-        """Processes of a job on a node, Slurm's own apart."""
+    def _of_job(self) -> list[int]:
+        """Processes of a job on a node, Slurm's own apart; none where no job runs."""
         found = {}
-        for pid in occupants([node.net]):
-            with suppress(psutil.Error):
-                process = psutil.Process(pid)
-                if process.name() not in ("slurmd", "slurmstepd") and (
-                    job := process.environ().get("SLURM_JOB_ID")
-                ):
-                    found.setdefault(job, []).append(pid)
+        for node in self.slurm.nodes:
+            for pid in occupants([node.net]):
+                with suppress(psutil.Error):
+                    process = psutil.Process(pid)
+                    if process.name() not in ("slurmd", "slurmstepd") and (
+                        job := process.environ().get("SLURM_JOB_ID")
+                    ):
+                        found.setdefault((node.name, job), []).append(pid)
         return self.dice.choice(list(found.values())) if found else []
 
 
@@ -332,6 +335,18 @@ def _below(pid: int, word: str = "") -> list[int]:
     return []
 
 
+def strike(victims: Callable[[], Collection[int]], dice: random.Random) -> int:
+    """Kill what is there, a random time after it is; wait for it up to `STRIKE_SECONDS`; give how many were hit."""
+    deadline = time.monotonic() + STRIKE_SECONDS
+    while time.monotonic() < deadline:
+        if victims():
+            time.sleep(dice.uniform(0, LINGER_SECONDS))
+            if killed := _kill(victims()):
+                return killed
+        time.sleep(0.05)
+    return 0
+
+
 def _kill(pids: Iterable[int]) -> int:
     """Kill processes; give how many there were."""
     killed = 0
@@ -344,8 +359,8 @@ def _kill(pids: Iterable[int]) -> int:
 
 def trials(study: Killed, kills: int, minutes: float) -> str:
     """Kill a study so often, for so long at most, let it end, and tell what came of it."""
-    struck, seen, lost = Counter(), {}, 0
-    until_first = None
+    struck, missed, seen, lost = Counter(), Counter(), {}, 0
+    until_first, processes = None, 0
     begun = time.monotonic()
     while struck.total() < kills and time.monotonic() < begun + 60 * minutes:
         study.go_on()
@@ -354,9 +369,12 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
                 time.sleep(0.1)
             until_first = time.monotonic() - begun
         time.sleep(study.dice.uniform(0, study.share * until_first))
-        if (name := study.strike()) is None:
+        name, hit = study.strike()
+        if not hit:
+            missed[name] += 1
             continue
         struck[name] += 1
+        processes += hit
         now = study.files()
         lost += sum(now.get(file) != held for file, held in seen.items())
         seen = now
@@ -366,9 +384,12 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
     lost += sum(end.get(file) != held for file, held in seen.items())
     records = [json.loads(text) for text in end.values()]
     counts = count(records, read_beats(study.beats), study.points * study.blocks, study.whole_machine)
-    kinds = ", ".join(f"{number} {name}" for name, number in sorted(struck.items()))
+    kinds, nothing = (
+        ", ".join(f"{number} {name}" for name, number in sorted(of.items())) for of in (struck, missed)
+    )
     return (
-        f"{struck.total()} kills ({kinds}) in {time.monotonic() - begun:.0f} s: {counts.records} records of "
+        f"{struck.total()} kills ({kinds}; {processes} processes; at nothing: {nothing or 'none'}) in "
+        f"{time.monotonic() - begun:.0f} s: {counts.records} records of "
         f"{study.points * study.blocks} repetitions, {counts.interrupted} of them interrupted, {counts.valid} valid; "
         f"given up after {TRIES} interrupted attempts {counts.given_up}, lost or changed {lost}, missing {counts.missing}, twice {counts.twice}, "
         f"timed beside another run {counts.contaminated}"
