@@ -16,6 +16,7 @@ Memory is that of the largest process that is typed, of an allocation that of th
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shlex
@@ -79,7 +80,7 @@ rule all:
 rule run:
     output: "out/{n}"
     resources: tasks=1, nodes=1, mem_mb=500, runtime=20
-    shell: "(tasks=$((2 + {wildcards.n} % 4)); STEPS times) > {output}"
+    shell: "(tasks=$((2 + {wildcards.n} % 4)); STEPS cut -d ' ' -f 14,15 /proc/$PPID/stat; times) > {output}"
 """
 OF_SLURM = (
     *("--workflow-profile", "none", "--executor", "slurm", "--jobs", "100", "--latency-wait", "30"),
@@ -89,6 +90,7 @@ OF_SLURM = (
 SNAKEMAKE = [sys.executable, str(Path(__file__).with_name("timed_jobs.py"))]
 TARGET = f"results/{NAME}/runs.csv"
 TIMES = re.compile(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$", re.MULTILINE)
+TICKS = re.compile(r"^(\d+) (\d+)$", re.MULTILINE)
 
 
 class Taken(NamedTuple):
@@ -202,14 +204,21 @@ def in_allocation(slurm: SmallSlurm, folder: Path, points: int, blocks: int) -> 
 
 
 def bare(slurm: SmallSlurm, folder: Path, points: int, blocks: int) -> Taken:
-    """Run the same steps in as many jobs by a rule of bare Snakemake."""
+    """Run the same steps in as many jobs by a rule of bare Snakemake.
+
+    In a job one starts another one as a step, which is no child of it: its shell tells what its parent has taken.
+    """
     jobs = points // len(NETWORKS)
     steps = STEP * blocks * len(NETWORKS)
     (folder / "Snakefile").write_text(BARE.replace("JOBS", str(jobs)).replace("STEPS", steps))
     where = ["--directory", str(folder), "--snakefile", f"{folder}/Snakefile"]
     typed = cost(slurm.on_head([*SNAKEMAKE, *OF_SLURM, *where]))
-    srun = sum(children for _, children in times_of(folder / "out", "*"))
-    return Taken(typed.cpu_seconds, typed.memory_bytes, *seconds_of_jobs(folder, "rule_run"), srun)
+    (outer, others), shells = seconds_of_jobs(folder, "rule_run"), times_of(folder / "out", "*")
+    ticks = [TICKS.findall(file.read_text())[-1] for file in (folder / "out").iterdir()]
+    inner = [sum(map(int, two)) / os.sysconf("SC_CLK_TCK") for two in ticks]
+    measuring = [one + two + sum(three) for one, two, three in zip(outer, inner, shells, strict=False)]
+    srun = sum(children for _, children in shells)
+    return Taken(typed.cpu_seconds, typed.memory_bytes, measuring, others, srun)
 
 
 def loop(slurm: SmallSlurm, folder: Path, points: int, blocks: int) -> Taken:
