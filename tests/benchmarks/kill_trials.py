@@ -348,12 +348,14 @@ def strike(victims: Callable[[], Collection[int]], dice: random.Random) -> int:
 
 
 def _kill(pids: Iterable[int]) -> int:
-    """Kill processes; give how many there were."""
+    """Kill processes; give how many had not ended before."""
     killed = 0
     for pid in pids:
         with suppress(psutil.Error):
-            psutil.Process(pid).kill()
-            killed += 1
+            process = psutil.Process(pid)
+            if process.status() != psutil.STATUS_ZOMBIE:
+                process.kill()
+                killed += 1
     return killed
 
 

@@ -1,5 +1,6 @@
 """Counts of kill trials find what is made twice, missing, or timed beside another run."""
 
+import os
 import random
 import subprocess
 import sys
@@ -87,6 +88,8 @@ def test_a_strike_waits_for_what_it_is_to_hit_and_counts_it(monkeypatch):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         comes_late = iter([[], [], [process.pid], [process.pid]])
         assert strike(lambda: next(comes_late), random.Random(1)) == 1
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert kill_trials._kill([process.pid]) == 0  # it has ended, and was not waited for
         assert process.wait() == -9
 
 
