@@ -135,7 +135,7 @@ class Seen(NamedTuple):
 
 
 HEADS = (
-    "points|runs|way|jobs: measuring + preparing|CPU: typed|in measuring jobs|in preparing jobs|in all, a run"
+    "points|runs|way|jobs: measuring + preparing|CPU: typed|in measuring jobs|in preparing jobs|in all but `srun`, a run"
     "|in a measuring job|`srun`, a run|memory|requests a run|requests a second|wall"
 )
 
