@@ -107,7 +107,7 @@ def blocks_by_power(factor: float, scatter: float, strata: Sequence[tuple[int, i
 STUDY = """
 name: nodes
 cases_folder: cases
-cases: [work-short, work-middle, work-long]
+cases: [work-short, work, work-long]
 interconnects: [emulated_gigabit]
 processes: [1]
 blocks: BLOCKS
