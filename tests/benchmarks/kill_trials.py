@@ -42,6 +42,7 @@ from workflows.plan.records import TRIES  # noqa: E402
 
 NAME, NODES, GROWTH = "killed", 2, 6
 STRIKE_SECONDS, LINGER_SECONDS = 20.0, 2.0
+RESTARTED_SECONDS = 10  # in which a slurmctld that was started again begins jobs
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -264,6 +265,7 @@ class KilledJobs(Killed):
             case "slurmd" as name:
                 self.slurm.stop(node.name, signal.SIGKILL)
                 time.sleep(self.dice.uniform(0, 3))
+                self._resume()
                 self.slurm.start_node(node)
                 return name, 1
             case "slurmctld" as name:
@@ -276,8 +278,23 @@ class KilledJobs(Killed):
 
     def finish(self) -> None:
         """Let the nodes come back, and the study run to its end."""
+        for _ in range(RESTARTED_SECONDS):
+            self._resume()
+            time.sleep(1)
         self.slurm.wait_for_nodes()
         super().finish()
+
+    def go_on(self, grows: bool = True) -> None:
+        """Start the study where it does not run, on all nodes."""
+        self._resume()
+        super().go_on(grows)
+
+    def _resume(self) -> None:
+        """Do as an operator: a killed slurmctld may begin a job again that runs, for which it drains the node."""
+        for node in self.slurm.nodes:
+            self.slurm.run(
+                "scontrol", "update", f"nodename={node.name}", "state=resume"
+            )  # refused where it is up
 
     def _of_job(self) -> list[int]:
         """Processes of a job on a node, Slurm's own apart; none where no job runs."""
