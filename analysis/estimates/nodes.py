@@ -6,6 +6,7 @@ nodes free are on other nodes in each block, drawn at random. The test draws tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -22,8 +23,10 @@ from analysis.tables.contract import COUNT, FLAG, SHARE, TEXT, in_percent, table
 
 NAMES = "node_names"
 """Column of a runs table with the names of a run's nodes, a blank between them."""
-DRAWN = 1_999
-"""Random orders of the blocks."""
+STRICTER = 20
+"""A node is told to be slow at a level of so many times less than other tests: somebody is called for it."""
+REACHED = 5
+"""Orders, that of the runs among them, that may be as far where a node is told; so many are drawn."""
 ROOM = 2**22
 """Numbers held at once."""
 NODES = table_schemas(
@@ -78,7 +81,7 @@ def make_nodes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame
     Parameters
     ----------
     settings : Settings
-        At `alpha`, divided among the nodes, one is slow.
+        At `alpha` / `STRICTER`, for all nodes at once, one is slow; intervals are at `alpha`.
 
     Returns
     -------
@@ -126,7 +129,7 @@ def _one_after_another(blocks: Blocks, alpha: float) -> Iterator[tuple[Effects, 
     """Effects of all nodes and number of the plainest slow one, then of the others, until none is slow."""
     while True:
         effects = node_effects(blocks, alpha)
-        slow = np.flatnonzero((effects.p_value <= alpha) & (effects.low > 0))
+        slow = np.flatnonzero((effects.p_value <= alpha / STRICTER) & (effects.low > 0))
         plainest = np.argsort(((effects.slower - effects.low) / effects.slower)[slow])[:1]
         yield effects, slow[plainest]
         if not len(slow):
@@ -161,18 +164,21 @@ def node_effects(blocks: Blocks, alpha: float) -> Effects:
     spread = np.maximum((weight * logs**2).sum() - slower**2 * squares, 0) / freedom
     half = t_quantile(alpha / 2 / max(np.isfinite(squares).sum(), 1), freedom) * np.sqrt(spread / squares)
     scaled = np.nan_to_num(own / np.sqrt(squares)[:, None])
-    farthest = np.concatenate([np.abs(scaled @ drawn).max(axis=0) for drawn in _redrawn(groups, logs)])
+    orders = math.ceil(REACHED * STRICTER / alpha) - 1
+    farthest = np.concatenate(
+        [np.abs(scaled @ drawn).max(axis=0) for drawn in _redrawn(groups, logs, orders)]
+    )
     reached = farthest >= np.abs(slower * np.sqrt(squares))[:, None] * (1 - 1e-9)
-    p_value = np.where(np.isnan(slower), np.nan, (1 + reached.sum(axis=1)) / (1 + DRAWN))
+    p_value = np.where(np.isnan(slower), np.nan, (1 + reached.sum(axis=1)) / (1 + orders))
     return Effects(slower, slower - half, slower + half, p_value)
 
 
-def _redrawn(groups: Groups, logs: Floats) -> Iterator[Floats]:
+def _redrawn(groups: Groups, logs: Floats, orders: int) -> Iterator[Floats]:
     """Log times (blocks, orders), those of each group in random order, some orders at a time."""
     rng = np.random.default_rng(len(logs))
     step = max(ROOM // len(logs), 1)
-    for start in range(0, DRAWN, step):
-        drawn = np.empty((len(logs), min(step, DRAWN - start)))
+    for start in range(0, orders, step):
+        drawn = np.empty((len(logs), min(step, orders - start)))
         for first, size in zip(groups.first, groups.size, strict=True):
             rows = groups.order[first : first + size]
             drawn[rows] = rng.permuted(np.repeat(logs[rows][:, None], drawn.shape[1], axis=1), axis=0)

@@ -46,7 +46,7 @@ def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
     ]
     if not slow:
         ends = known["slower_high"].dropna()
-        most = f", and none by more than {formats.percent(ends.max())}" if len(ends) else ""
-        slow = [f"None {of_all} is slower than the others beyond chance{most}."]
+        most = f", and none is slower by more than {formats.percent(ends.max())}" if len(ends) else ""
+        slow = [f"None {of_all} can be told to be slow{most}."]
     missing = table.loc[table["slower_percent"].isna(), "node"]
     return slow + [f"Nothing can be said of {listed(missing)}."] * (len(missing) > 0)

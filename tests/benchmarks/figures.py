@@ -74,7 +74,7 @@ def cost(command: Sequence[str | Path], cwd: Path = ROOT) -> Cost:
     """
     with tempfile.NamedTemporaryFile() as told:
         done = subprocess.run(
-            [sys.executable, "-c", _INSIDE, told.name, *map(str, command)],
+            telling_cost(told.name, command),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -84,6 +84,11 @@ def cost(command: Sequence[str | Path], cwd: Path = ROOT) -> Cost:
             said = done.stdout.decode(errors="replace")[-2000:]
             raise RuntimeError(f"{command[0]}: exit status {done.returncode}: {said}")
         return Cost(*json.loads(told.read()))
+
+
+def telling_cost(told: str | Path, command: Sequence[str | Path]) -> list[str]:
+    """Make a command write the three values of its `Cost` into a file, as a list in JSON, when it has ended."""
+    return [sys.executable, "-c", _INSIDE, str(told), *map(str, command)]
 
 
 def side_by_side(ways: Mapping[str, Callable[[], float]], rounds: int = 3) -> dict[str, float]:

@@ -7,7 +7,8 @@
 Every kill is a SIGKILL, of processes that belong together: a Snakemake with all that it started or alone, the program
 that measures, all of a job on one node, slurmd, slurmctld. What has ended is started again, the study grown by some
 blocks, so that there is always something to do. After so many minutes no more is killed. The program that is run does nothing but to write, every 2 ms, what
-time it is: so it is known when each of its processes was there, also of runs that have no record.
+time it is: so it is known when each of its processes was there, also of runs that have no record. A strike waits up to
+20 s for what it is to hit.
 """
 
 from __future__ import annotations
@@ -29,17 +30,19 @@ from typing import Any, NamedTuple
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests/slurm")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests/slurm")]
 
 from cluster_folders import ClusterFolder  # noqa: E402
 
 from tests.benchmarks.figures import cost  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from tests.study_files import timed_case  # noqa: E402
-from workflows.launch.emulation import EmulatedNode, occupants  # noqa: E402
+from workflows.launch.emulation import occupants  # noqa: E402
 from workflows.plan.records import TRIES  # noqa: E402
 
 NAME, NODES, GROWTH = "killed", 2, 6
+STRIKE_SECONDS, LINGER_SECONDS = 20.0, 2.0
+RESTARTED_SECONDS = 10  # in which a slurmctld that was started again begins jobs
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -128,15 +131,20 @@ def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
     return [one for one in beats if one[:2] in ranks and begun - 0.01 <= one.first <= ended]
 
 
+def made(records: Iterable[Mapping[str, Any]], interrupted: bool = False) -> Counter[tuple[Any, ...]]:
+    """Count the records of each repetition: of those that came to an end, or of interrupted attempts."""
+    keys = ("case", "interconnect", "processes", "oversubscription", "block")
+    chosen = (record for record in records if record.get("interrupted", False) == interrupted)
+    return Counter(tuple(record[key] for key in keys) for record in chosen)
+
+
 def count(
     records: Sequence[Mapping[str, Any]], beats: Collection[Beats], repetitions: int, whole_machine: bool
 ) -> Counts:
     """Count what is wrong with the records of a study that was to make so many repetitions."""
     whole = [record for record in records if not record.get("interrupted")]
-    keys = ("case", "interconnect", "processes", "oversubscription", "block")
-    made = Counter(tuple(record[key] for key in keys) for record in whole)
-    broken = Counter(tuple(record[key] for key in keys) for record in records if record.get("interrupted"))
-    given_up = [key for key, number in broken.items() if number == TRIES and key not in made]
+    found, broken = made(records), made(records, interrupted=True)
+    given_up = [key for key, number in broken.items() if number == TRIES and key not in found]
     timed = [(record, beats_of(record, beats)) for record in whole if record["seconds"] is not None]
     if any(len(own) != len(record["placement"]) for record, own in timed):
         raise SystemExit("a run was recorded whose processes told no time")
@@ -145,8 +153,8 @@ def count(
         valid=sum(record["valid"] for record in records),
         interrupted=len(records) - len(whole),
         given_up=len(given_up),
-        missing=repetitions - len(made) - len(given_up),
-        twice=sum(number - 1 for number in made.values()),
+        missing=repetitions - len(found) - len(given_up),
+        twice=found.total() - len(found),
         contaminated=sum(contaminated(own, beats, whole_machine) for _, own in timed),
     )
 
@@ -217,10 +225,10 @@ class Killed:
             "what measures": lambda: _below(self.process.pid, "measure.py"),
         }
 
-    def strike(self) -> str | None:
-        """Kill something; give its name, None where it was not there."""
+    def strike(self) -> tuple[str, int]:
+        """Kill something; give its name, and how many processes that was."""
         name = self.dice.choice(list(self.victims))
-        return name if _kill(self.victims[name]()) else None
+        return name, strike(self.victims[name], self.dice)
 
     def finish(self) -> None:
         """Let the study run to its end."""
@@ -248,40 +256,57 @@ class KilledJobs(Killed):
         """Start the Snakemake that submits."""
         return self._popen(self.on_cluster.command(target=TARGET))
 
-    def strike(self) -> str | None:
+    def strike(self) -> tuple[str, int]:
         """Kill something, and start a daemon again that was killed."""
         node = self.dice.choice(self.slurm.nodes)
         match self.dice.choice(["Snakemake", "a job", "slurmd", "slurmctld"]):
             case "Snakemake" as name if isinstance(self.process, subprocess.Popen):
-                return name if _kill([self.process.pid, *_below(self.process.pid)]) else None
+                return name, _kill([self.process.pid, *_below(self.process.pid)])
             case "slurmd" as name:
                 self.slurm.stop(node.name, signal.SIGKILL)
                 time.sleep(self.dice.uniform(0, 3))
+                self._resume()
                 self.slurm.start_node(node)
-                return name
+                return name, 1
             case "slurmctld" as name:
                 self.slurm.stop(name, signal.SIGKILL)
                 time.sleep(self.dice.uniform(0, 3))
                 self.slurm.start_controller()
-                return name
+                return name, 1
             case _:
-                return "all of a job on a node" if _kill(self._of_job(node)) else None
+                return "all of a job on a node", strike(self._of_job, self.dice)
 
     def finish(self) -> None:
         """Let the nodes come back, and the study run to its end."""
+        for _ in range(RESTARTED_SECONDS):
+            self._resume()
+            time.sleep(1)
         self.slurm.wait_for_nodes()
         super().finish()
 
-    def _of_job(self, node: EmulatedNode) -> list[int]:
-        """Processes of a job on a node, Slurm's own apart."""
+    def go_on(self, grows: bool = True) -> None:
+        """Start the study where it does not run, on all nodes."""
+        self._resume()
+        super().go_on(grows)
+
+    def _resume(self) -> None:
+        """Do as an operator: a killed slurmctld may begin a job again that runs, for which it drains the node."""
+        for node in self.slurm.nodes:
+            self.slurm.run(
+                "scontrol", "update", f"nodename={node.name}", "state=resume"
+            )  # refused where it is up
+
+    def _of_job(self) -> list[int]:
+        """Processes of a job on a node, Slurm's own apart; none where no job runs."""
         found = {}
-        for pid in occupants([node.net]):
-            with suppress(psutil.Error):
-                process = psutil.Process(pid)
-                if process.name() not in ("slurmd", "slurmstepd") and (
-                    job := process.environ().get("SLURM_JOB_ID")
-                ):
-                    found.setdefault(job, []).append(pid)
+        for node in self.slurm.nodes:
+            for pid in occupants([node.net]):
+                with suppress(psutil.Error):
+                    process = psutil.Process(pid)
+                    if process.name() not in ("slurmd", "slurmstepd") and (
+                        job := process.environ().get("SLURM_JOB_ID")
+                    ):
+                        found.setdefault((node.name, job), []).append(pid)
         return self.dice.choice(list(found.values())) if found else []
 
 
@@ -327,20 +352,34 @@ def _below(pid: int, word: str = "") -> list[int]:
     return []
 
 
+def strike(victims: Callable[[], Collection[int]], dice: random.Random) -> int:
+    """Kill what is there, a random time after it is; wait for it up to `STRIKE_SECONDS`; give how many were hit."""
+    deadline = time.monotonic() + STRIKE_SECONDS
+    while time.monotonic() < deadline:
+        if victims():
+            time.sleep(dice.uniform(0, LINGER_SECONDS))
+            if killed := _kill(victims()):
+                return killed
+        time.sleep(0.05)
+    return 0
+
+
 def _kill(pids: Iterable[int]) -> int:
-    """Kill processes; give how many there were."""
+    """Kill processes; give how many had not ended before."""
     killed = 0
     for pid in pids:
         with suppress(psutil.Error):
-            psutil.Process(pid).kill()
-            killed += 1
+            process = psutil.Process(pid)
+            if process.status() != psutil.STATUS_ZOMBIE:
+                process.kill()
+                killed += 1
     return killed
 
 
 def trials(study: Killed, kills: int, minutes: float) -> str:
     """Kill a study so often, for so long at most, let it end, and tell what came of it."""
-    struck, seen, lost = Counter(), {}, 0
-    until_first = None
+    struck, missed, seen, lost = Counter(), Counter(), {}, 0
+    until_first, processes = None, 0
     begun = time.monotonic()
     while struck.total() < kills and time.monotonic() < begun + 60 * minutes:
         study.go_on()
@@ -349,9 +388,12 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
                 time.sleep(0.1)
             until_first = time.monotonic() - begun
         time.sleep(study.dice.uniform(0, study.share * until_first))
-        if (name := study.strike()) is None:
+        name, hit = study.strike()
+        if not hit:
+            missed[name] += 1
             continue
         struck[name] += 1
+        processes += hit
         now = study.files()
         lost += sum(now.get(file) != held for file, held in seen.items())
         seen = now
@@ -361,9 +403,12 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
     lost += sum(end.get(file) != held for file, held in seen.items())
     records = [json.loads(text) for text in end.values()]
     counts = count(records, read_beats(study.beats), study.points * study.blocks, study.whole_machine)
-    kinds = ", ".join(f"{number} {name}" for name, number in sorted(struck.items()))
+    kinds, nothing = (
+        ", ".join(f"{number} {name}" for name, number in sorted(of.items())) for of in (struck, missed)
+    )
     return (
-        f"{struck.total()} kills ({kinds}) in {time.monotonic() - begun:.0f} s: {counts.records} records of "
+        f"{struck.total()} kills ({kinds}; {processes} processes; at nothing: {nothing or 'none'}) in "
+        f"{time.monotonic() - begun:.0f} s: {counts.records} records of "
         f"{study.points * study.blocks} repetitions, {counts.interrupted} of them interrupted, {counts.valid} valid; "
         f"given up after {TRIES} interrupted attempts {counts.given_up}, lost or changed {lost}, missing {counts.missing}, twice {counts.twice}, "
         f"timed beside another run {counts.contaminated}"

@@ -1,32 +1,34 @@
 """After how many blocks a node that is 20 % slower is told, beside what its test needs by its power.
 
 Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/slow_node.py``; prints a table in Markdown.
-With ``real [BLOCKS]``, as root: a study of three cases on a small Slurm of five nodes, one of which has 80 % of a
-core by its control group, and the same without that; prints the tables ``nodes``.
+With ``real [TRIALS]``, as root: a study of three sizes of one case on a small Slurm of five nodes, one of which has
+80 % of a core by its control group, and the same without that; a trial is ten blocks of it, a third of a minute.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
+from scipy.stats import nct
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from analysis.estimates.distributions import t_quantile
-from analysis.estimates.nodes import NAMES, make_nodes
-from analysis.runs.runs import complete_runs, read_runs
+from analysis.estimates.nodes import NAMES, STRICTER, make_nodes
+from analysis.runs.runs import complete_runs, read_runs, valid_rows
 from analysis.runs.settings import Settings
 from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
-from workflows.launch.emulation import occupants
+from workflows.launch.emulation import occupants, usable_cores
 from workflows.paths import ROOT
 from workflows.plan.design import repetitions
 from workflows.plan.rotation import chosen_nodes
@@ -34,6 +36,10 @@ from workflows.plan.rotation import chosen_nodes
 NODES = 5
 COUNTS = (1, 2, 3, 5)
 """Processes, one a node: a study on all nodes of an allocation."""
+STRATA = [(count, 1 if count == 1 else 2) for count in COUNTS]
+"""Nodes of a block, and its runs."""
+SHARE = 0.8
+"""Of a core, that a slow node has."""
 ALPHA = 0.05
 POWER = 0.9
 TRIALS = 100
@@ -80,32 +86,55 @@ def told(runs: pd.DataFrame) -> list[str]:
     return [row.node for row in tables["nodes"].itertuples() if row.slow] if tables else []
 
 
-def blocks_by_power(factor: float, scatter: float) -> int:
-    """Least number of blocks in which a t-test at `ALPHA` / `NODES` tells a node with probability `POWER`.
+def blocks_by_power(factor: float, scatter: float, strata: Sequence[tuple[int, int]] = STRATA) -> int:
+    """Least number of blocks in which a t-test at the level of a slow node tells one with probability `POWER`.
 
-    A block of `count` processes has the node in count / NODES of cases, and scatters as its runs together do.
-    As many blocks as nodes are the fewest in which each node was chosen.
+    Of the blocks of a stratum (nodes, runs), that many of NODES have the node, rounded down, as for the one that is drawn
+    least often; a block scatters as its runs together do. There are as many blocks as nodes at least, and as it takes
+    that few enough orders of the blocks are as far as the farthest one.
     """
-    normal = NormalDist().inv_cdf(POWER)
+    level = ALPHA / STRICTER
     for blocks in count(NODES):
-        of_counts = [(number, 1 if number == 1 else 2) for number in COUNTS if number < NODES]
-        squares = sum(
-            blocks * (number / NODES) * (1 - number / NODES) / (scatter**2 * (1 + 1 / runs))
-            for number, runs in of_counts
-        )
-        freedom = (blocks - 1) * len(COUNTS) - 1
-        if np.log(factor) * np.sqrt(squares) >= t_quantile(ALPHA / 2 / NODES, freedom) + normal:
+        drawn = [(blocks * number // NODES, runs) for number, runs in strata]
+        orders = math.prod(math.comb(blocks, times) for times, _ in drawn)
+        squares = sum(times * (1 - times / blocks) / (1 + 1 / runs) for times, runs in drawn) / scatter**2
+        freedom = (blocks - 1) * len(strata) - 1
+        power = nct.sf(t_quantile(level / 2 / NODES, freedom), freedom, np.log(factor) * np.sqrt(squares))
+        if NODES / orders <= level and power >= POWER:
             return blocks
 
 
 STUDY = """
 name: nodes
-cases: [cavity-4k, elbow_segregated-smoke, water_scf-smoke]
+cases_folder: cases
+cases: [work-short, work, work-long]
 interconnects: [emulated_gigabit]
 processes: [1]
 blocks: BLOCKS
-limits: {run_seconds: 60, idle_seconds: 0}
+limits: {run_seconds: 60, idle_seconds: 0, core_hours: 1000}
+report_while_running: false
 """
+CASE = """
+application: command
+title: Work
+description: So many additions.
+stands_for: Whatever takes CPU time and nothing else.
+size: middle
+sizes:
+  short: {parameters: {additions: 16000000}, serial_seconds: 0.3, memory_MB: 10}
+  middle: {parameters: {additions: 20000000}, serial_seconds: 0.4, memory_MB: 10}
+  long: {parameters: {additions: 24000000}, serial_seconds: 0.5, memory_MB: 10}
+settings: {program: [python3, work.py, $additions], read: {seconds: 'took (\\S+) s'}}
+"""
+WORK = """
+import sys, time
+begun = time.perf_counter()
+sum(range(int(sys.argv[1])))
+print(f"took {time.perf_counter() - begun} s")
+"""
+SIZES = 3
+BLOCKS = 2 * NODES
+"""Of a trial: each node is drawn equally often."""
 GROUP = Path("/sys/fs/cgroup/cpu/nodeworth-slow-node")
 PERIOD_US = 10_000
 
@@ -122,37 +151,71 @@ def throttled(share: float) -> Iterator[None]:
         GROUP.rmdir()
 
 
-def real(blocks: int) -> None:
-    """Run the study twice, and print what is told."""
-    for share in (0.8, 1.0):
-        with throttled(share), small_slurm(nodes=NODES) as slurm, tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            for process in occupants([slurm.nodes[2].net]) if share < 1 else ():
-                (GROUP / "cgroup.procs").write_text(f"{process}")
-            (folder / "study.yaml").write_text(STUDY.replace("BLOCKS", f"{blocks}"))
-            (folder / "site.yaml").write_text("joined_by: emulated_gigabit\n")
-            options = ["--wait", f"--nodes={NODES}", "--time=60", f"--output={folder}/out"]
-            given = [f"{folder}/study.yaml", "--config", f"cluster={folder}/site.yaml"]
-            given += ["--directory", str(folder), "--snakefile", str(ROOT / "Snakefile")]
-            table = folder / "results/nodes/runs.csv"
-            script = [f"{ROOT}/cluster/allocation.sh", *given, "--", "results/nodes/runs.csv"]
-            slurm.run("sbatch", *options, *script, timeout=1800)
-            if not table.exists():
-                raise SystemExit((folder / "out").read_text())
-            found = make_nodes(read_runs(table), Settings())["nodes"]
-            print(f"{share:.0%} of a core for {slurm.nodes[2].name}, {blocks} blocks of three cases:")
-            print(found.round(4).to_string(index=False), flush=True)
+def real(trials: int) -> None:
+    """Run a study of so many trials with a slow node and one without, and print how often a node is told.
+
+    All nodes are on the last core: what differs between two cores is no node's.
+    """
+    os.sched_setaffinity(0, usable_cores()[-1:])
+    ran = {share: _runs(share, trials * BLOCKS) for share in (SHARE, 1.0)}
+    print(
+        "| node | trials | it is told | another is told | scatter of a run | blocks by power | blocks of a trial |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for share, (slow, runs) in ran.items():
+        trial = (runs["block"].astype(int) - 1) // BLOCKS
+        names = [told(runs[trial == number].reset_index(drop=True)) for number in range(trials)]
+        right = sum(slow in told_now for told_now in names)
+        wrong = sum(bool(set(told_now) - {slow}) for told_now in names)
+        scatter = _scatter(runs.assign(trial=trial))
+        needed = blocks_by_power(1 / SHARE, scatter / math.sqrt(2), [(1, 1)] * SIZES)
+        print(
+            f"| {slow} with {share:.0%} of a core | {trials} | {right} | {wrong} | {scatter:.1%} | {needed} "
+            f"| {BLOCKS} |",
+            flush=True,
+        )
+
+
+def _scatter(runs: pd.DataFrame) -> float:
+    """Standard deviation of log times of a size on a node in a trial."""
+    valid = valid_rows(runs)
+    logs, cells = np.log(valid["seconds"]), valid.groupby(["trial", "case", NAMES], observed=True)
+    around = logs - logs.groupby(cells.ngroup()).transform("mean")
+    return float(np.sqrt((around**2).sum() / (len(valid) - cells.ngroups)))
+
+
+def _runs(share: float, blocks: int) -> tuple[str, pd.DataFrame]:
+    """Run a study in an allocation with a node of a share of a core; give its name, and the runs."""
+    with throttled(share), small_slurm(nodes=NODES) as slurm, tempfile.TemporaryDirectory() as name:
+        folder, slow = Path(name), slurm.nodes[2]
+        for process in occupants([slow.net]) if share < 1 else ():
+            (GROUP / "cgroup.procs").write_text(f"{process}")
+        case = folder / "cases/command/work"
+        case.mkdir(parents=True)
+        (case / "case.yaml").write_text(CASE)
+        (case / "work.py").write_text(WORK)
+        (folder / "study.yaml").write_text(STUDY.replace("BLOCKS", f"{blocks}"))
+        (folder / "site.yaml").write_text("joined_by: emulated_gigabit\n")
+        options = ["--wait", f"--nodes={NODES}", "--time=120", f"--output={folder}/out"]
+        given = [f"{folder}/study.yaml", "--config", f"cluster={folder}/site.yaml"]
+        given += ["--directory", str(folder), "--snakefile", str(ROOT / "Snakefile")]
+        table = folder / "results/nodes/runs.csv"
+        script = [f"{ROOT}/cluster/allocation.sh", *given, "--", "results/nodes/runs.csv"]
+        slurm.run("sbatch", *options, *script, timeout=7200)
+        if not table.exists():
+            raise SystemExit((folder / "out").read_text())
+        return slow.name, read_runs(table)
 
 
 def main(given: Sequence[str]) -> None:
     """Print the table, or what is asked for."""
     if given:
-        return real(int(given[1]) if given[1:] else 2 * NODES)
+        return real(int(given[1]) if given[1:] else 10)
     print("| scatter of a run | blocks by power | found | other nodes told | told where none is slow |")
     print("|---|---|---|---|---|")
     for scatter, heavy in ((0.01, False), (0.05, False), (0.1, False), (0.2, False), (0.05, True)):
-        blocks = blocks_by_power(1.25, scatter)
-        slow = [told(runs_of(blocks, seed, 1.25, scatter, heavy)) for seed in range(TRIALS)]
+        blocks = blocks_by_power(1 / SHARE, scatter)
+        slow = [told(runs_of(blocks, seed, 1 / SHARE, scatter, heavy)) for seed in range(TRIALS)]
         right = sum(f"n{seed % NODES}" in names for seed, names in enumerate(slow))
         wrong = sum(bool(set(names) - {f"n{seed % NODES}"}) for seed, names in enumerate(slow))
         none = sum(bool(told(runs_of(blocks, seed, 1.0, scatter, heavy))) for seed in range(TRIALS))

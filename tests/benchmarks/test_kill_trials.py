@@ -1,6 +1,12 @@
 """Counts of kill trials find what is made twice, missing, or timed beside another run."""
 
-from tests.benchmarks.kill_trials import Beats, count
+import os
+import random
+import subprocess
+import sys
+
+from tests.benchmarks import kill_trials
+from tests.benchmarks.kill_trials import Beats, count, strike
 
 NOON = 1_767_268_800.0  # 2026-01-01T12:00:00Z
 
@@ -75,3 +81,18 @@ def test_a_process_of_a_run_without_a_record_spoils_the_runs_that_it_was_beside(
     records = [ran(1, 0, 7), ran(2, 5, 8)]
     assert count(records, found, 2, whole_machine=False).contaminated == 1
     assert count(records, found, 2, whole_machine=True).contaminated == 2
+
+
+def test_a_strike_waits_for_what_it_is_to_hit_and_counts_it(monkeypatch):
+    monkeypatch.setattr(kill_trials, "LINGER_SECONDS", 0.0)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        comes_late = iter([[], [], [process.pid], [process.pid]])
+        assert strike(lambda: next(comes_late), random.Random(1)) == 1
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert kill_trials._kill([process.pid]) == 0  # it has ended, and was not waited for
+        assert process.wait() == -9
+
+
+def test_a_strike_gives_up_what_does_not_come(monkeypatch):
+    monkeypatch.setattr(kill_trials, "STRIKE_SECONDS", 0.1)
+    assert strike(list, random.Random(1)) == 0

@@ -40,14 +40,21 @@ def test_a_node_throttled_by_a_fifth_is_found_in_as_many_blocks_as_the_test_need
     """A node of 80 % takes 1.25 times as long."""
     scatter = 0.1
     needed = blocks_by_power(1 / 0.8, scatter)
-    assert needed == 9
+    assert needed == 14
     found = [told(runs_of(needed, seed, 1 / 0.8, scatter)) for seed in range(20)]
-    assert sum(names[:1] == [f"n{seed % NODES}"] for seed, names in enumerate(found)) >= 18
-    assert sum(len(names) > 1 for names in found) <= 1
+    assert sum(names == [f"n{seed % NODES}"] for seed, names in enumerate(found)) >= 15
+    assert not any(set(names) - {f"n{seed % NODES}"} for seed, names in enumerate(found))
 
 
 def test_where_no_node_is_slow_none_is_told():
-    assert sum(bool(told(runs_of(8, seed, 1.0, 0.05))) for seed in range(TRIALS)) <= 5
+    assert not any(told(runs_of(8, seed, 1.0, 0.05)) for seed in range(TRIALS))
+
+
+def test_fewer_orders_of_the_blocks_than_the_level_needs_tell_no_node():
+    """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each node."""
+    assert blocks_by_power(1 / 0.8, 0.01) == 7
+    assert told(runs_of(5, 0, 1 / 0.8, 0.001)) == []
+    assert told(runs_of(7, 0, 1 / 0.8, 0.001)) == ["n0"]
 
 
 def test_two_slow_nodes_are_told_one_after_the_other():
@@ -108,9 +115,7 @@ def test_the_report_names_the_node_for_the_operators(three):
 
 def test_the_report_says_that_no_node_is_slow(three):
     found, _ = reported(three)
-    assert said(found).startswith(
-        "None of 3 nodes is slower than the others beyond chance, and none by more "
-    )
+    assert said(found).startswith("None of 3 nodes can be told to be slow, and none is slower by more than ")
 
 
 @pytest.mark.parametrize(("slow", "first"), [(True, "Node n2 is slow"), (False, "None of 3")])
