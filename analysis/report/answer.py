@@ -15,6 +15,7 @@ from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph
 from analysis.report.content import Content
 from analysis.report.network import headline_table
 from analysis.report.published import CASE_TABLES, improvement_overview
+from analysis.report.simulated import models_of
 from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
@@ -89,10 +90,10 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
-    caption = "The best interconnects of each case: the highest speedup, its baseline, then the others."
+    caption = "The fastest interconnect of each case, then its baseline and others as there is room."
     marks = "".join(line["cells"][1] for lines in groups.values() for line in lines)
-    caption += " A + after processes: it still rises there, the most that were run." * ("+" in marks)
-    caption += " A ? after processes: whether more bring anything cannot be told." * ("?" in marks)
+    caption += " +: it still rises there, at the most that were run." * ("+" in marks)
+    caption += " ?: whether more bring anything cannot be told." * ("?" in marks)
     if len(every) > MOST_ROWS:
         caption += f" {counted(len(every) - MOST_ROWS, 'more curve')} are in the tables of the cases."
     return table(caption, columns, groups)
@@ -177,7 +178,10 @@ def _equivalent(contest: Contest, line: Line, content: Content) -> str:
         return "fewer than were run"
     own, theirs = whole(pair["equivalent_processes"]), pair["baseline_processes"]
     ends = [pair[f"equivalent_{end}"] for end in ("low", "high")]
-    band = "" if any(map(is_missing, ends)) else f" [{', '.join(formats.whole(whole(end)) for end in ends)}]"
+    counts = [] if any(map(is_missing, ends)) else [end if math.isinf(end) else whole(end) for end in ends]
+    if {own, *counts} == {theirs}:
+        return MISSING
+    band = f" [{', '.join(map(formats.whole, counts))}]" if counts else ""
     nodes = nodes_of(alike(contest.scaling, line), own)
     on = "" if nodes is None else f" ({counted(nodes, 'node')})"
     return f"{own}{band} of {formats.plain(theirs)}{on}"
@@ -190,9 +194,7 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
     said += [] if content.facts.study.unfinished else look_sentences(content.facts.study)
     if scaling["speedup_low"].notna().any():
         said.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
-    if any(contest.improvement["p_adjusted"].notna().any() for contest in found):
-        level = formats.exact(content.facts.all_settings().alpha)
-        said.append(f"Faster or slower is said where p is at most {level}, after Holm's correction.")
+    said += _rules(pd.concat([contest.improvement for contest in found]), content)
     if found[0].improvement["improvement_percent"].notna().any():
         said.append(
             "Against its baseline: by how much the baseline takes longer at that count, its best (the "
@@ -211,6 +213,22 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
             "more processes usually fit their caches (superlinear)."
         )
     return said
+
+
+def _rules(improvement: pd.DataFrame, content: Content) -> list[str]:
+    """Say what it takes to be called faster or slower, and what cores simulated times are of."""
+    said = []
+    if improvement["p_adjusted"].notna().any():
+        level = formats.exact(content.facts.all_settings().alpha)
+        said.append(f"where p is at most {level}, after Holm's correction")
+    if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
+        said.append(f"{'of simulated ones, ' * bool(said)}where the whole band says so")
+    rules = [f"Faster or slower is said {'; '.join(said)}."] if said else []
+    speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
+    if set(speeds) - {1}:
+        share = formats.spanned(*(formats.number(end(speeds), 2) for end in (min, max)))
+        rules.append(f"Simulated cores have {share} of the speed of the traced ones.")
+    return rules
 
 
 def _reference(scaling: pd.DataFrame, content: Content) -> str:
@@ -240,7 +258,10 @@ def _names(content: Content) -> str:
     used = " ".join(map(content.labels.curve, content.tables["peaks"].to_dict("records")))
     words = {short: long for long, short in SHORT.items()} | {tag: kind for kind, tag in KINDS.items()}
     named = [f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", used)]
-    return f"Names: {', '.join(named)}." if named else ""
+    labels, names = content.labels, content.tables["peaks"]["interconnect"].unique()
+    cut = [full for name in names if (full := labels.full_name(name)) != labels.cut(name)]
+    said = [f"Names: {', '.join(named)}."] * bool(named) + [f"In full: {'; '.join(cut)}."] * bool(cut)
+    return " ".join(said)
 
 
 def _without_runs(content: Content) -> list[Block]:

@@ -91,6 +91,11 @@ def bullets(items: Iterable[str], title: str = "", case: str = "") -> Block:
     return {"type": "list", "title": title, "items": [one_line(item) for item in items], "case": case}
 
 
+def on_screen(block: Block) -> Block:
+    """Keep a block off paper."""
+    return {**block, "printed": False}
+
+
 def figure(entry: Mapping[str, Any]) -> Block:
     """Make a figure from its `analysis.figures.drawing.Drawing.entry`."""
     return {

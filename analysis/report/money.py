@@ -5,7 +5,19 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.decisions.prices import INTERPOLATED
-from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
+from analysis.report.blocks import (
+    Block,
+    Row,
+    Section,
+    bullets,
+    left,
+    on_screen,
+    paragraph,
+    right,
+    row,
+    section,
+    table,
+)
 from analysis.report.content import Content
 from analysis.report.lifetime import lifetime_blocks
 from analysis.report.lines import line_table, numbers, texts
@@ -46,7 +58,7 @@ def pays(content: Content) -> Section | None:
         blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
     if len(content.cases) > 1 and len(highest):
         title = f"At {node_price(cost.iloc[0])} a node, over all cases, at the baseline's highest speedup"
-        blocks.append(bullets(money_sentences.verdict_sentences(highest, labels), title))
+        blocks.append(on_screen(bullets(money_sentences.verdict_sentences(highest, labels), title)))
     blocks += content.figures("pareto")
     blocks += lifetime_blocks(content, highest)
     blocks.append(_cost_table(cost, labels))

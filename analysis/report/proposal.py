@@ -62,7 +62,8 @@ def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | 
         return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
     chosen = pd.concat([_curve(rows, interconnect) for _, rows in labels.by_case(table)])
     found = sheets(chosen, rule, labels)
-    how = "with the highest speedup"
+    kinds = [kind for kind in ORDER if kind in set(table["kind"])]
+    how = "with the highest speedup" + f" of its {', else '.join(kinds)} runs" * (len(kinds) > 1)
     if interconnect is not None:
         how = f"of {labels.interconnect(interconnect)}, or where it was not run the one {how}"
     return Choice(

@@ -246,6 +246,8 @@ OF_ANY_STUDY = {
 
 ON_SCREEN: Mapping[str, Set[str]] = {
     "peaks": {"figure", "table", "paragraph"},
+    "method": {"table"},
+    "node_loss": {"list"},
     "improvement": {"figure"},
     "oversubscription": {"figure"},
     "turnaround": {"list", "figure"},

@@ -24,8 +24,8 @@ MEAN_ALLOWED_PERCENT = 3.0
 
 HOW = (
     "Simulated times were not measured. The messages of a real run were recorded at each process count and "
-    "replayed on a model of each interconnect, on cores of the stated speed. Their brackets are no "
-    "intervals: section Traces says what the bands of computing times stand for."
+    "replayed on a model of each interconnect, on cores of the stated speed. Their brackets are bands of the "
+    "simulation, no confidence intervals."
 )
 
 HOW_TRAFFIC = (
@@ -43,12 +43,10 @@ HOW_SERVERS = (
 
 def simulated(content: Content) -> Section | None:
     """Models of the simulated interconnects of a study that ran on them."""
-    known = content.facts.interconnects
-    runs = content.runs[content.runs["kind"] == "simulated"]
-    ran = set(map(without_threads, runs["interconnect"].dropna()))
-    models = {name: about.model for name, about in known.items() if name in ran and about.model}
+    models = models_of(content)
     if not models:
         return None
+    runs = content.runs[content.runs["kind"] == "simulated"]
     blocks: list[Block] = []
     patterns = set(content.tables["traffic"]["case"]) if "traffic" in content.tables else set()
     carried = runs[runs["application"] == TRAFFIC]
@@ -64,6 +62,14 @@ def simulated(content: Content) -> Section | None:
     curves = [name for name, model in models.items() if not model.two_points]
     blocks += _points_tables(content.tables.get("model_fit"), curves, content.labels)
     return section("simulated", "Simulated interconnects", blocks)
+
+
+def models_of(content: Content) -> dict[str, AboutModel]:
+    """Models of the simulated interconnects that runs were replayed on, by name."""
+    runs = content.runs[content.runs["kind"] == "simulated"]
+    ran = set(map(without_threads, runs["interconnect"].dropna()))
+    known = content.facts.interconnects
+    return {name: about.model for name, about in known.items() if name in ran and about.model}
 
 
 def _host(host: Host, made: pd.DataFrame | None) -> str:

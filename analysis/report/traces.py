@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report.blocks import Block, Section, paragraph, section
+from analysis.report.blocks import Block, Section, on_screen, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.details import FACTORS, with_fewest_threads
@@ -59,7 +59,7 @@ def traces(content: Content) -> Section | None:
         return None
     labels, tables = content.labels, content.tables
     timings = [text for timing, text in TIMED.items() if (tables["traces"]["timing"] == timing).any()]
-    blocks: list[Block] = [paragraph(text) for text in (HOW, *timings)]
+    blocks: list[Block] = [on_screen(paragraph(text)) for text in (HOW, *timings)]
     blocks += [paragraph(text) for text in _together(tables["traces"], labels)]
     blocks += [paragraph(text) for text in _indicative(tables["traces"], labels)]
     blocks.append(_traces_table(tables["traces"], labels))

@@ -240,18 +240,27 @@ def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: 
     best = max(by_name, key=lambda name: (direction(by_name[name][0]) == "faster", len(by_name[name])))
     lines = [line for line in by_name[best] if direction(line) == direction(by_name[best][0])]
     word, first = direction(lines[0]), lines[0]
-    if cases.nunique() == 1:
-        where = f"at {processes(first['at_processes'])}"
-    else:
-        of = "all" if len(lines) == cases.nunique() else f"{len(lines)} of"
-        where = f"in {of} {_cases(cases, facts)}"
-    text = (
-        f"{best} is {_percents(line['improvement_percent'] for line in lines)} {word} than {baseline} {where}"
-    )
-    once = sum(_once(line) for line in lines)
-    text += (" (one run each)" if once == len(lines) else f" ({once} of them one run each)") if once else ""
+    where, aside = _at(lines), []
+    if (of := cases.nunique()) > 1:
+        whose = _cases(cases, facts, f"{side(str(first['kind']), 1)} case")
+        if len(lines) == 1:
+            where, aside = f"{where} in {labels.case(first['case'])}", [f"1 of the {whose}"]
+        else:
+            where += f" in all {whose}" if len(lines) == of else f" in {len(lines)} of the {whose}"
+    if once := sum(_once(line) for line in lines):
+        aside.append("one run each" if once == len(lines) else f"{once} of them one run each")
+    gain = _percents(line["improvement_percent"] for line in lines)
+    text = f"{best} is {gain} {word} than {baseline} {where}" + f" ({', '.join(aside)})" * bool(aside)
     others = [name for name in by_name if name != best and direction(by_name[name][0]) == "faster"]
     return f"{text}, {some(others, 'other')} by less" if others and word == "faster" else text
+
+
+def _at(lines: Sequence[Line]) -> str:
+    """Say at which counts interconnects are compared: their baseline's best, unless that is one process."""
+    best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
+    if len(counts := {line["at_processes"] for line in lines}) > 1:
+        return "at the latter's best counts" if best else "at the counts that the tables name"
+    return "at " + "the latter's best of " * best + processes(*counts)
 
 
 def _not_told(rows: pd.DataFrame) -> str:
@@ -267,14 +276,14 @@ def _not_told(rows: pd.DataFrame) -> str:
     return ", or ".join(why.values()) or "what was run has no test"
 
 
-def _cases(cases: pd.Series, facts: Facts) -> str:
+def _cases(cases: pd.Series, facts: Facts, noun: str = "case") -> str:
     """Count cases, and their applications where these are fewer."""
     names = list(dict.fromkeys(cases))
     applications = {facts.case(case).application for case in names} - {None}
     if not 0 < len(applications) < len(names):
-        return counted(len(names), "case")
+        return counted(len(names), noun)
     whose = "one application" if len(applications) == 1 else counted(len(applications), "application")
-    return f"{counted(len(names), 'case')} of {whose}"
+    return f"{counted(len(names), noun)} of {whose}"
 
 
 def worth(contests: Sequence[Contest], labels: Labels) -> str:
@@ -306,12 +315,20 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
         f"{with_nodes(theirs, of_baseline)} over {_baseline(line, labels)} do what "
         f"{with_nodes(own, of_own)} do over {labels.compared(line)}"
     )
-    both = nodes_of(of_baseline, theirs), nodes_of(of_own, own)
-    saved = processes(theirs - own)
-    if None in both:
+    ends = line["equivalent_high"], line["equivalent_low"]
+    needed = [own, *(map(whole, ends) if np.isfinite(pd.to_numeric(ends)).all() else ())]
+    saved = _spared([theirs - count for count in needed], "process")
+    nodes, on = nodes_of(of_baseline, theirs), [nodes_of(of_own, count) for count in needed]
+    if None in (nodes, *on):
         return f"{text}: worth {saved}"
-    nodes = both[0] - both[1]
-    return f"{text}: worth {saved}, {counted(nodes, 'node') if nodes else 'but no whole node'}"
+    spared = [nodes - count for count in on]
+    return f"{text}: worth {saved}, {_spared(spared, 'node') if any(spared) else 'but no whole node'}"
+
+
+def _spared(counts: Sequence[int], noun: str) -> str:
+    """Write what is spared, with its range where that is known."""
+    ends = f" [{', '.join(map(formats.whole, counts[1:]))}]" if len(counts) > 1 else ""
+    return counted(counts[0], noun).replace(formats.SPACE, f"{ends}{formats.SPACE}")
 
 
 def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
@@ -371,12 +388,28 @@ def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
     if "break_even" not in tables:
         return []
     even = at_highest_target(tables["break_even"])
-    even = even[(even["case"] == headline.case) & even["verdict"].isin(VERDICTS)]
+    even = even[even["verdict"].isin(VERDICTS)]
+    own, others = even[even["case"] == headline.case], even[even["case"] != headline.case]
+    if own.empty:
+        return []
     said = [
         f"{some(map(labels.compared, rows.to_dict('records')))} {'may pay' if word == 'undecided' else word}"
-        for word, rows in even.groupby("verdict", sort=False)
+        for word, rows in own.groupby("verdict", sort=False)
     ]
-    return [f"at {node_price(even.iloc[0])} a node {listed(said)}"] if said else []
+    text = f"in {labels.case(headline.case)}, at {node_price(own.iloc[0])} a node, {listed(said)}"
+    found = others.groupby("case")["verdict"].agg(_one_of_them).value_counts(sort=False)
+    return [text + "".join(f", in {counted(n, 'other case')} {what}" for what, n in found.items())]
+
+
+def _one_of_them(verdicts: pd.Series) -> str:
+    """Say whether any of the interconnects of a case pays."""
+    said = {
+        "pays": "one or more pay",
+        "would pay": "one or more would pay",
+        "undecided": "one or more may pay",
+    }
+    found = (what for word, what in said.items() if verdicts.str.startswith(word).any())
+    return next(found, "none pays")
 
 
 def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
@@ -397,25 +430,55 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     )
     if not unsure:
         return f"{text}; no {'other ' * bool(once)}comparison is left open." if known else f"{text}."
-    text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told yet"
-    names = _named(unsure, Labels(facts))
+    scaling, labels = pd.concat([contest.scaling for contest in contests]), Labels(facts)
+    why = [_why_open(line, scaling, tables.get("precision"), facts) for line in unsure]
+    waiting = [line for line, reason in zip(unsure, why, strict=True) if not reason]
+    text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told{' yet' * bool(waiting)}"
+    names = _named(unsure, why, labels)
     text += f" ({names})" if len(names) <= LETTERS else ""
-    return f"{text}{_settled_by(runs, tables.get('precision'), unsure, facts)}."
+    return f"{text}{_settled_by(runs, tables.get('precision'), waiting, facts)}."
+
+
+def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None, facts: Facts) -> str:
+    """Say why more blocks would not tell a comparison; empty where they may."""
+    kinds = [side(str(line["kind"]), number) for number in (0, 1)]
+    pair = list(zip([line["baseline_interconnect"], line["interconnect"]], kinds, strict=True))
+    curves = [alike(scaling, {**line, "interconnect": name, "kind": kind}) for name, kind in pair]
+    if all(_on_one_node(curve, line["at_processes"]) for curve in curves):
+        return "compared on one node, where nothing uses the network"
+    if "simulated" in kinds:
+        models = [facts.interconnect(name).model for name, kind in pair if kind == "simulated"]
+        ranged = any(model and model.host.host_speed_range for model in models)
+        return "only a narrower range of the cores' speed may tell" if ranged else "the models' bands overlap"
+    if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
+        return ""
+    found = alike(precision, line, list(OF_AN_IMPROVEMENT))
+    if found.empty or not found["reached"].all():
+        return ""
+    return f"known to ±{formats.number(found['half_width_percent'].max(), 2)} points already"
+
+
+def _on_one_node(curve: pd.DataFrame, count: float) -> bool:
+    """Whether a count of a curve that goes on to several nodes is on one."""
+    nodes = curve.loc[curve["processes"] == count, "nodes"]
+    return nodes_of(curve, count) == 1 and bool((nodes == 1).fillna(False).all())
 
 
 def _once(line: Line) -> bool:
     return "one figure each" in str(line["verdict"])
 
 
-def _named(unsure: Sequence[Line], labels: Labels) -> str:
-    """Name comparisons, the first few where there are many, each case and baseline once."""
-    found: dict[tuple[str, str, int], list[str]] = {}
-    for line in unsure[:MOST]:
-        owner = labels.case(line["case"]), _baseline(line, labels), line["oversubscription"]
+def _named(unsure: Sequence[Line], why: Sequence[str], labels: Labels) -> str:
+    """Name comparisons and why each is open, the first few where there are many, each baseline once."""
+    found: dict[tuple[str, str, int, str], list[str]] = {}
+    for line, reason in list(zip(unsure, why, strict=True))[:MOST]:
+        owner = labels.case(line["case"]), _baseline(line, labels), line["oversubscription"], reason
         found.setdefault(owner, []).append(labels.compared(line))
     said = [
-        f"{listed(names)} against {baseline} in {case}" + f", {level} processes a core" * (level > 1)
-        for (case, baseline, level), names in found.items()
+        f"{listed(names)} against {baseline} in {case}"
+        + f", {level} processes a core" * (level > 1)
+        + f": {reason}" * bool(reason)
+        for (case, baseline, level, reason), names in found.items()
     ]
     more = len(unsure) - MOST
     return "; ".join([*said, *([f"{more} more"] if more > 0 else [])])
@@ -426,7 +489,7 @@ def _settled_by(
 ) -> str:
     """Say how many blocks more could tell what is not told yet, how long they take, and the command."""
     study = facts.study
-    if precision is None or study.blocks is None or study.file is None:
+    if not unsure or precision is None or study.blocks is None or study.file is None:
         return ""
     found = pd.concat([alike(precision, line, list(OF_AN_IMPROVEMENT)) for line in unsure])
     needed = max((as_float(line["blocks_needed"]) for line in unsure), default=math.nan)

@@ -49,13 +49,20 @@ class Labels:
         """
         if is_missing(name):
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
-        known = self.facts.interconnect(str(name))
-        kind = (known.kind or DIRECT) if kind is None else kind
-        return (_with_kind if self.full else short_name)(one_line(known.title or name), kind)
+        if kind is None:
+            kind = self.facts.interconnect(str(name)).kind or DIRECT
+        return _with_kind(self.full_name(name), kind) if self.full else short_name(self.cut(name), kind)
 
-    def full_name(self, name: str) -> str:
+    def full_name(self, name: object) -> str:
         """Title of an interconnect as its file has it."""
-        return one_line(self.facts.interconnect(name).title or name)
+        return one_line(self.facts.interconnect(str(name)).title or name)
+
+    def cut(self, name: object) -> str:
+        """Title of an interconnect up to its first comma, if the study has no other that begins alike."""
+        title = self.full_name(name)
+        beginning, comma, _ = title.partition(",")
+        alone = sum(_beginning(self.full_name(other)) == beginning for other in self.facts.interconnects) == 1
+        return beginning if comma and alone else title
 
     def curve(self, row: Line, level: bool = False) -> str:
         """Title of the curve of a table's row: interconnect, and processes per node where they vary.
@@ -198,6 +205,10 @@ def short_name(title: str, kind: str | None) -> str:
     if kind in KINDS:
         title = title.replace(f" ({kind})", "").replace(f", {kind})", ")")
     return _with_kind(title, KINDS.get(str(kind), kind))
+
+
+def _beginning(title: str) -> str:
+    return re.split(r",| \(", title)[0]
 
 
 def _with_kind(title: str, kind: str | None) -> str:

@@ -6,6 +6,8 @@ another year.
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from analysis.decisions.exchange import UNTESTED
@@ -31,7 +33,7 @@ def amount(row: Line, column: str) -> str:
     value, low, high = interval(row, column)
     text = money(value)
     if not is_missing(value) and not (is_missing(low) or is_missing(high) or low == high):
-        text += f" [{money(low)}, {money(high)}]"
+        text += f" [at most {money(high)}]" if low == -math.inf else f" [{money(low)}, {money(high)}]"
     return text
 
 

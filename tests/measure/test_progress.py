@@ -45,7 +45,7 @@ def test_a_log_has_a_line_a_run():
     assert lines[2:] == ["report of 1 of 4 blocks"]
 
 
-@pytest.mark.parametrize("columns", [60, 100, 200])
+@pytest.mark.parametrize("columns", [0, 60, 100, 200])
 def test_a_terminal_has_one_live_line(columns, monkeypatch):
     monkeypatch.setattr(progress.time, "monotonic", lambda: 7.0)  # no time passes
     with terminal(columns) as (screen, shown):
@@ -57,11 +57,10 @@ def test_a_terminal_has_one_live_line(columns, monkeypatch):
     live = [re.sub(r"\x1b\[[?\d]*[a-zA-Z]", "", line).rstrip() for line in re.split(r"[\r\n]+", drawn)]
     bars = [line for line in live if line.startswith("[#")]
     assert bars[0] == "[####------------] 1/4"
-    done = "[########--------] 2/4  about 0 s left, noise 0.30 cores, cavity-smoke, shared_memory, 2 processes, block 2: 1.5 s"
-    assert bars[1] == (done if columns > len(done) else f"{done[: columns - 2]}…")
-    assert bars[2].startswith(
-        "[############----] 3/4  about 0 s left, noise 0.20 cores"
-    )  # the mean of 0.3 and 0.1
+    done = f"[########--------] 2/4  about 0 s left, 1.5 s for {SHOWN} 2, noise 0.30 cores"
+    assert bars[1] == (done if columns > len(done) else f"{done[: (columns or 80) - 2]}…")
+    assert bars[2].startswith("[############----] 3/4  about 0 s left, INVALID, stopped")
+    assert columns < 200 or bars[2].endswith("noise 0.20 cores")  # the mean of 0.3 and 0.1
     kept = [line for line in live if line and not line.startswith("[#")]
     assert kept[-1] == "report of 1 of 4 blocks"
     assert kept[:-1] == [f"[3/4] {SHOWN} 3: INVALID, stopped, about 0 s left"]

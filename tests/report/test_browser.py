@@ -256,6 +256,19 @@ def test_every_control_has_a_name_and_every_figure_says_what_it_shows(reader):
     assert {svg.get_attribute("tabindex") for svg in reader.all(".drawing svg")} == {"0"}
 
 
+@pytest.mark.parametrize(("width", "folded"), [(375, True), (1280, False)])
+def test_the_answer_is_the_first_screen(reader, width, folded):
+    size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": folded}
+    reader.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        reader.driver.refresh()
+        top = "return document.querySelector('#answer li').getBoundingClientRect().bottom + scrollY"
+        assert reader.run(top) < 700
+        assert [one.get_attribute("open") is None for one in reader.all("nav details")] == [folded] * 2
+    finally:
+        reader.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.mark.parametrize("width", [360, 820, 1400])
 def test_the_page_never_scrolls_sideways(reader, width):
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from drawn import drawn
@@ -24,7 +25,7 @@ from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
 from analysis.text.answer import what_pays
 from analysis.text.labels import Labels
-from analysis.text.money import at_highest_target, comparable_size, link_prices
+from analysis.text.money import amount, at_highest_target, comparable_size, link_prices
 
 BOOK = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note\n"
 PRICES = (
@@ -119,6 +120,10 @@ class TestMoney:
     def test_a_cheap_node_is_not_worth_saving(self, tmp_path):
         found = pays(content(*study(tmp_path, node=NodePrice(200.0, "USD", 2004))))
         assert table(found, "Whole nodes")[0][4:] == ["from 300", "-200", "does not pay"]
+
+    def test_an_amount_without_a_lower_end_has_no_sign_of_infinity(self):
+        line = {"saving": 0.0, "saving_low": -np.inf, "saving_high": 0.0}
+        assert amount(line, "saving") == "0 [at most 0]"
 
     def test_price_per_unit_of_speedup(self, section):
         # 2 nodes: gigabit 2200 / 1.5, infiniband 3000 / 2; 8 nodes: 12000 / 4

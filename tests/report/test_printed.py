@@ -179,6 +179,14 @@ class TestPdf:
         pages = [page.text for page in pdf_pages(printed / "report.pdf")]
         (contents,) = (page for page in pages if "Appendix" in page)
         assert "Orderofexecutionreport.html" in contents and "Machineandversions" in contents
+        made = json.loads((printed / "report.json").read_text())["sections"]
+        titles = [part["heading"] for part in made if any(one.get("printed", True) for one in part["blocks"])]
+        number = titles.index(
+            "Improvement over the baseline"
+        )  # its figures are not printed; page one has no number
+        assert re.search(
+            rf"Inreport\.htmlthereismoreofsections(\d+,)*{number},.*Allcasessidebyside\.", contents
+        )
 
     def test_nothing_invisible_is_in_the_names(self, attacked):
         text = "".join(page.extract_text() for page in PdfReader(attacked / "report.pdf").pages)

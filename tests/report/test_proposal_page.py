@@ -1,6 +1,7 @@
 """The page of a proposal: one curve a case, two pages whatever the study, and what is left out is said."""
 
 import io
+from dataclasses import replace
 
 import docx
 import numpy as np
@@ -11,7 +12,7 @@ from small_runs import rows, runs_table
 
 from analysis.decisions.proposal import proposal_pieces
 from analysis.estimates.curves import all_curves, ranking
-from analysis.report.proposal import MOST_COUNTS, choose, page
+from analysis.report.proposal import MOST_COUNTS, Choice, choose, page
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Limit, Rule, Settings
 from analysis.tables.decision_schemas import conform
@@ -86,6 +87,15 @@ class TestChoice:
         quick = rows("duct", "quick", {2: 2.0, 4: 1.0}, (1,), kind="simulated")
         assert titles(choose(proposal(runs_table(*two_curves(), quick)), RULE, LABELS)) == ["Duct over fast."]
 
+    def test_the_kind_comes_before_the_speedup(self):
+        quick = rows("duct", "quick", {2: 2.0, 4: 1.0}, (1,), kind="simulated")
+        choice = choose(proposal(runs_table(*two_curves(), quick)), RULE, LABELS)
+        assert (
+            "the one with the highest speedup of its measured, else simulated runs, at" in choice.introduction
+        )
+        alone = choose(proposal(runs_table(*two_curves())), RULE, LABELS)
+        assert "the one with the highest speedup, at" in alone.introduction
+
     def test_the_lowest_oversubscription(self):
         doubled = rows("duct", "fast", {4: 3.0, 8: 2.0}, (1, 1), oversubscription=2)
         (sheet,) = choose(proposal(runs_table(*two_curves(), doubled)), RULE, LABELS).sheets
@@ -134,6 +144,25 @@ class TestPdf:
         labels = Labels(Facts.of({"study": {"title": "word" * 500}}))
         pages, shown, _ = print_pages(proposal(many(2, 1, (2, 4), name="long_" * 200)), labels, tmp_path)
         assert (pages, shown) == (1, 2)
+
+    def test_a_wide_sheet_ends_where_the_page_does(self, tmp_path):
+        (sheet,) = choose(proposal(runs_table(rows("duct", "a", {2: 7.0}, (1, 1)))), RULE, LABELS).sheets
+        cells = ("16", "32", "2", "0.621 [0.537, 0.721]", "–", "1.83 [1.39, 2.47]", "0.0573 [0.0435, 0.0771]",
+                 "0.457 [0.360, 0.648]", "0.00276", "0.914 [0.720, 1.295]", "undecided")  # fmt: skip
+        assert len(cells) == len(sheet.header)
+        choice = Choice((replace(sheet, rows=(cells,)),), ("duct",), 1, False, "A rule.")
+        file = tmp_path / "proposal.pdf"
+        write_proposal(lambda number: page(choice, number, LABELS), 1, file)
+        ends = []
+
+        def visit(text, transformation, matrix, _, size):
+            if "undecided" in text:
+                ends.append(matrix[4] * transformation[0] + transformation[4] + len("undecided") * size * 0.4)
+
+        (paper,) = pypdf.PdfReader(file).pages
+        paper.extract_text(visitor_text=visit)
+        margin = 18 * 72 / 25.4
+        assert ends and max(ends) <= float(paper.mediabox.width) - margin
 
     def test_no_run_at_all(self, tmp_path):
         pages, shown, text = print_pages(conform("proposal", pd.DataFrame()), LABELS, tmp_path)

@@ -1,5 +1,7 @@
 """A report of a case that was measured on few processes and simulated on more."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from report_parts import part, said
@@ -7,6 +9,7 @@ from synthetic_study import make_runs, make_whole_study
 
 from analysis.figures.draw import draw_figures
 from analysis.report import make_report
+from analysis.runs.facts import AboutInterconnect
 
 SECONDS = {"slow": {2: 6.0, 8: 4.0, 32: 5.0}, "swift": {2: 5.5, 8: 1.5, 32: 0.8}}
 
@@ -72,6 +75,22 @@ def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
     order = next(drawing for drawing in drawings if drawing.topic == "order")
     told = [text.get_text() for legend in order.figure.legends for text in legend.get_texts()]
     assert told and not any("simulated" in text for text in told)
+
+
+def test_page_one_says_how_simulated_ones_are_told_and_on_which_cores(study, report):
+    assert (
+        "where p is at most 0.05, after Holm's correction; of simulated ones, where the whole band says so."
+        in said(part(report, "answer"))
+    )
+    runs, tables, facts = study
+    told = {}
+    for speed in (0.15, 1):
+        model = {"source": "A paper.", "host": {"host_speed": speed}}
+        known = {name: AboutInterconnect.of({"model": model}) for name in SECONDS}
+        about = replace(facts, interconnects={**facts.interconnects, **known})
+        told[speed] = said(part(make_report(runs, tables, about, []), "answer"))
+    assert "Simulated cores have 0.15 of the speed of the traced ones." in told[0.15]
+    assert "Simulated cores" not in told[1]
 
 
 def test_simulated_points_are_no_repetitions(report):

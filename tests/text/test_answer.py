@@ -53,6 +53,12 @@ class TestDuct:
             "InfiniBand (pub): worth 7 processes, 3 nodes."
         )
 
+    def test_the_worth_has_the_range_of_the_equivalent(self, duct):
+        """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
+        equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
+        said = plain(answer.worth(contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
+        assert said.endswith(": worth 7 [5, 7] processes, 3 [2, 3] nodes.")
+
     def test_where_more_processes_stop_paying(self, duct):
         found = contests(duct[1], [])
         assert plain(answer.how_far(found, LABELS)) == (
@@ -86,7 +92,8 @@ class TestDuct:
     def test_one_run_each_is_said_with_the_direction(self, duct):
         found = contests(duct[1], [])
         assert plain(answer.which_is_faster(found, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes (one run each)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
+            "(one run each)."
         )
         assert "chance is not ruled out" in answer.how_sure(duct[0], duct[1], found, Facts())
 
@@ -107,7 +114,9 @@ class TestUntold:
 
     def test_what_would_settle_it(self, study):
         runs, tables, facts = study
-        precision = tables["improvement"].assign(blocks_wanted=9, target_percent=5.0)
+        precision = tables["improvement"].assign(
+            blocks_wanted=9, target_percent=5.0, half_width_percent=6.0, reached=False
+        )
         said = plain(answer.how_sure(runs, {**tables, "precision": precision}, contests(tables, []), facts))
         needed = int(tables["improvement"]["blocks_needed"].max())
         assert needed > 3
@@ -125,7 +134,10 @@ class TestUntold:
     def test_only_the_first_of_many_are_named(self):
         line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
-        assert answer._named([line] * 5, LABELS) == "b, b and b against a in duct, 2 processes a core; 2 more"
+        assert (
+            answer._named([line] * 5, [""] * 5, LABELS)
+            == "b, b and b against a in duct, 2 processes a core; 2 more"
+        )
 
     def test_why_nothing_is_told_is_said_of_every_verdict(self):
         line = {"kind": "measured", "note": None, "blocks": 4}
@@ -149,6 +161,99 @@ class TestUntold:
             assert direction({"verdict": verdict, "note": None}) is None
         assert direction({"verdict": "slower over the whole band"}) == "slower"
         assert direction({"verdict": "faster", "note": "the medians of the times say the opposite"}) is None
+
+
+OPEN = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "simulated",
+        "oversubscription": 1, "processes_per_node": None, "threads": 1, "at_processes": 4, "blocks": 10, "blocks_needed": 9}  # fmt: skip
+
+
+class TestWhyOpen:
+    """Why more blocks would not tell a comparison."""
+
+    def why(self, nodes=4, precision=None, ranged=None, kind="simulated", **more):
+        line = {**OPEN, "kind": kind, **more}
+        both = [{**line, "interconnect": name} for name in "ab"]
+        scaling = pd.DataFrame(
+            [{**one, "processes": count, "nodes": on} for one in both for count, on in ((4, nodes), (8, 8))]
+        )
+        host = {"host_speed": 0.15, "host_speed_range": ranged}
+        model = {"source": "here", "host": host}
+        facts = Facts.of({"interconnects": {name: {"model": model} for name in "ab"}})
+        return plain(answer._why_open(line, scaling, precision, facts))
+
+    def test_a_simulated_pair_has_no_blocks(self):
+        assert self.why() == "the models' bands overlap"
+        assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may tell"
+
+    def test_on_one_node_nothing_uses_the_network(self):
+        assert self.why(nodes=1) == "compared on one node, where nothing uses the network"
+
+    @pytest.mark.parametrize(
+        ("reached", "why"), [(True, "known to ±4.2 points already"), (False, ""), (None, "")]
+    )
+    def test_a_measured_pair_within_its_target(self, reached, why):
+        row = {**OPEN, "kind": "measured", "reached": reached, "half_width_percent": 4.2005}
+        precision = pd.DataFrame([row] if reached is not None else [], columns=list(row))
+        assert self.why(kind="measured", precision=precision) == why
+        assert self.why(kind="measured") == ""
+        assert self.why(kind="measured", precision=precision, blocks_needed=12) == ""
+
+    def test_page_one_does_not_wait_for_what_no_block_changes(self, study):
+        runs, tables, facts = study
+        tables = {**tables, "improvement": tables["improvement"].assign(blocks_needed=3)}
+        tables["precision"] = tables["improvement"].assign(
+            blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
+        )
+        said = plain(answer.how_sure(runs, tables, contests(tables, []), facts))
+        assert "comparisons cannot be told (" in said and "known to ±4.2 points already" in said
+        assert "more blocks" not in said
+
+
+class TestSeveralCases:
+    """InfiniBand is faster in one of two cases, and slower in the other."""
+
+    def faster(self, **wing):
+        times = {"gigabit_ethernet": SLOW, "infiniband": {**SLOW, **wing}}
+        made = [
+            row
+            for case, curves in (("duct", {"gigabit_ethernet": SLOW, "infiniband": SWIFT}), ("wing", times))
+            for name, curve in curves.items()
+            for row in rows(case, name, curve, blocks=(1.0,))
+        ]
+        tables = make_tables(runs_table(made), Settings(baselines=("gigabit_ethernet",)))
+        return plain(answer.which_is_faster(contests(tables, []), Facts(), LABELS))
+
+    def test_one_case_is_named(self):
+        slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
+        said = self.faster(**slower)
+        assert said == (
+            "Which is faster: InfiniBand is 90 % faster than GigE at the latter's best of 16 processes in duct "
+            "(1 of the 2 measured cases, one run each)."
+        )
+
+
+def test_what_pays_in_one_case_is_not_said_of_all():
+    line = {"baseline_interconnect": "a", "kind": "simulated", "oversubscription": 1, "target_speedup": 2.0,
+            "processes_per_node": None, "node_price": 2500.0, "currency": "USD"}  # fmt: skip
+    verdicts = {
+        "duct": ("pays", "undecided"),
+        "wing": ("does not pay", "does not pay"),
+        "roof": ("pays", None),
+    }
+    even = pd.DataFrame(
+        [
+            {**line, "case": case, "interconnect": name, "verdict": verdict}
+            for case, found in verdicts.items()
+            for name, verdict in zip("bc", found, strict=True)
+        ]
+    )
+    runs = runs_table(rows("duct", "a", {1: 2.0, 2: 1.0}, blocks=(1.0,)))
+    (headline,) = contests(make_tables(runs, Settings()), [])
+    (said,) = answer._to_buy({"break_even": even}, headline, LABELS)
+    assert plain(said) == (
+        "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
+        "case none pays"
+    )
 
 
 def test_one_run_each_does_not_say_that_more_processes_a_core_pay():

@@ -103,3 +103,18 @@ class TestImprovement:
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []
+
+
+def test_a_name_ends_at_its_comma_where_no_other_begins_alike():
+    def named(*titles):
+        facts = Facts.of({"interconnects": {f"n{i}": {"title": title} for i, title in enumerate(titles)}})
+        return [Labels(facts).interconnect(f"n{i}", "simulated") for i in range(len(titles))]
+
+    assert named("Myrinet, single port, MPI", "InfiniBand (RDMA, 2003)") == [
+        "Myrinet (sim)",
+        "InfiniBand (RDMA, 2003, sim)",
+    ]
+    both = named("Gigabit Ethernet (emulated)", "Gigabit Ethernet, 30 µs")
+    assert both == ["GigE (emulated, sim)", "GigE, 30 µs (sim)"]
+    full = Labels(Facts.of({"interconnects": {"a": {"title": "Myrinet, single port"}}}), full=True)
+    assert full.interconnect("a", "simulated") == "Myrinet, single port (simulated)"

@@ -19,6 +19,8 @@ from workflows.plan.record import Record
 RECENT = 10
 """Runs over which the noise of the machine is taken."""
 BAR_WIDTH = 16
+UNKNOWN_WIDTH = 80
+"""Columns of a terminal that says none."""
 
 
 class Progress(AbstractContextManager):
@@ -80,7 +82,7 @@ class Progress(AbstractContextManager):
         done = f"[{self._total - self._left}/{self._total}] {which}: {result}, {left}"
         say(done, [file for file in self._files if not (record.valid and file.isatty())])
         for line in self._lines:
-            line.step(", ".join([left, *self._noise(record), f"{which}: {result}"]))
+            line.step(", ".join([left, f"{result} for {which}", *self._noise(record)]))
 
     def _noise(self, record: Record) -> list[str]:
         """CPUs that others kept busy in recent runs; nothing where that is not known."""
@@ -112,7 +114,7 @@ class LiveLine:
     def step(self, text: str) -> None:
         """Go on by one, with a text that is cut where the line ends."""
         self._bar.label = ""
-        room = os.get_terminal_size(self._terminal.fileno()).columns - 1
+        room = (os.get_terminal_size(self._terminal.fileno()).columns or UNKNOWN_WIDTH) - 1
         room -= len(self._bar.format_progress_line()) + 2
         self._bar.label = text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
         self._bar.update(1)

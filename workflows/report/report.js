@@ -74,6 +74,14 @@ addressed();
 applyFilters();
 document.addEventListener("filtered", remember);
 
+// On a narrow screen contents and filters are above the answer: they are closed.
+const wide = matchMedia("(min-width: 68rem)");
+function fold() {
+  for (const one of document.querySelectorAll("nav details")) one.open = wide.matches;
+}
+wide.addEventListener("change", fold);
+fold();
+
 // Tables: a click on the head of a column sorts by it, within each group of rows.
 function sortKey(row, place) {
   const text = row.cells[place].textContent.trim();
