@@ -90,7 +90,7 @@ def _table(found: list[Contest], content: Content, late: bool) -> Block:
         *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
         *left("Against its baseline", "Processes for the baseline's best"),
     ]
-    caption = "The fastest interconnect of each case, then its baseline and others as there is room."
+    caption = "The highest speedup of each case, then its baseline and others as there is room."
     marks = "".join(line["cells"][1] for lines in groups.values() for line in lines)
     caption += " +: it still rises there, at the most that were run." * ("+" in marks)
     caption += " ?: whether more bring anything cannot be told." * ("?" in marks)

@@ -49,7 +49,9 @@ def test_the_fastest_is_that_of_equal_placements(two_interconnects):
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
-    assert "than Gigabit with 1 process per node at 2 processes" in said(part(two_interconnects, "answer"))
+    assert "than Gigabit with 1 process per node at the latter's best of 2 processes" in said(
+        part(two_interconnects, "answer")
+    )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
     titles = sorted(group["title"].removeprefix("Worth of Gigabit with ") for group in table["groups"])
     assert titles == ["1 process per node", "2 processes per node"]

@@ -84,23 +84,6 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
 
-def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(cell, tmp_path):
-    """A minute is the shortest walltime. Its own ends before those of its ranks on other hosts, which begin later."""
-    folder = CellFolder(cell, tmp_path).faulty("slow", processes=(2,))
-    folder.site.write_text(f"{SITE}minutes: 1\n")
-    study = folder.start()
-    (note,) = folder.until(folder.under_way)
-    assert folder.hold(note)
-    said = folder.finish(study)
-    assert said.endswith("exit status 0"), said
-    first, *_, last = folder.records().values()
-    assert [one["cluster"]["state"] for one in (first, last)] == ["TIMEOUT", "RUNNING"], said
-    assert [one["seconds"] for one in (first, last)] == [None, 0.25]
-    assert first["interrupted"] and first["cluster"]["job"] == note["job"] != last["cluster"]["job"]
-    assert re.search(rf"attempt-1\.json: job {note['job']} ended as TIMEOUT on emulated-node", said)
-    assert not list(tmp_path.glob("results/*/scratch/*"))
-
-
 def test_what_it_says_of_jobs(cell, tmp_path):
     def submit(*options):
         return cell.ask("qsub", "-terse", "-j", "y", "-o", "/dev/null", *options)
