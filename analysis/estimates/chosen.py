@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import counted_medians
+from analysis.estimates.dependence import credible, lag_one
 from analysis.estimates.shift import EQUAL, ROOM
 from analysis.runs.groups import Floats
 
@@ -28,7 +29,8 @@ def chosen_p(chooser: Floats, other: Floats, by_sign: NDArray[np.bool_]) -> Floa
     in all 2^n patterns (Fisher, The Design of Experiments, 1935, section 21); in each, the count is chosen
     anew (Westfall and Young, Resampling-Based Multiple Testing, 1993, section 2.3), and its statistic is
     worked out: the sum of the signed ranks of its log ratios by their root sum of squares. The p-value is
-    the share of the patterns in which that is as large as the observed one.
+    the share of the patterns in which that is as large as the observed one. NaN where the ratios at a count
+    that some pattern may choose credibly depend on the ones before: then no sweep changes sides alone.
 
     Parameters
     ----------
@@ -47,13 +49,14 @@ def chosen_p(chooser: Floats, other: Floats, by_sign: NDArray[np.bool_]) -> Floa
 def _chosen_p(chooser: Floats, other: Floats, by_sign: NDArray[np.bool_], flips: NDArray[np.uint8]) -> Floats:
     rows, counts, _ = chooser.shape
     statistics = np.empty((rows, counts, len(flips)))
-    ends = np.empty((2, rows, counts))
+    ends, dependent = np.empty((2, rows, counts)), np.empty((rows, counts), bool)
     paired, sides = [], 1.0 - 2.0 * flips.T
     for count in range(counts):
         there = ~np.isnan(chooser[0, count] + other[0, count])
         mine, theirs = chooser[:, count, there], other[:, count, there]
         paired.append((np.concatenate([mine, theirs], axis=1), flips[:, there]))
         statistics[:, count] = _standardised(theirs - mine, by_sign) @ sides[there]
+        dependent[:, count] = credible(lag_one(theirs - mine)[0], there.sum(), looks=counts)
         ends[:, :, count] = (
             np.median(np.minimum(mine, theirs), axis=1),
             np.median(np.maximum(mine, theirs), axis=1),
@@ -72,7 +75,7 @@ def _chosen_p(chooser: Floats, other: Floats, by_sign: NDArray[np.bool_], flips:
         least = _least(paired, some, among, columns)
         picked = np.take_along_axis(far[np.ix_(some, among, columns)], least[:, None], axis=1)[:, 0]
         found[some] += (picked & doubtful[np.ix_(some, columns)]).sum(axis=1)
-    return found / len(flips)
+    return np.where((dependent & possible).any(axis=1), np.nan, found / len(flips))
 
 
 def _least(

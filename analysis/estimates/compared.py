@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.dependence import lag_one, spread_about, widening, worth
-from analysis.estimates.outcomes import AT_LEAST, AT_MOST, EITHER, STOPPED
+from analysis.estimates.dependence import credible, effective_blocks, spread_about, widening
+from analysis.estimates.outcomes import AT_LEAST, AT_MOST, DEPENDENT, EITHER, STOPPED
 from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
 from analysis.runs.groups import Floats
@@ -31,12 +31,16 @@ class Compared(NamedTuple):
         they are worth.
     note : str or None
         What the estimate is where runs were stopped at their time limit.
+    correlation, effective : float
+        Lag-one correlation of paired log ratios, and the independent pairs that they are worth; else NaN.
     """
 
     blocks: int
     shift: Shift
     dependent: bool = False
     note: str | None = None
+    correlation: float = np.nan
+    effective: float = np.nan
 
 
 Samples = tuple[Sample, Sample, bool]
@@ -77,23 +81,23 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
     for blocks, some in together.items():
         numbers, *times = zip(*some, strict=True)
         mine, theirs = (np.concatenate(seconds).reshape(-1, blocks) for seconds in times)
-        shifts, dependent = _in_their_order(np.log(mine / theirs), np.asarray(alphas)[list(numbers)])
-        rows = np.array(shifts).T.tolist()
-        for number, depends, shift in zip(numbers, dependent.tolist(), rows, strict=True):
-            found[number] = Compared(blocks, Shift._make(shift), depends)
+        ratios = np.log(mine / theirs)
+        correlation, effective, dependent = effective_blocks(ratios)
+        shifts = _in_their_order(ratios, np.asarray(alphas)[list(numbers)], effective, dependent)
+        columns = (column.tolist() for column in (np.array(shifts).T, dependent, correlation, effective))
+        for number, shift, depends, *worth in zip(numbers, *columns, strict=True):
+            found[number] = Compared(blocks, Shift._make(shift), depends, None, *worth)
     return found
 
 
-def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.bool_]]:
-    """Location of paired log ratios (rows, pairs), and in which rows dependence on the pair before counts."""
+def _in_their_order(ratios: Floats, alphas: Floats, effective: Floats, dependent: NDArray[np.bool_]) -> Shift:
+    """Location of paired log ratios (rows, pairs), widened where dependence on the pair before counts."""
     shifts = paired_shift(ratios, alphas)
-    correlation, dependent = lag_one(ratios)
     if dependent.any():
         pairs, own, centre = ratios.shape[1], alphas[dependent], shifts.estimate[dependent]
-        effective = worth(correlation[dependent], pairs)
 
         def widened(level: Floats) -> Shift:
-            factor = widening(effective, pairs, level)
+            factor = widening(effective[dependent], pairs, level)
             return paired_shift(spread_about(ratios[dependent], centre, factor), own)
 
         wider = widened(own)
@@ -101,7 +105,7 @@ def _in_their_order(ratios: Floats, alphas: Floats) -> tuple[Shift, NDArray[np.b
         wider = wider._replace(p_value=np.maximum(wider.p_value, at_its_level))
         for all_rows, some in zip(shifts, wider, strict=True):
             all_rows[dependent] = some
-    return shifts, dependent
+    return shifts
 
 
 def _between(first: Sample, second: Sample, paired: bool, alpha: float, blocks: int) -> Compared:
@@ -110,7 +114,8 @@ def _between(first: Sample, second: Sample, paired: bool, alpha: float, blocks: 
     Estimate, ends and rank sums rise with each time of the first and fall with each of the second, so that
     the two extremes hold all that there can be: the estimate is the one nearer to 0, ends and p-value are the
     less telling ones. Where the extremes differ in sign there is no estimate, and p is 1. Paired ratios keep
-    the signed ranks, since their asymmetry is not known.
+    the signed ranks, since their asymmetry is not known. Where those of the times at least credibly depend on
+    the ones before there is the estimate alone: by how much bounds would be wider is not known.
     """
     extremes = []
     for mine, theirs in ((first.seconds, second.at_most), (first.at_most, second.seconds)):
@@ -127,7 +132,14 @@ def _between(first: Sample, second: Sample, paired: bool, alpha: float, blocks: 
         note = STOPPED if high.estimate - low.estimate < EQUAL else note
         p_value = max(low.p_value, high.p_value)
     ends = (end if np.isfinite(end) else np.nan for end in (low.low, high.high))
-    return Compared(blocks, Shift(estimate, *ends, low.coverage, p_value, low.least_p), False, note)
+    shift = Shift(estimate, *ends, low.coverage, p_value, low.least_p)
+    if not paired:
+        return Compared(blocks, shift, False, note)
+    correlation, effective, _ = effective_blocks(np.log(first.seconds / second.seconds))
+    dependent = bool(credible(correlation, blocks))
+    if dependent:
+        shift, note = alone(estimate), f"{note}; {DEPENDENT}"
+    return Compared(blocks, shift, dependent, note, float(correlation), float(effective))
 
 
 def alone(log_ratio: float) -> Shift:

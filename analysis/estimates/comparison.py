@@ -253,6 +253,7 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
         elif shift.estimate * here_by_medians < -(EQUAL**2):
             notes.append(MEDIANS_DISAGREE)
         columns = {"paired": one.samples[2], "blocks": here.blocks, "coverage": shift.coverage} | tests
+        columns |= {"lag_one_correlation": here.correlation, "effective_blocks": here.effective}
         columns["tested"] = Contrast(one.samples, several)
         rows.append(
             dict(zip(("at_processes", "at_processes_other"), one.counts, strict=True))
@@ -299,8 +300,9 @@ def _p_values(
 ) -> list[dict[str, float]]:
     """p-value of each row, and the least that its blocks can give; none between two counts.
 
-    Paired, over `SWEEPS` sweeps at most, the count is chosen anew in every pattern of signs; else the
-    p-value at the given count counts once for every candidate.
+    Paired, over `SWEEPS` sweeps at most, the count is chosen anew in every pattern of signs; else, and where
+    the blocks of some candidate depend on the ones before, the p-value at the given count counts once for
+    every candidate.
     """
     rows: list[dict[str, float]] = []
     anew: dict[tuple, list[tuple[int, Floats, Floats, bool]]] = {}
@@ -316,14 +318,14 @@ def _p_values(
             chooser, other, position = times
             ratios = (other - chooser)[position]
             by_sign = bool(plainly_asymmetric(ratios[None, ~np.isnan(ratios)])[0])
-            rows[number]["least_p"] = shift.least_p
             key = chooser.shape, np.isnan(chooser).tobytes()
             anew.setdefault(key, []).append((number, chooser, other, by_sign))
     for some in anew.values():
         numbers, chooser, other, by_sign = zip(*some, strict=True)
         p_values = chosen_p(np.stack(chooser), np.stack(other), np.array(by_sign))
-        for number, p_value in zip(numbers, p_values, strict=True):
-            rows[number]["p_value"] = float(p_value)
+        for number, p_value in zip(numbers, p_values.tolist(), strict=True):
+            if not np.isnan(p_value):
+                rows[number] = {"p_value": p_value, "least_p": compared[number].shift.least_p}
     return rows
 
 

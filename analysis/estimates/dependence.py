@@ -52,9 +52,31 @@ def lag_one(series: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         correlation = np.where(
             told, (deviations[..., 1:] * deviations[..., :-1]).sum(axis=-1) / total, np.nan
         )
+    return correlation, _beyond(correlation, n, CREDIBLE if n < MANY else 0.5)
+
+
+def credible(correlation: Floats, n: Floats | int, looks: int = 1) -> NDArray[np.bool_]:
+    """Whether lag-one correlations of n blocks are credible; these alone forbid a test that knows none.
+
+    `looks` is among how many correlations the largest is looked for (Bonferroni).
+    """
+    return _beyond(correlation, n, CREDIBLE / looks)
+
+
+def _beyond(correlation: Floats, n: Floats | int, p_value: float) -> NDArray[np.bool_]:
+    with np.errstate(invalid="ignore", divide="ignore"):
         scale = (n - 2) / (n * np.sqrt(n - 1))
-        least = NormalDist().inv_cdf(1 - (CREDIBLE if n < MANY else 0.5))
-        return correlation, (correlation + 1 / n) / scale >= least
+        return (correlation + 1 / n) / scale >= NormalDist().inv_cdf(1 - p_value)
+
+
+def effective_blocks(series: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Lag-one correlation of each series (..., n), the blocks that it is worth, and whether it counts.
+
+    Where it does not, these are all n.
+    """
+    n = series.shape[-1]
+    correlation, counts = lag_one(series)
+    return correlation, np.where(counts, worth(correlation, n), float(n)), counts
 
 
 def worth(correlation: Floats, n: int) -> Floats:

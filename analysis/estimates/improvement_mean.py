@@ -57,7 +57,7 @@ def make_improvement_mean(
     level : float
         Nominal coverage of the intervals: see `mean_over_cases`.
     """
-    bound = improvement["note"].isin([AT_LEAST, AT_MOST])
+    bound = improvement["note"].str.contains(f"{AT_LEAST}|{AT_MOST}", na=False)
     known = improvement[improvement["improvement_percent"].notna() & ~bound]
     rows = [
         row

@@ -47,6 +47,8 @@ AVERAGE = "average"
 """Name of the average of a curve's models in ``model_curves``."""
 EXACT = 1e-6
 """Held-out error below which a model is as good as exact."""
+BRACKETED = 2
+"""Of so many times the largest fitted count, intervals were seen to hold the truth; beyond, there is none."""
 GRID = 12
 """Process counts besides the measured ones at which a fitted curve is evaluated, at most."""
 
@@ -88,7 +90,8 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
     Models of a curve are compared by their held-out error: the mean over its process counts of the
     relative error at a count that the fit did not see; `best` has the least, of equals the one with
     the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is said
-    beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite.
+    beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite. No interval
+    reaches beyond `BRACKETED` times that count.
     `limit_speedup` is the formula's own bound, not a prediction, and has no interval.
 
     Parameters
@@ -255,6 +258,9 @@ def _columns_of_model(group: FittedCurves, fit: Fit | Unfitted, confidence: floa
         drawn = draws[name].reshape(group.reference_draws.shape)
         columns |= {"peak_processes" if name == "peak" else name: value}
         columns |= interval_columns(name, drawn, confidence)
+    if "peak_high" in columns:
+        far = columns["peak_high"] > BRACKETED * group.processes[-1]
+        columns |= {f"peak_{end}": np.where(far, np.nan, columns[f"peak_{end}"]) for end in ("low", "high")}
     return columns
 
 
@@ -267,7 +273,7 @@ def _curve_columns(group: FittedCurves, fits: Sequence[Fit], confidence: float) 
     """Columns of ``model_curves``: a curve's models and their average, the counts of each in order."""
     processes, last = group.processes, group.processes[-1]
     counts = np.geomspace(processes[0], fits[0].told_to, GRID).round().astype(int)
-    counts = np.union1d(counts, processes)
+    counts = np.union1d(counts, [*processes, min(BRACKETED * last, fits[0].told_to)])
     tables = _predicted(group, fits, counts, confidence)
     shape = len(group.curves), len(tables), len(counts)
     values = {name: np.stack([table[name] for table in tables], axis=2) for name in tables[0]}
@@ -290,7 +296,8 @@ def _predicted(
     average weighs models by the inverse of their squared held-out errors (Bates and Granger, Operational
     Research Quarterly 20, 1969). To the spread of its refits it adds, squared, how far the models lie apart
     (Buckland, Burnham and Augustin, Biometrics 53, 1997), and how far the average misses: the data, and
-    beyond them what was held out, at least as far as the last count from all others.
+    beyond them what was held out, at least as far as the last count from all others. Beyond `BRACKETED`
+    times the data it has no interval.
     """
     ratios = np.array([curve.table["cores"][-1] / curve.processes[-1] for curve in group.curves])
     grown = counts[:, None] * ratios / [curve.reference.cores for curve in group.curves]
@@ -319,7 +326,8 @@ def _predicted(
     error[beyond] = np.maximum((missed**2).mean(axis=0), missed[-1] ** 2)
     more = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * (apart + error)
     speedup = group.reference_seconds / average
-    ends = percentile_interval(group.reference_draws / refits, confidence)
+    ends = np.array(percentile_interval(group.reference_draws / refits, confidence))
+    ends[:, counts > BRACKETED * group.processes[-1]] = np.nan
     below, above = (np.log(end / speedup) ** 2 for end in ends)
     return [*tables, table(average, *(speedup * np.exp([-np.sqrt(below + more), np.sqrt(above + more)])))]
 

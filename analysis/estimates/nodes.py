@@ -91,8 +91,7 @@ def make_nodes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame
     """
     if settings.unfinished or NAMES not in runs:
         return {}
-    known = valid_rows(runs)
-    known = known[known[NAMES].notna()]
+    known = valid_rows(runs[runs[NAMES].notna() & ~of_stopped_points(runs)])
     names, blocks = _blocks(known)
     found = Effects(*np.full((4, len(names)), np.nan))
     slow = np.zeros(len(names), bool)
@@ -110,6 +109,14 @@ def make_nodes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame
     table = table.assign(p_value=found.p_value, slow=slow)
     table = table.sort_values("slower_percent", ascending=False, kind="stable", ignore_index=True)
     return {name: validated(schema, table) for name, schema in NODES.items()}
+
+
+def of_stopped_points(runs: pd.DataFrame) -> NDArray[np.bool_]:
+    """Rows of points that are left out: some run was stopped at its time limit."""
+    if "censored" not in runs:
+        return np.zeros(len(runs), bool)
+    point = Groups.of(*(coded(runs[name])[0] for name in ("site", *_POINT))).number
+    return np.isin(point, point[runs["censored"]])
 
 
 def _blocks(known: pd.DataFrame) -> tuple[list[str], Blocks]:

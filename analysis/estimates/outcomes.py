@@ -17,6 +17,8 @@ AT_LEAST, AT_MOST, EITHER = (
     f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")
 )
 """Notes of a comparison with such runs: the estimate does not hang on them, or is a bound, or is none."""
+DEPENDENT = "blocks depend on the ones before: no interval, no test"
+"""Note of a comparison with such runs that is not tested."""
 _QUANTITIES = ("improvement", "gain", "change")
 
 
@@ -44,6 +46,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     sure = ((estimate > 0) & (low > 0)) | ((estimate < 0) & (high < 0))
     blocks = table["blocks"].map(lambda number: f"untestable with {number:.0f} blocks", na_action="ignore")
     unknown = np.isnan(low + high)
+    once = unknown & ~(table["blocks"].to_numpy(float) > 1)
     judged = np.select(
         [
             np.isnan(estimate) & ~tested,
@@ -52,7 +55,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
             tested,
             table["kind"].str.contains("simulated").to_numpy(bool) & sure,
             table["kind"].str.contains("simulated").to_numpy(bool) & ~unknown,
-            unknown,
+            once,
         ],
         [
             np.full(len(table), None),

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import counted_medians, median_draws, median_interval, picked
-from analysis.estimates.dependence import lag_one, worth
+from analysis.estimates.dependence import effective_blocks
 from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
 from analysis.runs.runs import TableError, timed_rows
 from analysis.runs.settings import Settings
@@ -183,8 +183,7 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     for points, rows in rectangles(first, n):
         samples = times["seconds"][rows]
         columns["seconds"][points] = np.median(samples, axis=1)
-        correlation, dependent = lag_one(np.log(samples))
-        effective = np.where(dependent, worth(correlation, samples.shape[1]), samples.shape[1])
+        _, effective, _ = effective_blocks(np.log(samples))
         low, high, coverage = median_interval(samples, confidence, effective)
         columns["seconds_low"][points], columns["seconds_high"][points] = low, high
         columns["coverage"][points] = coverage

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.estimates.dependence import lag_one, worth
+from analysis.estimates.dependence import credible, effective_blocks, lag_one
 from analysis.estimates.shift import paired_shift
 from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
 from analysis.runs.groups import Floats, Groups, Integers, coded, rectangles, runs_of
-from analysis.runs.runs import TableError, valid_rows
+from analysis.runs.runs import TableError, timed_rows
 from analysis.runs.settings import Settings
 from analysis.tables.contract import (
     COUNT,
+    DEPENDENCE,
     FLAG,
     NOTE,
     NUMBER,
@@ -60,8 +61,7 @@ QUALITY = table_schemas(
         baseline_spread_percent=NUMBER,
         blocks=COUNT,
         **P_VALUES,
-        lag_one_correlation=NUMBER,
-        effective_blocks=NUMBER,
+        **DEPENDENCE,
     ),
     drift=dict(**OF_A_POINT, n=COUNT, **in_percent("drift"), kendall_tau=NUMBER, **P_VALUES),
 )
@@ -177,6 +177,7 @@ class _Times:
     first, n : arrays (points,)
         Where the times of each point begin, and their number.
     block, seconds : arrays (times,)
+        Of a block that was stopped at its time limit, the time is NaN.
     """
 
     points: pd.DataFrame
@@ -192,16 +193,19 @@ class _Times:
 
 
 def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
-    valid, point = valid_rows(ordered), point[ordered["valid"].to_numpy()]
-    block, _ = coded(valid["block"])
+    timed = timed_rows(ordered)
+    point, (block, _) = point[timed.index], coded(timed["block"])
     groups = Groups.of(point, block)
-    starts = np.minimum.reduceat(valid["order"].to_numpy()[groups.order], groups.first) if len(valid) else []
+    starts = np.minimum.reduceat(timed["order"].to_numpy()[groups.order], groups.first) if len(timed) else []
     of_times = point[groups.rows]
     first, n = runs_of(of_times)
-    seconds = groups.median(valid["seconds"].to_numpy())
+    seconds = groups.median(timed["seconds"].to_numpy())
+    if not timed["valid"].all():
+        at_most = groups.median(timed["seconds"].where(timed["valid"], np.inf).to_numpy())
+        seconds[at_most != seconds] = np.nan
     order = Groups.of(of_times, np.array(starts, int)).order
     return _Times(
-        valid[POINT].take(groups.rows[first]).reset_index(drop=True),
+        timed[POINT].take(groups.rows[first]).reset_index(drop=True),
         first,
         n,
         block[groups.rows][order],
@@ -217,7 +221,8 @@ def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.D
     `worst_percent` is how far the slowest block is above the median. The test compares absolute
     deviations from either point's median over the common blocks, by signed ranks: Brown and Forsythe's
     idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
-    table.
+    table. None of a point with stopped runs, and no test where the lag-one correlation of ratios or of
+    deviations is credible.
     """
     points = Groups(np.arange(len(times.seconds)), times.first, times.n)
     seconds = points.median(times.seconds)
@@ -249,14 +254,19 @@ def _deviation_tests(
     p_values = np.full(len(found), np.nan)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
         if positions.shape[1] > 1:
-            p_values[rows] = paired_shift(differences[positions], 1.0).p_value
+            rows, positions = _known(rows, positions, differences)
+            series = differences[positions]
+            untested = credible(lag_one(series)[0], series.shape[1])
+            p_values[rows] = np.where(untested, np.nan, paired_shift(series, 1.0).p_value)
+    of_ratios = _dependence(*_paired(times, np.log(times.seconds), *pairs))
+    p_values[credible(of_ratios["lag_one_correlation"], blocks)] = np.nan
     columns = {
         "baseline_interconnect": found["interconnect_theirs"],
         "baseline_spread_percent": found["spread_percent_theirs"],
         "blocks": np.where(blocks > 0, blocks, np.nan),
         "p_value": p_values,
+        **of_ratios,
     }
-    columns |= _dependence(*_paired(times, np.log(times.seconds), *pairs))
     return pd.DataFrame(columns).set_index(found["point"]).reindex(table.index)
 
 
@@ -265,13 +275,18 @@ def _dependence(blocks: Integers, ratios: Floats) -> dict[str, Floats]:
 
     All of them, unless the correlation counts. `blocks` and `ratios` are as `_paired` gives them.
     """
-    correlation, effective = np.full(len(blocks), np.nan), blocks.astype(float)
+    correlation, effective = np.full((2, len(blocks)), np.nan)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
         if positions.shape[1] > 1:
-            correlation[rows], counts = lag_one(ratios[positions])
-            some = rows[counts]
-            effective[some] = worth(correlation[some], positions.shape[1])
-    return {"lag_one_correlation": correlation, "effective_blocks": np.where(blocks > 1, effective, np.nan)}
+            rows, positions = _known(rows, positions, ratios)
+            correlation[rows], effective[rows], _ = effective_blocks(ratios[positions])
+    return {"lag_one_correlation": correlation, "effective_blocks": effective}
+
+
+def _known(rows: Integers, positions: Integers, values: Floats) -> tuple[Integers, Integers]:
+    """Rows, and the positions of their values, none of which is NaN."""
+    known = ~np.isnan(values[positions]).any(axis=1)
+    return rows[known], positions[known]
 
 
 def _paired(times: _Times, values: Floats, first: Integers, second: Integers) -> tuple[Integers, Floats]:
@@ -300,19 +315,20 @@ def _paired(times: _Times, values: Floats, first: Integers, second: Integers) ->
 def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
     """Drift of each point's block times from its first to its last block, in percent.
 
-    Theil-Sen line through the log times in order of execution, with Kendall's test (see
-    `analysis.estimates.trend.trend`), Holm-corrected within the table. Points of fewer than `FEWEST` blocks
-    have none.
+    Theil-Sen line through the log times in order of execution, with Kendall's test of as many blocks as they
+    are worth (see `analysis.estimates.trend.trend`), Holm-corrected within the table. Points of fewer than
+    `FEWEST` blocks have none, nor have those with stopped runs.
     """
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
     found = np.full((len(columns), len(times.n)), np.nan)
     for rows, positions in rectangles(times.first, times.n):
+        rows, positions = _known(rows, positions, logs)
         length = min(positions.shape[1], MOST)
         step = max(LARGEST // length**2, 1)
         for start in range(0, len(rows) if length >= FEWEST else 0, step):
             some = slice(start, start + step)
-            drift = trend(_thinned(logs[positions[some]]), settings.level)
+            drift = trend(_thinned(logs[positions[some]]), settings.level, dependent=True)
             change = 100 * np.expm1(np.stack([drift.change, drift.low, drift.high]))
             found[:, rows[some]] = np.vstack([change, drift.tau, drift.p_value])
     table = times.points.assign(n=times.n, **dict(zip(columns, found, strict=True)))

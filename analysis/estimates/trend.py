@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analysis.estimates.dependence import effective_blocks
 from analysis.runs.groups import Floats, Integers
 
 EXACT = 60
@@ -34,7 +35,7 @@ class Trend(NamedTuple):
     p_value: Floats
 
 
-def trend(values: Floats, confidence: float = 0.95) -> Trend:
+def trend(values: Floats, confidence: float = 0.95, dependent: bool = False) -> Trend:
     """Trend of values against their order.
 
     Kendall's S (Mann, Econometrica 13, 1945) with its exact distribution given the ties, and the median of
@@ -47,6 +48,9 @@ def trend(values: Floats, confidence: float = 0.95) -> Trend:
         In order; n at least 2.
     confidence : float
         Nominal coverage of the interval, which is at least that.
+    dependent : bool
+        Whether values may depend on the ones before: then S counts as that of the blocks that they are worth
+        beside the line, by the root of their share (Yue and Wang, Water Resources Management 18, 2004).
     """
     n = values.shape[1]
     first, second = np.triu_indices(n, 1)
@@ -56,15 +60,20 @@ def trend(values: Floats, confidence: float = 0.95) -> Trend:
     pairs = len(first)
     middle = (slopes[:, (pairs - 1) // 2] + slopes[:, pairs // 2]) / 2
     found = Trend(middle, *np.full((4, len(values)), np.nan))
+    share = np.ones(len(values))
+    if dependent:
+        line = middle[:, None] * np.linspace(0, 1, n)
+        share = np.sqrt(effective_blocks(values - line)[1] / n)
     tied = _tied(values)
     for pattern in np.unique(tied, axis=0):
         some, ties = np.flatnonzero((tied == pattern).all(axis=1)), tuple(pattern[pattern > 1].tolist())
         untied = pairs - sum(size * (size - 1) // 2 for size in ties)
-        found.p_value[some] = _p_value(n, ties, score[some])
+        found.p_value[some] = _p_value(n, ties, score[some] * share[some])
         found.tau[some] = score[some] / np.sqrt(pairs * untied) if untied else np.nan
         critical = _critical(n, ties, confidence)
         if critical is not None:
-            rank = (pairs - critical) // 2
+            rank = np.floor((pairs - critical / share[some]) / 2).astype(int)
+            some, rank = some[rank >= 0], rank[rank >= 0]
             found.low[some], found.high[some] = slopes[some, rank], slopes[some, pairs - 1 - rank]
     return found
 
@@ -110,7 +119,7 @@ def _p_value(n: int, ties: tuple[int, ...], score: Floats) -> Floats:
         deviation = np.sqrt(variance)
         return np.minimum(1, 2 * ndtr((1 - np.abs(score)) / deviation))
     tail = np.cumsum(_distribution(n, ties))
-    inversions = ((pairs - np.abs(score)) // 2).astype(int)
+    inversions = np.ceil((pairs - np.abs(score)) / 2).astype(int)
     return np.minimum(1, 2 * tail[inversions])
 
 

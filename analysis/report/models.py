@@ -26,7 +26,8 @@ READING = (
     "error at each count of a fit to all the others; the best has the least. The communication model has "
     "costs that are constant, grow with log2 of the processes, and with the processes. Predictions are the "
     "average of the models, weighed by their held-out errors; their brackets also hold how far the models "
-    "lie apart, and beyond what was run the held-out error."
+    "lie apart, and beyond what was run the held-out error. None reaches beyond twice "
+    "the largest count that was run."
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit is the formula's own bound, not a prediction; ∞ "

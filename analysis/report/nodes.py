@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.estimates.nodes import NAMES, of_stopped_points
+from analysis.estimates.quality import POINT
 from analysis.report.blocks import Section, bullets, section
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts
@@ -29,8 +31,8 @@ def nodes(content: Content) -> Section | None:
     ]
     caption = "How much longer runs take on each node than runs of the same points without it."
     printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
-    said = bullets(node_sentences(table, level_of(content.facts)))
-    return section("nodes", "Nodes", [said, *content.figures("nodes"), printed])
+    said = node_sentences(table, level_of(content.facts)) + stopped_sentences(content.runs)
+    return section("nodes", "Nodes", [bullets(said), *content.figures("nodes"), printed])
 
 
 def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
@@ -50,3 +52,15 @@ def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
         slow = [f"None {of_all} can be told to be slow{most}."]
     missing = table.loc[table["slower_percent"].isna(), "node"]
     return slow + [f"Nothing can be said of {listed(missing)}."] * (len(missing) > 0)
+
+
+def stopped_sentences(runs: pd.DataFrame) -> list[str]:
+    """Say how many points on known nodes are left out, since runs were stopped at their time limit."""
+    left_out = runs[of_stopped_points(runs) & runs[NAMES].notna()].drop_duplicates(["site", *POINT])
+    if left_out.empty:
+        return []
+    verb = "is" if len(left_out) == 1 else "are"
+    return [
+        f"{counted(len(left_out), 'point')} {verb} left out, with all runs, since some of these were stopped "
+        "at their time limit: by how much their nodes are slower is not known."
+    ]

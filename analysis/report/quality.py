@@ -18,6 +18,7 @@ from analysis.text.quality import (
     outlier_sentences,
     precision_sentences,
     spread_sentences,
+    stopped_sentences,
     with_interval,
 )
 
@@ -36,6 +37,7 @@ def quality(content: Content) -> Section | None:
     if "variability" in tables:
         spread, *tested = spread_sentences(tables["variability"], labels)
         said += [spread, *([] if content.facts.study.unfinished else tested)]
+        said += stopped_sentences(tables["variability"])
         said += dependence_sentences(tables["variability"], labels)
     if "precision" in tables:
         said += precision_sentences(tables["precision"])

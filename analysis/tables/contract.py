@@ -29,6 +29,8 @@ OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
 """Columns about a test after Holm's correction."""
 JUDGED = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
 """What a comparison came to, what its interval covers, and the least p-value that its blocks can give."""
+DEPENDENCE = dict.fromkeys(("lag_one_correlation", "effective_blocks"), NUMBER)
+"""How far the paired blocks of a comparison depend on the ones before."""
 AT_ONCE = {"simultaneous_low": NUMBER, "simultaneous_high": NUMBER}
 """Interval of a comparison in percent that holds together with those of the whole table."""
 OF_AN_IMPROVEMENT = {"case": TEXT, **OF_A_PAIR, "oversubscription": COUNT, "at_processes": COUNT}
@@ -127,6 +129,7 @@ TABLES = table_schemas(
         **JUDGED,
         at_processes_other=COUNT,
         **AT_ONCE,
+        **DEPENDENCE,
         **THREADS,
     ),
     node_equivalent=dict(

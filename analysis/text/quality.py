@@ -112,30 +112,50 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     return [
         "Run-to-run spread of the block times (standard deviation from the median absolute deviation, median "
         f"over the points): {spreads}.",
-        _spread_tests(known, labels),
+        *_spread_tests(known, labels),
     ]
 
 
-def _spread_tests(known: pd.DataFrame, labels: Labels) -> str:
+def stopped_sentences(variability: pd.DataFrame) -> list[str]:
+    """Say of how many points nothing of this is told, since runs were stopped at their time limit."""
+    stopped = int(variability["seconds"].isna().sum())
+    if not stopped:
+        return []
+    return [
+        f"Spread and drift of {counted(stopped, 'point')} are not told, since runs were stopped at their "
+        "time limit; tables/censored.csv has what is known."
+    ]
+
+
+def _spread_tests(known: pd.DataFrame, labels: Labels) -> list[str]:
     tested = known[known["p_adjusted"].notna()]
+    untested = known["p_adjusted"].isna() & known["baseline_spread_percent"].notna() & (known["blocks"] > 1)
+    number = int(untested.sum())
+    verb = "is" if number == 1 else "are"
+    dependent = [
+        f"{counted(number, 'spread')} {verb} not tested against that of the baseline, since blocks credibly "
+        "depend on the ones before."
+    ] * (number > 0)
     if tested.empty:
-        return "Spreads are not compared: that takes two blocks in common with the baseline."
+        return dependent or ["Spreads are not compared: that takes two blocks in common with the baseline."]
     test = (
         "signed ranks of absolute deviations, signs where these are plainly asymmetric, p after Holm's "
         "correction"
     )
     differing = tested[tested["distinguishable"]]
     if differing.empty:
-        return (
+        return [
             f"In none of {counted(len(tested), 'comparison')} can the spread be told apart from that of the "
-            f"baseline ({test})."
-        )
+            f"baseline ({test}).",
+            *dependent,
+        ]
     first = differing.sort_values("p_adjusted", kind="stable").head(MOST)
     named = [f"{_point(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
-    return (
+    return [
         f"In {formats.whole(len(differing))} of {counted(len(tested), 'comparison')} the spread differs from "
-        f"that of the baseline ({test}): {listed(named)}{_more(differing, 'variability')}."
-    )
+        f"that of the baseline ({test}): {listed(named)}{_more(differing, 'variability')}.",
+        *dependent,
+    ]
 
 
 def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:

@@ -7,12 +7,13 @@ from small_runs import FACTORS, rows, runs_table
 
 from analysis.decisions.request import Request
 from analysis.estimates.compared import compare_points
-from analysis.estimates.outcomes import AT_LEAST, EITHER, STOPPED
+from analysis.estimates.outcomes import AT_LEAST, DEPENDENT, EITHER, STOPPED
 from analysis.estimates.points import Sample
 from analysis.estimates.scaling import make_tables
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, complete_runs
 from analysis.runs.settings import Settings
+from analysis.text.quality import stopped_sentences
 
 QUICK = Settings(draws=200, baselines=("a",))
 
@@ -66,9 +67,9 @@ def test_a_baseline_that_was_stopped_is_slower_by_that_at_least():
 
 
 def test_an_estimate_that_hangs_on_stopped_runs_is_a_bound():
-    """Four ratios of 2, 20/4.75 and 20/4.5: the 11th of 21 means is that of 2 and 20/4.75, or infinite."""
-    row = compared(stopped(rows("duct", "a", {4: 10.0}), 0, 1, limit=20), rows("duct", "b", {4: 5.0}))
-    assert row["improvement_percent"] == pytest.approx(100 * (np.sqrt(2 * 20 / 4.75) - 1))
+    """Four ratios of 2, 20/5.25 and 20/4.5: the 11th of 21 means is that of 2 and 20/5.25, or infinite."""
+    row = compared(stopped(rows("duct", "a", {4: 10.0}), 0, 4, limit=20), rows("duct", "b", {4: 5.0}))
+    assert row["improvement_percent"] == pytest.approx(100 * (np.sqrt(2 * 20 / 5.25) - 1))
     assert row["verdict"] == "faster" and row["note"] == AT_LEAST
 
 
@@ -78,6 +79,21 @@ def test_both_extremes_must_agree_on_a_direction():
     assert row["improvement_percent"] == pytest.approx(100) == row["improvement_high"]
     assert np.isnan(row["improvement_low"]) and row["p_value"] == pytest.approx(28 / 64)
     assert row["verdict"] == "not distinguishable" and row["note"] == STOPPED
+
+
+def test_blocks_that_depend_on_the_ones_before_have_no_plain_p_beside_stopped_runs():
+    """Ten ratios that fall from 2 to 1.1, one block stopped: as if independent p is 2/2^10."""
+    falling = np.linspace(2, 1.1, 10)
+    other = rows("duct", "b", {4: 5.0}, (1,) * 10)
+    row = compared(stopped(rows("duct", "a", {4: 5.0}, falling), 0, limit=10), other)
+    mixed = np.random.default_rng(0).permutation(falling)
+    apart = compared(stopped(rows("duct", "a", {4: 5.0}, mixed), int(mixed.argmax()), limit=10), other)
+    assert apart["p_value"] == 2 / 2**10 and apart["verdict"] == "faster"
+    assert (
+        row["improvement_percent"] > 0 and row["lag_one_correlation"] > 0.5 and row["effective_blocks"] < 10
+    )
+    assert row[["p_value", "improvement_low", "improvement_high", "coverage"]].isna().all()
+    assert row["note"].endswith(DEPENDENT) and row["verdict"] == "faster (untested)"
 
 
 def test_a_sign_that_hangs_on_how_long_a_run_would_have_taken_is_not_told():
@@ -131,6 +147,32 @@ def test_no_ending_of_the_stopped_runs_is_beyond_the_bounds(seed):
                 assert bounds.shift.p_value >= one.shift.p_value - 1e-12
                 assert np.sign(bounds.shift.estimate) == np.sign(one.shift.estimate)
                 assert abs(bounds.shift.estimate) <= abs(one.shift.estimate) + 1e-12
+
+
+def test_spread_and_drift_of_a_point_with_stopped_runs_are_not_told():
+    """The five blocks that ended would have a spread of their own, and a drift."""
+    found = tables(rows("duct", "a", {4: 10.0}), stopped(rows("duct", "b", {4: 5.0}), 5, limit=20))
+    spread = found["variability"].set_index("interconnect")
+    told = ["seconds", "spread_percent", "worst_percent", "p_value", "lag_one_correlation"]
+    assert spread.loc["b", told].isna().all() and spread.loc["b", "n"] == 6
+    assert spread.loc["a", ["seconds", "spread_percent", "worst_percent"]].notna().all()
+    assert found["drift"].set_index("interconnect")["p_value"].isna().to_dict() == {"a": False, "b": True}
+    assert found["drift"].set_index("interconnect").loc["b", ["drift_percent", "kendall_tau"]].isna().all()
+    (said,) = stopped_sentences(found["variability"])
+    assert said.startswith("Spread and drift of 1\u00a0point are not told")
+    assert not stopped_sentences(tables(rows("duct", "a", {4: 10.0}))["variability"])
+
+
+def test_a_stopped_repetition_that_changes_no_median_takes_nothing_away():
+    """Of three repetitions of each block, one never ended: the other two say what the median is at least and most."""
+    twice = [
+        row | {"repetition": number, "seconds": 2 * row["seconds"] if number == 3 else row["seconds"]}
+        for row in rows("duct", "a", {4: 10.0})
+        for number in (1, 2, 3)
+    ]
+    of_three = [row | {"censored": True} if row["repetition"] == 3 else row for row in twice]
+    row = tables(of_three)["variability"].iloc[0]
+    assert row["seconds"] == 10 and row["worst_percent"] == pytest.approx(10)
 
 
 def test_all_tables_are_made_where_only_limits_are_known():

@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from small_runs import rows, unplaced
 
 from analysis.estimates.compared import compare_points
 from analysis.estimates.dependence import effective_sweeps, lag_one, spread_about, widening, worth
 from analysis.estimates.points import Sample, block_times, point_table
+from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
 
 
 def test_lag_one_by_hand():
@@ -105,6 +108,24 @@ def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():
     assert alike.shift.estimate == pytest.approx(other.shift.estimate)
     assert alike.shift.high - alike.shift.low > 1.5 * (other.shift.high - other.shift.low)
     assert alike.shift.p_value > other.shift.p_value
+
+
+def test_every_improvement_says_how_far_its_blocks_depend():
+    """Three interconnects, each with each baseline; of unpaired samples and simulated times nothing is said."""
+    wave = np.exp(0.1 * np.sin(np.arange(28) / 4))
+    mixed = np.random.default_rng(2).permutation(wave)
+    found = [rows("duct", name, {2: 8.0}, factors) for name, factors in
+             (("a", np.ones(28)), ("b", wave), ("c", mixed))]  # fmt: skip
+    table = make_tables(unplaced(*found), Settings(draws=100, baselines=("a", "c")))["improvement"]
+    told = table.set_index(["baseline_interconnect", "interconnect"])
+    assert told.loc[("a", "b"), "lag_one_correlation"] > 0.8 and told.loc[("a", "b"), "effective_blocks"] == 4
+    assert told["effective_blocks"].to_dict() == {
+        ("a", "b"): 4, ("a", "c"): 28, ("c", "a"): 28, ("c", "b"): told.loc[("c", "b"), "effective_blocks"],
+    }  # fmt: skip
+    assert told["lag_one_correlation"].notna().all()
+    lone = [{**row, "block": number} for number, row in enumerate([*found[0], *found[1]])]
+    row = make_tables(unplaced(lone), Settings(draws=100))["improvement"].iloc[0]
+    assert not row["paired"] and row[["lag_one_correlation", "effective_blocks"]].isna().all()
 
 
 def samples(log_ratios):

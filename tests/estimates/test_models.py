@@ -48,7 +48,7 @@ def test_the_scalability_law_is_found_again():
     peak = np.sqrt((1 - contention) / coherency)
     assert row["peak_processes"] == pytest.approx(peak)
     bound = 1 / ((1 - contention) / peak + contention + coherency * (peak - 1))
-    assert row["limit_speedup"] == pytest.approx(bound) and row["peak_low"] < peak < row["peak_high"]
+    assert row["limit_speedup"] == pytest.approx(bound) and row["peak_low"] < peak < row["peak_high"] <= 32
 
 
 def test_communication_costs_are_found_again_and_win():
@@ -104,8 +104,11 @@ def test_nothing_is_told_beyond_the_stated_factor():
     near, curves = models(seconds, extrapolation=2)
     assert near.loc["communication", ["told_to", "peak_processes"]].tolist() == [32, np.inf]
     assert curves["processes"].max() == 32 and curves.loc[curves["extrapolated"], "processes"].min() > 16
-    far, _ = models(seconds, extrapolation=8)
+    far, curves = models(seconds, extrapolation=8)
     assert far.loc["communication", "peak_processes"] == pytest.approx(100)
+    assert far[["peak_low", "peak_high"]].isna().all(axis=None)
+    told = curves[(curves["model"] == "average")].set_index("processes")["speedup_low"].notna()
+    assert told[told].index.max() == 32 and told[~told].index.min() > 32 and told.index.max() == 128
 
 
 def test_a_model_needs_one_count_more_than_coefficients():

@@ -10,7 +10,8 @@ from synthetic_study import make_runs, make_whole_study
 from analysis.estimates.nodes import NAMES, Blocks, make_nodes, node_effects
 from analysis.figures.nodes import node_figures
 from analysis.report import make_report
-from analysis.report.nodes import node_sentences
+from analysis.report.nodes import node_sentences, stopped_sentences
+from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from tests.benchmarks.slow_node import NODES, TRIALS, blocks_by_power, runs_of, told
 
@@ -73,6 +74,21 @@ def test_nothing_is_said_of_one_node_of_unknown_ones_and_before_the_end():
     assert not make_nodes(runs.drop(columns=NAMES), Settings())
     assert not make_nodes(runs.assign(**{NAMES: pd.Series(pd.NA, runs.index, dtype="str")}), Settings())
     assert not make_nodes(runs, Settings(unfinished=True))
+
+
+def test_points_with_stopped_runs_are_left_out_and_counted(three):
+    """A slow node of which the runs were stopped would pass for a fast one, by those that ended in time."""
+    beyond = three["node_names"].eq("n2") & three["processes"].eq(2) & three["block"].lt(6)
+    whole, runs = complete_runs(three), complete_runs(three.assign(censored=beyond))
+    assert not make_nodes(runs[runs["processes"] == 2].reset_index(drop=True), Settings())
+    (found,), (alone,) = (
+        make_nodes(some.reset_index(drop=True), Settings()).values()
+        for some in (runs, whole[whole["processes"] == 1])
+    )
+    assert found[["node", "slower_percent"]].equals(alone[["node", "slower_percent"]])
+    (said,) = stopped_sentences(runs)
+    assert said.startswith("1\u00a0point is left out")
+    assert not stopped_sentences(whole)
 
 
 def test_numbers_of_threads_are_points_of_their_own():

@@ -17,7 +17,7 @@ from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 from analysis.text.labels import Labels
-from analysis.text.quality import dependence_sentences
+from analysis.text.quality import dependence_sentences, spread_sentences
 
 
 def quality(name, runs, **changes):
@@ -115,7 +115,10 @@ def test_blocks_that_depend_on_the_ones_before_are_worth_fewer():
     assert table.loc["b", "lag_one_correlation"] > 0.8 and table.loc["b", "effective_blocks"] == 4
     assert abs(table.loc["c", "lag_one_correlation"]) < 0.4 and table.loc["c", "effective_blocks"] == 28
     assert np.isnan(table.loc["a", "effective_blocks"])
+    assert table["p_value"].isna().to_dict() == {"a": True, "b": True, "c": False}
     labels = Labels(Facts())
+    *_, text = spread_sentences(table.reset_index(), labels)
+    assert text.startswith("1\u00a0spread is not tested against that of the baseline, since blocks credibly")
     (text,) = dependence_sentences(table.reset_index(), labels)
     assert text.startswith(
         "1 of 2\u00a0ratios to the baseline is widened, since its blocks may depend on the ones before: "
@@ -124,6 +127,21 @@ def test_blocks_that_depend_on_the_ones_before_are_worth_fewer():
     assert (
         text == "None of 1\u00a0ratio to the baseline is widened for blocks that depend on the ones before."
     )
+
+
+def test_a_drift_of_blocks_that_depend_on_the_ones_before_keeps_its_level():
+    """Autocorrelation 0.6, no drift: Kendall's test of independent values calls a quarter drifting."""
+    rng, blocks = np.random.default_rng(1), 40
+    values = rng.standard_normal((2_000, blocks))
+    for block in range(1, blocks):
+        values[:, block] = 0.6 * values[:, block - 1] + 0.8 * values[:, block]
+    plain, found = trend(values), trend(values, dependent=True)
+    assert (plain.p_value <= 0.05).mean() > 0.2 and (found.p_value <= 0.05).mean() < 0.1
+    assert (
+        ((plain.low > 0) | (plain.high < 0)).mean() > 0.2 > 0.1 > ((found.low > 0) | (found.high < 0)).mean()
+    )
+    rising = trend(values[:, ::4] + np.linspace(0, 12, 10), dependent=True)
+    assert (rising.p_value <= 0.05).mean() > 0.9
 
 
 def test_three_blocks_are_too_few_for_a_drift():

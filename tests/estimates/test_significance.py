@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -197,6 +197,7 @@ class TestChosen:
     def test_all_patterns_choose_anew(self, counts, sweeps, seed):
         chooser, other = np.random.default_rng(seed).normal(0, 1, (2, 1, counts, sweeps))
         found = chosen_p(chooser, other, np.zeros(1, bool))
+        assume(not np.isnan(found))
         assert found == pytest.approx([self.by_hand(chooser[0], other[0])])
 
     def test_of_one_count_it_is_the_signed_rank_test(self):
@@ -211,6 +212,33 @@ class TestChosen:
         chooser[:, 1, :2] = other[:, 1, :2] = np.nan
         (whole,) = chosen_p(chooser, other, np.zeros(1, bool))
         assert 0 < whole <= 1
+
+    def test_no_pattern_is_told_where_blocks_of_some_count_depend(self):
+        chooser, other = np.random.default_rng(7).normal(0, 0.01, (2, 2, 3, 12))
+        other[0, 1] += np.linspace(-0.1, 0.1, 12)  # a ratio that wanders, at a count that may be chosen
+        assert np.isnan(chosen_p(chooser, other, np.zeros(2, bool))).tolist() == [True, False]
+        chooser[:, 1], other[:, 1] = chooser[:, 1] + 9, other[:, 1] + 9  # at one that no pattern chooses
+        assert not np.isnan(chosen_p(chooser, other, np.zeros(2, bool))).any()
+
+    def test_it_is_tested_as_if_given_for_each_candidate_instead(self):
+        """Two counts that are alike; at the other one, ratios rise from block to block."""
+        swift = {
+            2: np.array([5, 5.2, 5.1, 5.3, 5.15, 5.05, 5.25, 5.12, 5.22, 5.02]),
+            4: 5.3 * np.linspace(0.95, 1.05, 10),
+        }
+        steady = 1 + np.array([0, 2, 1, 3, 1.5, 0.5, 2.5, 1.2, 2.2, 0.2]) / 100
+        found = [
+            {"case": "duct", "interconnect": name, "processes": count, "block": block, "seconds": value}
+            for name, times in (("slow", dict.fromkeys((2, 4), 5.6 * steady)), ("swift", swift))
+            for count, seconds in times.items()
+            for block, value in enumerate(seconds)
+        ]
+        runs = complete_runs(pd.DataFrame(found))
+        row = make_tables(runs, Settings(draws=100, baselines=("slow",)))["improvement"].iloc[0]
+        assert (row["at_processes"], row["effective_blocks"]) == (2, 10)
+        given = paired_shift(np.log(5.6 * steady / swift[2])[None], 0.05)
+        assert row["p_value"] == pytest.approx(2 * given.p_value[0])
+        assert row["least_p"] == pytest.approx(2 * given.least_p[0])
 
     def test_a_flat_top_keeps_the_level(self):
         """Two interconnects that do not differ, 16 counts: tested as if given, every seventh differs."""
@@ -240,11 +268,11 @@ class TestHolm:
         assert [blocks_needed(tests, paired=False) for tests in (1, 16)] == [4, 6]
 
 
-def judged(*rows):
+def judged(*rows, blocks=6):
     """Verdicts of rows of estimate, ends, p, least p."""
     names = ["improvement_percent", "improvement_low", "improvement_high", "p_value", "least_p"]
     table = pd.DataFrame(rows, columns=names, dtype=float)
-    table = table.assign(blocks=6, kind="measured", paired=True, coverage=0.95)
+    table = table.assign(blocks=blocks, kind="measured", paired=True, coverage=0.95)
     return corrected(table.assign(coverage=table["coverage"].where(table["improvement_low"].notna())))[
         "verdict"
     ].tolist()
@@ -296,7 +324,8 @@ class TestVerdicts:
 
     def test_a_figure_alone_keeps_its_direction_and_says_so(self):
         nothing = [np.nan] * 4
-        assert judged((5, *nothing), (-5, *nothing)) == [
+        assert judged((5, *nothing), (-5, *nothing), blocks=1) == [
             "faster (one figure each, untested)",
             "slower (one figure each, untested)",
         ]
+        assert judged((5, *nothing)) == ["faster (untested)"]
