@@ -268,7 +268,7 @@ def _not_told(rows: pd.DataFrame) -> str:
     said = {
         "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to tell",
         "not distinguishable": "the blocks differ by as much",
-        "within the band": "the bands of the models overlap",
+        "within the band": "the band holds both directions",
         "^faster$|^slower$": "the medians of the times say the opposite",
     }
     verdicts = rows["verdict"].astype(str)
@@ -449,7 +449,11 @@ def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None,
     if "simulated" in kinds:
         models = [facts.interconnect(name).model for name, kind in pair if kind == "simulated"]
         ranged = any(model and model.host.host_speed_range for model in models)
-        return "only a narrower range of the cores' speed may tell" if ranged else "the models' bands overlap"
+        return (
+            "only a narrower range of the cores' speed may tell"
+            if ranged
+            else "the band holds both directions"
+        )
     if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
         return ""
     found = alike(precision, line, list(OF_AN_IMPROVEMENT))

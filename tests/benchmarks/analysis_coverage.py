@@ -216,11 +216,8 @@ class Verdicts:
 BLOCKS = (2, 3, 4, 5, 6, 10, 30)
 SCENARIOS = {
     "flat": [
-        *(
-            Verdicts(f"flat top of {count} counts, 10 blocks", (10, 10), count, 0.077)
-            for count in (8, 16, 32)
-        ),
-        *(Verdicts(f"flat top of 8 counts, {n} blocks", (n, n), 8, 0.077) for n in (6, 8, 30)),
+        Verdicts(f"flat top of {count} counts, {n} blocks", (n, n), count, 0.077)
+        for count, n in (*((8, n) for n in sorted({*BLOCKS, 8})), (16, 10), (32, 10))
     ],
     **{
         name: [Verdicts(f"{title}, {n} blocks", (n, n), **noise) for n in BLOCKS]
@@ -239,10 +236,13 @@ SCENARIOS = {
     "dependent": [
         Verdicts(f"autocorrelation {correlation}, {n} blocks", (n, n), correlation=correlation)
         for correlation in (0.3, 0.5, 0.7)
-        for n in BLOCKS[4:]
+        for n in BLOCKS
     ],
     "sizes": [
-        Verdicts("10 against 6 blocks, paired", (10, 6)),
+        *(
+            Verdicts(f"{n} against {m} blocks, paired", (n, m))
+            for n, m in ((10, 6), *((2 * few, few) for few in BLOCKS))
+        ),
         *(
             Verdicts(
                 f"unpaired, {n} against {m} blocks, 2 % against 10 %",
@@ -254,7 +254,11 @@ SCENARIOS = {
                 0.0,
                 False,
             )
-            for n, m in ((4, 4), (5, 5), (6, 6), (10, 10), (20, 5), (5, 20), (30, 30))
+            for n, m in (
+                *(sizes for n in BLOCKS for sizes in ((n, n), (2 * n, n), (n, 2 * n))),
+                (20, 5),
+                (5, 20),
+            )
         ),
     ],
 }

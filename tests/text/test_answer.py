@@ -144,7 +144,7 @@ class TestUntold:
         verdicts = {
             "untestable with 4 blocks": "4 blocks are too few to tell",
             "not distinguishable": "the blocks differ by as much",
-            "faster or slower within the band": "the bands of the models overlap",
+            "faster or slower within the band": "the band holds both directions",
             "slower": "the medians of the times say the opposite",
             "faster (untested)": "what was run has no test",
         }
@@ -182,7 +182,7 @@ class TestWhyOpen:
         return plain(answer._why_open(line, scaling, precision, facts))
 
     def test_a_simulated_pair_has_no_blocks(self):
-        assert self.why() == "the models' bands overlap"
+        assert self.why() == "the band holds both directions"
         assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may tell"
 
     def test_on_one_node_nothing_uses_the_network(self):
