@@ -81,7 +81,7 @@ def test_ctrl_c_leaves_nothing_and_says_what_is_there(study_folder):
     assert "Traceback" not in output and "Error" not in output, output
     there = "1 of 90 blocks recorded; report of 1 of them in results/killed/report.html"
     assert f"stopped; {there}; the same command goes on from there" in output
-    assert re.search(r"\r[^\n]*\[-+\] 6/540 +about \d+ min left, noise [\d.]+ cores, cavity-smoke", output), (
+    assert re.search(r"\r[^\n]*\[-+\] 6/540 +about \d+ (min|s) left, [\d.]+ s for cavity-smoke", output), (
         output
     )
     assert "Select jobs" not in output and "Execute" not in output
