@@ -56,8 +56,8 @@ def run(scratch: Path) -> Iterator[Callable[..., Ran]]:
             folder.mkdir()
             launch = launch_ranks(point, interconnect, emulated, command, env, folder)
             execution = execute(launch.argv, launch.env, folder, time_limit_seconds=120)
-            placement = read_placement(launch.placement)
-            kept = (launch.placement, launch.messages, folder / LIBRARIES)
+            placement = read_placement(launch.told)
+            kept = (launch.told, folder / LIBRARIES)
             left = [path for path in folder.iterdir() if path not in kept]
             return Ran(execution, placement, check_placement(placement, point, emulated), left)
 

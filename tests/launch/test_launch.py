@@ -52,8 +52,8 @@ def mca(argv: list[str]) -> dict[str, str]:
 def test_a_serial_run_has_one_rank_and_no_interconnect(tmp_path):
     launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     assert launch.argv[:5] == ["mpirun", "-n", "1", "--host", "localhost:1"]
-    folders = [str(tmp_path / "placement"), str(tmp_path / "messages")]
-    assert launch.argv[-7:] == [str(PROGRAMS / "rank"), *folders, "1", "1", "solve", "-fast"]
+    started = [str(PROGRAMS / "rank"), str(tmp_path / "told"), "1", "1", "solve", "-fast"]
+    assert launch.argv[-6:] == started
     assert (mca(launch.argv)["pml"], mca(launch.argv)["btl"]) == ("ob1", "self,vader")
     assert (words(launch.argv, "-x"), launch.env["A"]) == (["A"], "1")
 
@@ -222,10 +222,7 @@ def of_rank(rank: int, ranks: int) -> dict[str, str]:
 def start_rank(
     folder: Path, rank: int, ranks: int, per_core: int, *command: str, cores: int = 1
 ) -> subprocess.CompletedProcess:
-    placement, messages = folder / "placement", folder / "messages"
-    placement.mkdir(exist_ok=True)
-    messages.mkdir(exist_ok=True)
-    argv = [PROGRAMS / "rank", placement, messages, str(per_core), str(cores), *command]
+    argv = [PROGRAMS / "rank", folder, str(per_core), str(cores), *command]
     return ran(*argv, **of_rank(rank, ranks))
 
 
@@ -235,7 +232,7 @@ def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
     for rank in range(ranks):
         done = start_rank(tmp_path, rank, ranks, 2, "grep", "Cpus_allowed_list", "/proc/self/status")
         assert done.stdout.split()[1] == str(cores[rank % len(cores)])
-    placement = read_placement(tmp_path / "placement")
+    placement = read_placement(tmp_path)
     assert [one["rank"] for one in placement] == list(range(ranks))
     assert [one["cores"] for one in placement] == [str(core) for core in cores] * 2
     assert {one["host"] for one in placement} == {os.uname().nodename}
@@ -246,7 +243,7 @@ def test_a_rank_with_a_server_gets_two_cores_where_there_are_enough(tmp_path):
     first, second = sorted(os.sched_getaffinity(0))[:2]
     done = start_rank(tmp_path, 0, 1, 1, "grep", "Cpus_allowed_list", "/proc/self/status", cores=2)
     assert done.stdout.split()[1] in (f"{first}-{second}", f"{first},{second}")
-    placement = read_placement(tmp_path / "placement")
+    placement = read_placement(tmp_path)
     with_server = Point("case", "shared", 1, 1, 1, 2, servers_per_process=1)
     assert check_placement(placement, with_server, ()) is None
     assert check_placement(placement, Point("case", "shared", 1, 1, 1, 1), ()).endswith("not only one")
@@ -259,7 +256,7 @@ def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     told = f"/sys/devices/system/cpu/cpu{second}/topology/core_id"
     of_first = Path(told.replace(f"cpu{second}", f"cpu{first}"))
     usable = "from workflows.launch.emulation import usable_cores; print(usable_cores())"
-    rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, tmp_path, 1, 1, "true"]))
+    rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, 1, 1, "true"]))
     script = f"mount --bind {of_first} {told}; {sys.executable} -c '{usable}'; exec {rank}"
     only_two = ["taskset", "-c", f"{first},{second}", "unshare", "--mount", "sh", "-ec", script]
     done = ran(*only_two, **of_rank(1, 2))
@@ -270,7 +267,7 @@ def test_hardware_threads_of_a_core_are_one_core(tmp_path):
 def test_what_open_mpi_says_in_a_rank_does_not_pass_through_mpirun(tmp_path):
     done = start_rank(tmp_path, 3, 4, 4, "sh", "-c", 'echo said >&"$OPAL_OUTPUT_STDERR_FD"; echo error >&2')
     assert done.stderr == "error\n"
-    assert (tmp_path / "messages/3").read_text() == "said\n"
+    assert (tmp_path / "3.messages").read_text() == "said\n"
 
 
 @pytest.mark.parametrize(

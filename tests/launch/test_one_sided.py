@@ -18,12 +18,12 @@ def interconnect(**mca: str) -> Interconnect:
 
 
 def test_windows_are_counted_by_component_and_the_rest_is_kept(tmp_path):
-    (tmp_path / "0").write_text(
+    (tmp_path / "0.messages").write_text(
         "[vm:05331] pt2pt component destroying window with id 3\n"
         "[vm:05331] something else is wrong\n"
         "[vm:05331] pt2pt component destroying window with id 4\n"
     )
-    (tmp_path / "1").write_text("[vm:05332] rdma component destroying window with id 3\n")
+    (tmp_path / "1.messages").write_text("[vm:05332] rdma component destroying window with id 3\n")
     assert read_windows(tmp_path) == ({"pt2pt": 2, "rdma": 1}, "[vm:05331] something else is wrong\n")
 
 

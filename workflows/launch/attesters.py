@@ -128,7 +128,7 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
     return {
         "NODEWORTH_PRELOAD": str(attester / "preload.so"),
         "NODEWORTH_ATTESTER": str(attester / "attest.so"),
-        "NODEWORTH_ATTEST": str(scratch.resolve() / _WRITTEN),
+        "NODEWORTH_ATTEST": str(scratch / _WRITTEN),
         "NODEWORTH_ATTEST_SLOWEST": "{:g} {:g}".format(*slowest),
         **asking(interconnect, scratch),
     }

@@ -78,7 +78,7 @@ def launch_in_job(
     The arguments are those of `workflows.launch.mpirun`.
     """
     here = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
-    rank = start_rank(point, command, scratch.resolve())
+    rank = start_rank(point, command, scratch)
     # A step of srun begins outside the image in which this process is.
     outside = entering() if nodes[0].launcher == "srun" else []
     # Slurm ends the ranks, also those on nodes where this process is not.
@@ -134,7 +134,7 @@ def _srun(
         "--overlap",  # the step in which this process itself runs keeps its cores
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
     ]
-    return argv, {"SLURM_HOSTFILE": str(hosts.resolve())}
+    return argv, {"SLURM_HOSTFILE": str(hosts)}
 
 
 def _mpirun(here: Mapping[str, int], program: Sequence[str], node: JobNode, added: Iterable[str]) -> Started:

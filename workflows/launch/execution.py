@@ -31,6 +31,7 @@ END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
 
 _CHUNK_BYTES = 1 << 16
 _TICK_SECONDS = 0.2
+_LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
 _PR_GET_CHILD_SUBREAPER = 37
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -190,7 +191,7 @@ class _Run:
                 _signal_all(_children() - self.others, signal.SIGTERM)
             kill_from = time.monotonic() + GRACE_SECONDS
             # Until none is seen: whoever ends after it was listed leaves us its own children, unlisted.
-            while children := _children() - self.others:
+            while children := self._children_left():
                 left = {pid for pid in children if not self._reap(pid)}
                 if time.monotonic() > kill_from + END_SECONDS:
                     raise TimeoutError(f"processes that do not end when killed: {sorted(left)}")
@@ -234,6 +235,13 @@ class _Run:
                 del self.open[descriptor]
         return bool(ready)
 
+    def _children_left(self) -> set[int]:
+        """Children that the program left; those that have ended are reaped before all are listed."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := _first_ended()) and ended not in self.others:
+                self._reap(ended)
+        return _children() - self.others
+
     def _reap(self, pid: int) -> bool:
         """Whether a child has ended; adds up what it took."""
         reaped, status, used = os.wait4(pid, os.WNOHANG)
@@ -250,10 +258,16 @@ class _Run:
 def _children() -> set[int]:
     """Children of this process, ended but not yet reaped ones included."""
     try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        _first_ended()
     except ChildProcessError:  # has none: saves looking through all processes of the machine
         return set()
     return {child.pid for child in psutil.Process().children()}
+
+
+def _first_ended() -> int | None:
+    """Id of an ended child that is not yet reaped; `ChildProcessError` where there is no child at all."""
+    ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return ended and ended.si_pid
 
 
 def _signal_all(pids: set[int], number: signal.Signals) -> None:
@@ -269,13 +283,13 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
 @contextlib.contextmanager
 def _subreaper() -> Iterator[None]:
     """Become the parent of descendants whose own parent ends."""
-    libc, before = ctypes.CDLL(None, use_errno=True), ctypes.c_int()
-    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = ctypes.c_int()
+    _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
 @contextlib.contextmanager

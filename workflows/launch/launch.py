@@ -5,6 +5,7 @@ A launcher is a function with the arguments of `mpirun`; `workflows.launch.launc
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -59,16 +60,14 @@ class Launch:
     ----------
     env : dict
         The whole environment.
-    placement : Path
-        Folder in which every rank says where it runs; see `read_placement`.
-    messages : Path
-        Folder with what Open MPI says in each rank; see `workflows.launch.one_sided.read_windows`.
+    told : Path
+        Folder in which every rank says where it runs (see `read_placement`), and Open MPI in each rank what
+        it does (see `workflows.launch.one_sided.read_windows`).
     """
 
     argv: list[str]
     env: dict[str, str]
-    placement: Path
-    messages: Path
+    told: Path
 
 
 def mpirun(
@@ -89,7 +88,7 @@ def mpirun(
         The emulated nodes of the interconnect; empty where it is not emulated.
     scratch : Path
         Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
-        folders ``placement`` and ``messages`` are made there.
+        folder ``told`` is made there.
     """
     here = list(nodes[: point.nodes])
     hosts = [node.name for node in here] or ["localhost"]
@@ -128,7 +127,12 @@ def mpirun(
 
 def outside_mpi() -> dict[str, str]:
     """Give the environment of this process without what names it, or its parent, as a process of MPI."""
-    return {name: value for name, value in os.environ.items() if not _OF_MPI_PROCESS.fullmatch(name)}
+    return {name: value for name, value in os.environ.items() if not _is_of_mpi_process(name)}
+
+
+@functools.cache
+def _is_of_mpi_process(name: str) -> bool:
+    return _OF_MPI_PROCESS.fullmatch(name) is not None
 
 
 def outside_jobs() -> dict[str, str]:
@@ -148,21 +152,17 @@ def mpi4py_of(library: str) -> dict[str, str]:
 
 
 def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
-    """Make a command start one rank on its own cores, and the two folders in which ranks write of themselves.
+    """Make a command start one rank on its own cores, and the folder in which ranks write of themselves.
 
     Returns
     -------
     Launch
         What a launcher is to start on every rank, in no environment yet.
     """
-    placement, messages = scratch / "placement", scratch / "messages"
-    placement.mkdir()
-    messages.mkdir()
-    argv = [
-        *(str(PROGRAMS / "rank"), str(placement), str(messages)),
-        *(str(point.processes_per_core), str(point.cores_per_process), *command),
-    ]
-    return Launch(argv, {}, placement, messages)
+    told = scratch / "told"
+    told.mkdir()
+    cores = (str(point.processes_per_core), str(point.cores_per_process))
+    return Launch([str(PROGRAMS / "rank"), str(told), *cores, *command], {}, told)
 
 
 def on_first(nodes: Sequence[EmulatedNode], launch: Launch) -> Launch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -23,8 +24,14 @@ def owner(pid: int | None = None) -> str:
     ``<process id>-<clock ticks from the machine's start to the process's>``.
     An `OSError` where there is no such process.
     """
-    pid = pid or os.getpid()
+    return _own_name(os.getpid()) if pid is None else _name(pid)
+
+
+def _name(pid: int) -> str:
     return f"{pid}-{_status(pid)[19]}"
+
+
+_own_name = functools.cache(_name)
 
 
 def _status(pid: int) -> list[str]:

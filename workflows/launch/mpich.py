@@ -30,7 +30,7 @@ def mpiexec(
     environment: dict[str, str],
     scratch: Path,
 ) -> Launch:
-    """Launch with MPICH's mpiexec (Hydra), as `workflows.launch.mpirun`; the folder of messages is empty."""
+    """Launch with MPICH's mpiexec (Hydra), as `workflows.launch.mpirun`; of messages nothing is told."""
     here = list(nodes[: point.nodes])
     rank = start_rank(point, command, scratch)
     remote = []

@@ -18,8 +18,8 @@ _CLOSED = re.compile(r"^\[.+\] (\w+) component destroying window with id \d+\n",
 _TELL = {"pt2pt", "rdma"}  # the other components print nothing
 
 
-def read_windows(messages: Path) -> tuple[dict[str, int], str]:
-    """Read what Open MPI said in the ranks of a run, from a folder with a file of each.
+def read_windows(told: Path) -> tuple[dict[str, int], str]:
+    """Read what Open MPI said in the ranks of a run, from the folder in which they tell it.
 
     Returns
     -------
@@ -28,7 +28,8 @@ def read_windows(messages: Path) -> tuple[dict[str, int], str]:
     str
         Everything else that was said.
     """
-    said = "".join(file.read_text(errors="replace") for file in sorted(messages.iterdir()))
+    files = sorted(file for file in told.iterdir() if file.suffix == ".messages")
+    said = "".join(file.read_text(errors="replace") for file in files)
     return dict(Counter(_CLOSED.findall(said))), _CLOSED.sub("", said)
 
 

@@ -26,7 +26,7 @@ def asking(interconnect: Interconnect, scratch: Path) -> dict[str, str]:
     if interconnect.launch["mpi"] == "openmpi":
         asked = {"OMPI_MCA_btl_base_verbose": VERBOSITY, "OMPI_MCA_mtl_base_verbose": VERBOSITY}
     if interconnect.launch["mpi"] == "mpich" or "ucx" in str(interconnect.launch).lower():
-        log = scratch.resolve() / _LOG.replace("*", "%h-%p")
+        log = scratch / _LOG.replace("*", "%h-%p")
         asked |= {"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": str(log)}
     return asked
 

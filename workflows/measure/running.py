@@ -109,9 +109,10 @@ def run(
         placed = placed_ranks(point, case.option)
         asked = _attesting(case, placed, interconnect, scratch) if attest else {}
         asked |= threads_environment(point, interconnect) if point.threads > 1 else {}
-        readings = scratch.resolve() / "energy"
-        readings.mkdir()
-        prefix = [*prefix, *(meter.prefix(readings) if meter else ())]
+        readings = scratch / "energy"
+        if meter:
+            readings.mkdir()
+            prefix = [*prefix, *meter.prefix(readings)]
         launch = launch_ranks(
             placed,
             interconnect,
@@ -121,13 +122,13 @@ def run(
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
-        windows, said = read_windows(launch.messages)
+        windows, said = read_windows(launch.told)
         transports, said = chosen(said, scratch)
         execution = replace(execution, errors=said + execution.errors)
         reading = app.read(case, point.processes, execution.lines, point.threads)
-        placement = read_placement(launch.placement)
+        placement = read_placement(launch.told)
         probe = attesters.found(scratch, placement, transports)
-        meter_readings = [file.read_text() for file in sorted(readings.iterdir())]
+        meter_readings = [file.read_text() for file in sorted(readings.glob("*"))]
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
         or check_placement(placement, placed, nodes)
@@ -178,7 +179,7 @@ def scratch_parent(on_disk: bool = False) -> Path:
 @contextlib.contextmanager
 def scratch_folder(on_disk: bool = False) -> Iterator[Path]:
     """Give a fresh folder, named after this process, that is gone afterwards: see `scratch_parent`."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent(on_disk)))
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent(on_disk).resolve()))
     try:
         yield folder
     finally:

@@ -37,7 +37,7 @@ def write_record(path: Path, record: Record) -> None:
     try:
         with draft.open("w") as file:
             # A key a line: to indent every level takes twice as long.
-            lines = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in record.as_json().items())
+            lines = (f' "{key}": {json.dumps(value)}' for key, value in record.as_json().items())
             file.write("{{\n{}\n}}\n".format(",\n".join(lines)))
             file.flush()
             os.fsync(file.fileno())
