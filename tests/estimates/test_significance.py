@@ -332,6 +332,17 @@ class TestVerdicts:
             )
             row = make_tables(runs, Settings(draws=100, baselines=("slow",)))["improvement"].iloc[0]
             assert (row["verdict"], row["blocks_needed"]) == (verdict, 7)
+        assert (row["candidates"], row["coverage"]) == (3, 1 - 3 * 2 / 128)
+
+    def test_the_interval_beside_a_fastest_that_was_chosen_says_what_holds_at_least(self):
+        """Of three that may be it, at 5 % / 3: eight blocks attain 1 - 4/256 for each."""
+        noise = np.exp(np.random.default_rng(2).normal(0, 0.02, (3, 8)))
+        which, block = (index.ravel() for index in np.indices(noise.shape))
+        columns = {"interconnect": np.array(["a", "b", "c"])[which], "block": block, "seconds": noise.ravel()}
+        runs = complete_runs(pd.DataFrame(columns | {"case": "alike", "processes": 2}))
+        found = make_tables(runs, Settings(draws=100))["fastest"]
+        assert found["may_be_fastest"].all()
+        assert found["coverage"].dropna().tolist() == [1 - 3 * 4 / 256] * 2
 
     def test_a_figure_alone_keeps_its_direction_and_says_so(self):
         nothing = [np.nan] * 4
